@@ -1,0 +1,21 @@
+//! The ground floor of lasthop: the quantities that every other crate speaks in.
+//!
+//! - [`Instant`] and [`Duration`]: integer nanoseconds of the run's own clock.
+//! - [`Bytes`], [`Rate`]: sizes and speeds that cannot be mixed up.
+//! - [`Seq`]: a TCP sequence number, which has no `<`.
+//! - [`PacketId`]: the identity that the world gives a packet at birth.
+//! - [`Streams`]: named random streams, so that adding a component moves nobody else's draws.
+//!
+//! This crate reads no clock, no device and no environment, and depends on nothing of ours.
+
+mod identity;
+mod random;
+mod seq;
+mod size;
+mod time;
+
+pub use identity::PacketId;
+pub use random::{Stream, Streams};
+pub use seq::{Seq, SeqRange};
+pub use size::{Bytes, Rate};
+pub use time::{Duration, Instant};

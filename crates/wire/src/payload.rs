@@ -1,0 +1,96 @@
+//! The bytes that a segment carries, without copying them around.
+
+use bytes::Bytes as Buffer;
+
+/// A run of bytes of a stream.
+///
+/// Bulk transfers send a *pattern*: byte `i` of the stream is [`Payload::pattern_byte`]`(i)`, so a
+/// payload is named by its place in the stream alone, costs no memory, and the receiver can still
+/// tell if a byte is not the one that belongs there. Programs that have something to say send real
+/// bytes, shared and not copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// `len` bytes of the pattern, from stream position `offset`.
+    Pattern {
+        /// Position of the first byte in the sender's stream.
+        offset: u64,
+        /// How many bytes.
+        len: u32,
+    },
+    /// Bytes that somebody wrote.
+    Data(Buffer),
+}
+
+impl Payload {
+    /// No bytes.
+    pub const EMPTY: Self = Self::Pattern { offset: 0, len: 0 };
+
+    /// How many bytes.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        match self {
+            Self::Pattern { len, .. } => *len,
+            Self::Data(data) => u32::try_from(data.len()).expect("a payload is at most 4 GiB"),
+        }
+    }
+
+    /// Whether there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The `len` bytes from position `start` of this payload.
+    ///
+    /// # Panics
+    /// If that reaches past the end.
+    #[must_use]
+    pub fn slice(&self, start: u32, len: u32) -> Self {
+        assert!(start + len <= self.len(), "slice {start}+{len} of a payload of {}", self.len());
+        match self {
+            Self::Pattern { offset, .. } => Self::Pattern { offset: offset + u64::from(start), len },
+            Self::Data(data) => Self::Data(data.slice(start as usize..(start + len) as usize)),
+        }
+    }
+
+    /// Appends the bytes to `out`.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Pattern { offset, len } => {
+                out.extend((*offset..offset + u64::from(*len)).map(Self::pattern_byte));
+            }
+            Self::Data(data) => out.extend_from_slice(data),
+        }
+    }
+
+    /// Byte `position` of the pattern. Neighbours differ, and so do places that are a segment, a
+    /// window or a power of two apart, so that a misplaced run of bytes never looks right.
+    #[must_use]
+    pub const fn pattern_byte(position: u64) -> u8 {
+        // Multiplicative hashing by 2⁶⁴/φ (Knuth, TAOCP vol. 3, §6.4); the top byte mixes best.
+        (position.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_of_a_pattern_holds_the_bytes_of_that_place() {
+        let mut whole = Vec::new();
+        Payload::Pattern { offset: 100, len: 50 }.write_to(&mut whole);
+        let mut part = Vec::new();
+        Payload::Pattern { offset: 100, len: 50 }.slice(10, 5).write_to(&mut part);
+        assert_eq!(part, whole[10..15]);
+    }
+
+    #[test]
+    fn a_misplaced_segment_never_looks_right() {
+        for apart in [1, 256, 536, 1000, 1448, 1460, 4096, 65_535, 65_536] {
+            let differing =
+                (0..1000).filter(|&i| Payload::pattern_byte(i) != Payload::pattern_byte(i + apart)).count();
+            assert!(differing > 500, "{apart} apart: only {differing} of 1000 bytes differ");
+        }
+    }
+}
