@@ -1,0 +1,101 @@
+//! What an endpoint tells of itself.
+
+use units::{Bytes, Duration, Instant, Seq};
+use wire::Segment;
+
+/// A segment to be sent, and why.
+#[derive(Clone, Debug)]
+pub struct Transmit {
+    /// The segment.
+    pub segment: Segment,
+    /// What it is for.
+    pub kind: Kind,
+}
+
+/// What a segment is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// First SYN or SYN-ACK.
+    Syn,
+    /// New data.
+    Data,
+    /// First FIN (perhaps with new data).
+    Fin,
+    /// Sequence numbers sent before.
+    Retransmission {
+        /// What made us send it again.
+        cause: Cause,
+        /// How often these numbers were sent before.
+        earlier_copies: u32,
+    },
+    /// Nothing but an acknowledgment.
+    Ack,
+    /// An acknowledgment that only opens the window.
+    WindowUpdate,
+    /// A probe of a closed window.
+    ZeroWindowProbe,
+    /// A keep-alive probe.
+    KeepAlive,
+    /// A reset.
+    Reset,
+}
+
+/// Why a segment was retransmitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Its own retransmission timer ran out.
+    Timeout,
+    /// It lay behind a segment whose timer ran out.
+    AfterTimeout,
+    /// Enough duplicate ACKs came.
+    FastRetransmit,
+    /// A partial ACK pointed at it.
+    PartialAck,
+    /// The scoreboard says that it is lost.
+    Scoreboard,
+}
+
+impl Cause {
+    /// The name in tables.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::AfterTimeout => "after_timeout",
+            Self::FastRetransmit => "fast_retransmit",
+            Self::PartialAck => "partial_ack",
+            Self::Scoreboard => "scoreboard",
+        }
+    }
+}
+
+/// One decision of the sender, with what it was made on.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// When.
+    pub at: Instant,
+    /// What happened ("ack", "enter_recovery", "timeout", …).
+    pub event: &'static str,
+    /// Why, or empty.
+    pub reason: &'static str,
+    /// The sequence number that it is about.
+    pub seq: Seq,
+    /// How many numbers it is about.
+    pub len: u32,
+    /// Congestion window, with what recovery adds to it.
+    pub cwnd: Bytes,
+    /// Slow-start threshold; `Bytes::MAX` while unset.
+    pub ssthresh: Bytes,
+    /// Sent and not yet acknowledged.
+    pub flight: Bytes,
+    /// The peer's window.
+    pub advertised: Bytes,
+    /// Smoothed round-trip time, once there is one.
+    pub srtt: Option<Duration>,
+    /// Round-trip time variation.
+    pub rttvar: Option<Duration>,
+    /// The retransmission timer's present length.
+    pub rto: Duration,
+    /// Phase of the sender ("slow_start", "congestion_avoidance", "recovery", …).
+    pub phase: &'static str,
+}
