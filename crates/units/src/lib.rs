@@ -4,6 +4,7 @@
 //! - [`Bytes`], [`Rate`]: sizes and speeds that cannot be mixed up.
 //! - [`Seq`]: a TCP sequence number, which has no `<`.
 //! - [`PacketId`]: the identity that the world gives a packet at birth.
+//! - [`text`]: all of these as people write them, "200 ms" and "32 KiB".
 //! - [`Streams`]: named random streams, so that adding a component moves nobody else's draws.
 //!
 //! This crate reads no clock, no device and no environment, and depends on nothing of ours.
@@ -12,6 +13,7 @@ mod identity;
 mod random;
 mod seq;
 mod size;
+pub mod text;
 mod time;
 
 pub use identity::PacketId;

@@ -1,0 +1,137 @@
+//! Counts that must not be mixed up: packets on a link, segments of a TCP; and probabilities.
+
+use std::fmt;
+
+use super::quantity::{PACKETS, Quantity, SEGMENTS};
+use super::{UnitError, no_unit, parse_bytes, parse_packets, parse_segments, write_bytes};
+use crate::Bytes;
+
+/// A number of packets: "7 packets".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Packets(pub u64);
+
+/// A number of segments: "2 segments".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Segments(pub u64);
+
+/// A limit on a queue: "20 packets" or "32 KiB".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PacketsOrBytes {
+    /// So many packets, whatever their sizes.
+    Packets(Packets),
+    /// So many bytes.
+    Bytes(Bytes),
+}
+
+/// A window: "2 segments" or "4380 bytes".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SegmentsOrBytes {
+    /// So many segments of the maximum size.
+    Segments(Segments),
+    /// So many bytes.
+    Bytes(Bytes),
+}
+
+/// A number from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Probability(f64);
+
+impl Probability {
+    /// Never.
+    pub const ZERO: Self = Self(0.0);
+    /// Always.
+    pub const ONE: Self = Self(1.0);
+
+    /// The probability, if the number is one.
+    #[must_use]
+    pub fn new(number: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&number).then_some(Self(number))
+    }
+
+    /// The number, from 0 to 1.
+    #[must_use]
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl PacketsOrBytes {
+    /// Reads either.
+    ///
+    /// # Errors
+    /// A missing or unknown unit, a negative number, a part of a packet or byte.
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
+        either(text, &PACKETS).map(|counts| {
+            if counts {
+                parse_packets(text).map(|count| Self::Packets(Packets(count)))
+            } else {
+                parse_bytes(text).map(Self::Bytes)
+            }
+        })?
+    }
+}
+
+impl SegmentsOrBytes {
+    /// Reads either.
+    ///
+    /// # Errors
+    /// A missing or unknown unit, a negative number, a part of a segment or byte.
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
+        either(text, &SEGMENTS).map(|counts| {
+            if counts {
+                parse_segments(text).map(|count| Self::Segments(Segments(count)))
+            } else {
+                parse_bytes(text).map(Self::Bytes)
+            }
+        })?
+    }
+
+    /// The size, where one segment is `segment` long.
+    #[must_use]
+    pub const fn bytes(self, segment: Bytes) -> Bytes {
+        match self {
+            Self::Segments(count) => Bytes(count.0 * segment.0),
+            Self::Bytes(size) => size,
+        }
+    }
+}
+
+/// Whether the text counts in the unit of `counting`; an error if it has no unit at all.
+fn either(text: &str, counting: &Quantity) -> Result<bool, UnitError> {
+    let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || "-. ".contains(c));
+    if unit.is_empty() { Err(no_unit(counting, text.trim())) } else { Ok(counting.has_unit(unit)) }
+}
+
+fn plural(f: &mut fmt::Formatter<'_>, count: u64, one: &str) -> fmt::Result {
+    write!(f, "{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+impl fmt::Display for Packets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        plural(f, self.0, "packet")
+    }
+}
+
+impl fmt::Display for Segments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        plural(f, self.0, "segment")
+    }
+}
+
+impl fmt::Display for PacketsOrBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(count) => count.fmt(f),
+            Self::Bytes(size) => f.write_str(&write_bytes(*size)),
+        }
+    }
+}
+
+impl fmt::Display for SegmentsOrBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Segments(count) => count.fmt(f),
+            Self::Bytes(size) => f.write_str(&write_bytes(*size)),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Quantities as people write them: "9600 bit/s", "200 ms", "7 packets", "32 KiB".
+//!
+//! Every value in a file carries its unit; a bare number is refused. Reading is exact (decimal digits,
+//! never floating point), and each `write_*` gives the canonical text that reads back as the same value.
+//! The quantities are `serde` and `schemars` types by this text, so a configuration only derives.
+//!
+//! A message is "what is wrong; what would be right", joined by [`REMEDY`].
+
+mod count;
+mod quantity;
+mod serial;
+
+pub use count::{Packets, PacketsOrBytes, Probability, Segments, SegmentsOrBytes};
+
+use crate::{Bytes, Duration, Rate};
+use quantity::{BYTES, BYTES_CANONICAL, DURATION, DURATION_CANONICAL, Quantity, RATE, RATE_CANONICAL};
+
+/// What joins a message's two halves: "what is wrong; what would be right".
+pub const REMEDY: &str = "; ";
+
+/// A text that is not a quantity.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// A number stands alone.
+    #[error("{text} has no unit{REMEDY}write a {what} like {example}")]
+    NoUnit {
+        /// What was written.
+        text: String,
+        /// What is wanted: "duration".
+        what: &'static str,
+        /// A right one.
+        example: String,
+    },
+    /// The unit is not one of this quantity's.
+    #[error("\"{unit}\" is not a unit of {what}{REMEDY}{advice}")]
+    UnknownUnit {
+        /// The unit that was written.
+        unit: String,
+        /// What is wanted.
+        what: &'static str,
+        /// The units there are, or what was probably meant.
+        advice: String,
+    },
+    /// There is no number before the unit.
+    #[error("\"{text}\" is not a {what}{REMEDY}write a number and a unit, like {example}")]
+    NoNumber {
+        /// What was written.
+        text: String,
+        /// What is wanted.
+        what: &'static str,
+        /// A right one.
+        example: &'static str,
+    },
+    /// The number is below zero.
+    #[error("\"{text}\" is negative{REMEDY}a {what} is zero or more, like {example}")]
+    Negative {
+        /// What was written.
+        text: String,
+        /// What is wanted.
+        what: &'static str,
+        /// A right one.
+        example: &'static str,
+    },
+    /// The number is finer than can be kept.
+    #[error("\"{text}\" is finer than {finest}{REMEDY}write a whole number of {finest}")]
+    TooFine {
+        /// What was written.
+        text: String,
+        /// The smallest step, in the plural.
+        finest: &'static str,
+    },
+    /// The number is larger than can be kept.
+    #[error("\"{text}\" is too large{REMEDY}the largest {what} is {largest}")]
+    TooLarge {
+        /// What was written.
+        text: String,
+        /// What is wanted.
+        what: &'static str,
+        /// The largest that can be kept.
+        largest: String,
+    },
+}
+
+impl UnitError {
+    /// What is wrong, and what would be right.
+    #[must_use]
+    pub fn halves(&self) -> (String, String) {
+        let both = self.to_string();
+        let (wrong, right) = both.split_once(REMEDY).unwrap_or((&both, ""));
+        (wrong.to_owned(), right.to_owned())
+    }
+}
+
+/// A length of time: ns, us, ms, s, min, h.
+///
+/// # Errors
+/// A missing or unknown unit, a negative number, a part of a nanosecond, over 584 years.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    DURATION.parse(text).map(Duration::from_nanos)
+}
+
+/// A size: bytes (or B), kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024).
+///
+/// # Errors
+/// A missing or unknown unit ("KB" is neither 1000 nor 1024), a negative number, a part of a byte.
+pub fn parse_bytes(text: &str) -> Result<Bytes, UnitError> {
+    BYTES.parse(text).map(Bytes)
+}
+
+/// A speed: bit/s, kbit/s, Mbit/s, Gbit/s (powers of 1000).
+///
+/// # Errors
+/// A missing or unknown unit, a negative number, a part of a bit per second.
+pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
+    RATE.parse(text).map(Rate::from_bits_per_sec)
+}
+
+/// A number of packets: "7 packets", "1 packet".
+///
+/// # Errors
+/// A missing or another unit, a negative number, a part of a packet.
+pub fn parse_packets(text: &str) -> Result<u64, UnitError> {
+    quantity::PACKETS.parse(text)
+}
+
+/// A number of segments: "2 segments", "1 segment".
+///
+/// # Errors
+/// A missing or another unit, a negative number, a part of a segment.
+pub fn parse_segments(text: &str) -> Result<u64, UnitError> {
+    quantity::SEGMENTS.parse(text)
+}
+
+/// The canonical text: the largest of s, ms, us, ns in which the length is whole.
+#[must_use]
+pub fn write_duration(length: Duration) -> String {
+    quantity::write(length.as_nanos(), DURATION_CANONICAL)
+}
+
+/// The canonical text: the unit in which the whole number is smallest.
+#[must_use]
+pub fn write_bytes(size: Bytes) -> String {
+    quantity::write(size.0, BYTES_CANONICAL)
+}
+
+/// The canonical text: the largest unit in which the rate is whole.
+#[must_use]
+pub fn write_rate(rate: Rate) -> String {
+    quantity::write(rate.bits_per_sec(), RATE_CANONICAL)
+}
+
+fn no_unit(quantity: &Quantity, text: &str) -> UnitError {
+    UnitError::NoUnit { text: text.to_owned(), what: quantity.what, example: quantity.example_with(text) }
+}
+
+#[cfg(test)]
+mod tests;
