@@ -1,0 +1,174 @@
+//! The ground-truth ledger: was each retransmission, and each timeout, needed?
+//!
+//! Whoever runs the world knows which packets were lost, which no TCP and no capture does. The
+//! ledger of a flow joins that with what the sender did: it is told of drops, retransmissions and
+//! timeouts (and nothing else, so a flow without trouble costs nothing), and [`Ledger::finish`]
+//! gives the verdict on each with its cause.
+//!
+//! The terms, used everywhere in lasthop:
+//! - A retransmission is **needless** if each of its bytes had an earlier copy that was not lost,
+//!   whether that copy had arrived by then or was still to arrive.
+//! - A timeout is **spurious** if the segment that it resent was not lost, in the same sense.
+//!
+//! Read [`Ledger`], then [`Why`]; the judging is in `judge.rs`, the book of copies in `copies.rs`.
+
+mod copies;
+mod judge;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+use units::{Duration, Instant, PacketId, Seq, SeqRange};
+
+use crate::position::{Positions, Span};
+
+pub use verdict::{Diagnosis, Loss, TimeoutVerdict, Verdict, Why};
+
+/// The ledger of one direction of data of one flow.
+///
+/// Order of calls: as things happen. `on_timeout` comes before the `on_retransmission` that the
+/// timeout causes. Packet identities must grow in the order of sending. A drop may be told of long
+/// after later packets were sent: it is matched by identity.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    positions: Positions,
+    retransmissions: Vec<Resent>,
+    drops: Vec<Dropped>,
+    timeouts: Vec<TimedOut>,
+    lost_acks: Vec<LostAck>,
+    delays: Vec<Delayed>,
+}
+
+/// A packet that carries sequence numbers (data, SYN or FIN) which were sent before.
+#[derive(Clone, Copy, Debug)]
+pub struct Retransmission {
+    /// The packet that carries the copy.
+    pub packet: PacketId,
+    /// When it was sent.
+    pub at: Instant,
+    /// Its sequence numbers that were sent before.
+    pub range: SeqRange,
+    /// What made the sender send it: one of [`causes`], or any other text.
+    pub cause: &'static str,
+    /// The highest number sent by then (of this packet too), plus one: SND.MAX.
+    pub snd_max: Seq,
+}
+
+/// The causes of retransmissions that the ledger knows, as the sender names them.
+pub mod causes {
+    /// Its own retransmission timer ran out.
+    pub const TIMEOUT: &str = "timeout";
+    /// It lay behind a segment whose timer ran out.
+    pub const AFTER_TIMEOUT: &str = "after_timeout";
+    /// Enough duplicate ACKs came.
+    pub const FAST_RETRANSMIT: &str = "fast_retransmit";
+    /// A partial ACK pointed at it.
+    pub const PARTIAL_ACK: &str = "partial_ack";
+    /// The scoreboard says that it is lost.
+    pub const SCOREBOARD: &str = "scoreboard";
+}
+
+impl Ledger {
+    /// An empty ledger.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says how far the sender has got. Only flows of over 2 GiB need it, and there once in every
+    /// 2³¹ bytes is enough: it keeps sequence numbers apart that look alike after a wrap.
+    pub fn advance_to(&mut self, snd_max: Seq) {
+        self.positions.of(snd_max);
+    }
+
+    /// The sender sent something again.
+    pub fn on_retransmission(&mut self, sent: Retransmission) {
+        let span = self.positions.span(sent.range);
+        let snd_max = self.positions.of(sent.snd_max).max(span.end);
+        self.retransmissions.push(Resent { sent, span, snd_max });
+    }
+
+    /// A packet of the sender was lost on the way: dropped, damaged beyond use, or refused by the
+    /// receiver. `range` are all its sequence numbers, `rule` the name of what dropped it. Pure
+    /// ACKs may be told of or not: they take no numbers.
+    pub fn on_drop(&mut self, packet: PacketId, range: SeqRange, at: Instant, rule: &'static str) {
+        if !range.is_empty() {
+            let span = self.positions.span(range);
+            self.drops.push(Dropped { packet, span, loss: Loss { packet, at, rule } });
+        }
+    }
+
+    /// An acknowledgment of everything before `ack` was lost on its way to the sender.
+    pub fn on_ack_drop(&mut self, at: Instant, ack: Seq) {
+        let position = self.positions.of(ack);
+        self.lost_acks.push(LostAck { at, position });
+    }
+
+    /// A link held a packet of the flow (either direction) for an unusual time. Optional: it only
+    /// makes the explanation of spurious timeouts fuller.
+    pub fn on_delay(&mut self, at: Instant, by: Duration, cause: &'static str) {
+        self.delays.push(Delayed { at, until: at + by, by, cause });
+    }
+
+    /// The sender's retransmission timer ran out for the segment `range`.
+    pub fn on_timeout(&mut self, at: Instant, range: SeqRange) {
+        let span = self.positions.span(range);
+        self.timeouts.push(TimedOut { at, range, span, before: self.retransmissions.len() });
+    }
+
+    /// Retransmissions so far.
+    #[must_use]
+    pub fn retransmissions(&self) -> u64 {
+        self.retransmissions.len() as u64
+    }
+
+    /// Timeouts so far.
+    #[must_use]
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts.len() as u64
+    }
+
+    /// The verdicts. What has not been dropped by now is taken to arrive.
+    #[must_use]
+    pub fn finish(self) -> Diagnosis {
+        judge::judge(self)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Resent {
+    sent: Retransmission,
+    span: Span,
+    snd_max: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Dropped {
+    packet: PacketId,
+    span: Span,
+    loss: Loss,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TimedOut {
+    at: Instant,
+    range: SeqRange,
+    span: Span,
+    /// How many retransmissions had been sent before it.
+    before: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LostAck {
+    at: Instant,
+    position: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Delayed {
+    at: Instant,
+    until: Instant,
+    by: Duration,
+    cause: &'static str,
+}

@@ -1,0 +1,63 @@
+//! Sequence numbers without the wrap.
+
+use units::{Seq, SeqRange};
+
+/// Turns sequence numbers into positions that grow for ever, by taking each number for the place
+/// nearest to the highest one met so far. Right as long as no step is over 2³¹, which is what a
+/// window allows (RFC 7323 §2.3: at most 2³⁰).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Positions {
+    highest: Option<u64>,
+}
+
+/// The positions from `start` up to, and without, `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Positions {
+    /// The position of `seq`.
+    pub(crate) fn of(&mut self, seq: Seq) -> u64 {
+        // The first turn of the circle is turn 1, so that what lies a little before it has room.
+        let highest = self.highest.unwrap_or(TURN + u64::from(seq.0));
+        let step = seq.since(Seq(highest as u32)) as i32;
+        let position = highest.saturating_add_signed(i64::from(step));
+        self.highest = Some(highest.max(position));
+        position
+    }
+
+    /// The positions of `range`.
+    pub(crate) fn span(&mut self, range: SeqRange) -> Span {
+        let start = self.of(range.start);
+        let end = start + u64::from(range.len());
+        self.highest = self.highest.max(Some(end));
+        Span { start, end }
+    }
+}
+
+/// Numbers on the circle.
+const TURN: u64 = 1 << 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_grow_across_the_wrap() {
+        let mut positions = Positions::default();
+        let before = positions.span(SeqRange::new(Seq(u32::MAX - 9), 20));
+        let after = positions.span(SeqRange::new(Seq(10), 5));
+        let again = positions.span(SeqRange::new(Seq(u32::MAX - 9), 20));
+        assert_eq!(before.end, after.start);
+        assert_eq!(before, again);
+    }
+
+    #[test]
+    fn what_comes_before_the_first_number_has_a_place() {
+        let mut positions = Positions::default();
+        let first = positions.of(Seq(0));
+        assert_eq!(positions.of(Seq(u32::MAX)), first - 1);
+    }
+}
