@@ -1,0 +1,80 @@
+"""A laboratory for TCP over difficult last hops.
+
+>>> import lasthop
+>>> scenario = lasthop.load_scenario("quickstart")
+>>> run = lasthop.run(scenario)
+>>> run.summary["flows"][0]["elapsed_s"]  # doctest: +SKIP
+
+Names are loaded when they are first used: a real-time run lives in a child that must stay single-threaded, and the
+libraries behind results and studies start threads when they are imported.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lasthop import errors
+    from lasthop._native import __version__
+    from lasthop.errors import InputError, LasthopError, LiveError, RunError, StudyError
+    from lasthop.results import Run, RunResult, open_run, write_run
+    from lasthop.scenario import Scenario, load_scenario, run
+    from lasthop.study import Study, StudyResult, load_study, open_study, run_study
+
+_HOME = {
+    "InputError": "lasthop.errors",
+    "LasthopError": "lasthop.errors",
+    "LiveError": "lasthop.errors",
+    "Run": "lasthop.results",
+    "RunError": "lasthop.errors",
+    "RunResult": "lasthop.results",
+    "Scenario": "lasthop.scenario",
+    "Study": "lasthop.study",
+    "StudyError": "lasthop.errors",
+    "StudyResult": "lasthop.study",
+    "__version__": "lasthop._native",
+    "load_scenario": "lasthop.scenario",
+    "load_study": "lasthop.study",
+    "open_run": "lasthop.results",
+    "open_study": "lasthop.study",
+    "run": "lasthop.scenario",
+    "run_study": "lasthop.study",
+    "write_run": "lasthop.results",
+}
+
+__all__ = [
+    "InputError",
+    "LasthopError",
+    "LiveError",
+    "Run",
+    "RunError",
+    "RunResult",
+    "Scenario",
+    "Study",
+    "StudyError",
+    "StudyResult",
+    "__version__",
+    "errors",
+    "load_scenario",
+    "load_study",
+    "open_run",
+    "open_study",
+    "run",
+    "run_study",
+    "write_run",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "errors":
+        return import_module("lasthop.errors")
+    if name not in _HOME:
+        raise AttributeError(f"module 'lasthop' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

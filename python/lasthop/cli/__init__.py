@@ -1,0 +1,98 @@
+"""The `lasthop` command: one file per subcommand, collected here.
+
+Exit status: 0 done, 1 the run failed, 2 the input is wrong; 130 where the user pressed Ctrl-C. What a command
+computes goes to standard output, everything about its doing (progress, warnings, errors) to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+import click
+
+from lasthop.cli.console import complain
+from lasthop.errors import LasthopError
+
+_COMMANDS = {
+    "run": "lasthop.cli.run",
+    "study": "lasthop.cli.study",
+    "live": "lasthop.cli.live",
+    "plot": "lasthop.cli.plot",
+    "list": "lasthop.cli.listing",
+    "doctor": "lasthop.cli.doctor",
+}
+"""Each is imported when it is asked for, so that `lasthop --help` does not wait for Arrow or Matplotlib."""
+
+INTERRUPTED = 130
+"""What a shell expects of a command that was stopped by SIGINT: 128 + 2."""
+
+
+class _Commands(click.Group):
+    """The subcommands, in the order of the table above."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        module = _COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = import_module(module).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            error.message += f" The commands are {', '.join(_COMMANDS)}."
+            raise
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="lasthop", message="lasthop %(version)s")
+def cli() -> None:
+    """A laboratory for TCP over difficult last hops.
+
+    Describe a path and its hosts in one small file. `run` it in virtual time, or `live` between real kernels, and see
+    what TCP did and why. A `study` repeats a document's experiments and prints published beside measured.
+
+    \b
+    Examples:
+      lasthop run scenarios/quickstart.toml --json
+      lasthop run quickstart --out results/quickstart
+      lasthop plot results/quickstart time-sequence
+      lasthop study sarolahti2000 --only 14
+      lasthop doctor
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave the process with its exit status."""
+    sys.exit(_status_of(lambda: cli.main(arguments, prog_name="lasthop", standalone_mode=False)))
+
+
+def _status_of(command: Callable[[], object]) -> int:
+    try:
+        status = command()
+    except LasthopError as error:
+        complain(str(error))
+        return error.exit_status
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        complain("stopped")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`lasthop … | head`). Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
+        return 1
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,125 @@
+"""A folder that is written whole or not at all.
+
+Everything goes into a sibling folder `.NAME.partial-PID` first; one rename puts it in place. So a folder of the right
+name is always whole, and a run that was killed leaves only its `.partial` folder, which says what it is and is cleared
+away by the next run to the same place. A folder that is no result is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lasthop.errors import InputError
+
+INDEX_FILES = ("run.json", "study.json")
+"""What makes a folder a result: it is written last."""
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """Yield an empty folder to write into; on success it becomes `target`, on any exception it vanishes.
+
+    Raises InputError, before anything is written, where `target` is something else than an earlier result.
+    """
+    check_target(target)
+    partial = _partial_path(target, os.getpid())
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _clear_abandoned(target)
+        partial.mkdir()
+    except OSError as error:
+        raise InputError(
+            f"cannot write here: {error.strerror}", file=str(target), help="choose another folder with --out"
+        ) from error
+    try:
+        yield partial
+        _put_in_place(partial, target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def check_target(target: Path) -> None:
+    """Raise InputError unless `target` is free, empty, or an earlier result that may be replaced."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise InputError("is a file, not a folder", file=str(target), help="name a new folder with --out")
+    if any(target.iterdir()) and not any((target / index).is_file() for index in INDEX_FILES):
+        raise _not_a_result(target)
+
+
+def check_is_result(path: Path, index: str) -> None:
+    """Raise InputError unless `path` is a folder that holds `index` ("run.json" or "study.json")."""
+    if not path.exists():
+        raise InputError(
+            "no such result", file=str(path), help="name a folder that was written by lasthop with --out"
+        )
+    if not path.is_dir():
+        raise InputError("is a file, not a result folder", file=str(path), help="name the folder it lies in")
+    if ".partial-" in path.name:
+        raise InputError(
+            "a half-written result: the run that was writing it did not finish",
+            file=str(path),
+            help="remove the folder and run again",
+        )
+    if not (path / index).is_file():
+        raise _not_a_result(path)
+
+
+def looks_half_written(path: Path) -> bool:
+    """Whether the folder has the parts of a result but not the index, which is written last."""
+    return any(path.glob("*.parquet")) or any(path.glob("capture-*.pcapng"))
+
+
+def _not_a_result(path: Path) -> InputError:
+    if looks_half_written(path):
+        return InputError(
+            "a half-written result: it has tables or captures but no run.json",
+            file=str(path),
+            help="remove the folder, or name another with --out",
+        )
+    return InputError(
+        "exists and is not a lasthop result, so it is left alone",
+        file=str(path),
+        help="name a new or empty folder with --out",
+    )
+
+
+def _partial_path(target: Path, pid: int) -> Path:
+    return target.parent / f".{target.name}.partial-{pid}"
+
+
+def _clear_abandoned(target: Path) -> None:
+    """Remove what killed runs left beside `target`. A folder whose writer still lives is kept."""
+    for partial in target.parent.glob(f".{target.name}.partial-*"):
+        pid = partial.name.rpartition("-")[2]
+        if pid.isdigit() and not _is_alive(int(pid)):
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid != os.getpid()
+
+
+def _put_in_place(partial: Path, target: Path) -> None:
+    """Rename `partial` to `target`. An earlier result steps aside first, and returns if the rename fails."""
+    replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
+    if target.exists():
+        target.rename(replaced)
+    try:
+        partial.rename(target)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(target)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)

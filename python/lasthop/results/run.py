@@ -1,0 +1,156 @@
+"""One run: in memory (`Run`), on disk (`RunResult`), and the way between the two."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lasthop.errors import InputError
+from lasthop.provenance import machine, versions
+from lasthop.results.folder import check_is_result, whole_folder
+
+FORMAT = "lasthop run 1"
+"""The first key of run.json. Keys are only ever added, so the number has not moved."""
+
+
+class ArrowStream(Protocol):
+    """Anything that hands its rows over through the Arrow C data interface (PyCapsule)."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came out of one run, in memory.
+
+    `specification` is the resolved scenario, `summary` the object that `lasthop run --json` prints, `tables` the
+    records that were asked for (see the README of `docs/` for their columns), `captures` pcapng files by point.
+    """
+
+    specification: Mapping[str, Any]
+    hash: str
+    summary: Mapping[str, Any]
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    captures: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def arrow_table(stream: ArrowStream) -> pa.Table:
+    """Take over a table of the native module without copying it."""
+    return pa.table(stream)
+
+
+def write_run(run: Run, folder: Path) -> None:
+    """Write `run` to `folder`, whole or not at all. The same run gives the same bytes, to the last file.
+
+    Raises InputError where the folder exists and is not an earlier result.
+    """
+    with whole_folder(folder) as partial:
+        for name, table in run.tables.items():
+            pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
+        for point, capture in run.captures.items():
+            (partial / f"capture-{point}.pcapng").write_bytes(capture)
+        (partial / "run.json").write_text(_index(run, partial))
+
+
+def _index(run: Run, partial: Path) -> str:
+    files = {path.name: _fingerprint(path) for path in sorted(partial.iterdir())}
+    index = {
+        "format": FORMAT,
+        "scenario": run.summary.get("scenario"),
+        "seed": run.summary.get("seed"),
+        "clock": run.summary.get("clock"),
+        "hash": run.hash,
+        "versions": versions(),
+        "machine": machine(),
+        "summary": run.summary,
+        "files": files,
+        "specification": run.specification,
+    }
+    return json.dumps(index, indent=2, ensure_ascii=False) + "\n"
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    content = path.read_bytes()
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+class RunResult:
+    """A run's folder, opened for reading. Tables are read when they are asked for."""
+
+    def __init__(self, path: Path, index: Mapping[str, Any]) -> None:
+        self.path = path
+        self.index = index
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.index["scenario"])
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The object that `lasthop run --json` printed."""
+        summary: Mapping[str, Any] = self.index["summary"]
+        return summary
+
+    @property
+    def specification(self) -> Mapping[str, Any]:
+        """The resolved scenario: every default written out."""
+        specification: Mapping[str, Any] = self.index["specification"]
+        return specification
+
+    @cached_property
+    def table_names(self) -> tuple[str, ...]:
+        """The tables that were recorded."""
+        return tuple(Path(name).stem for name in self.index["files"] if name.endswith(".parquet"))
+
+    @cached_property
+    def captures(self) -> Mapping[str, Path]:
+        """The captures, by observation point."""
+        names = [name for name in self.index["files"] if name.endswith(".pcapng")]
+        return {name.removeprefix("capture-").removesuffix(".pcapng"): self.path / name for name in names}
+
+    def table(self, name: str) -> pa.Table:
+        """Read one table. Raises InputError, saying how to record it, where the run has none of that name."""
+        if name not in self.table_names:
+            recorded = ", ".join(self.table_names) or "none"
+            raise InputError(
+                f"the run recorded no table {name!r} (recorded: {recorded})",
+                file=str(self.path),
+                help=f"name it under [record] tables, or run again with --set 'record.tables=[\"{name}\"]'",
+            )
+        return pq.read_table(self.path / f"{name}.parquet")
+
+
+def open_run(path: Path) -> RunResult:
+    """Open a run's folder. Raises InputError where it is no result, or not a whole one."""
+    check_is_result(path, "run.json")
+    index_path = path / "run.json"
+    try:
+        index = json.loads(index_path.read_text())
+        listed = index["files"]
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise InputError(
+            f"is damaged: {error}", file=str(index_path), help="run the scenario again"
+        ) from error
+    for name, fingerprint in listed.items():
+        _check_file(path / name, fingerprint["bytes"])
+    return RunResult(path, index)
+
+
+def _check_file(path: Path, size: int) -> None:
+    found = path.stat().st_size if path.is_file() else None
+    if found != size:
+        what = "is missing" if found is None else f"has {found} bytes of {size}"
+        raise InputError(
+            f"a half-written result: {path.name} {what}",
+            file=str(path.parent),
+            help="run the scenario again, with --out naming this folder",
+        )

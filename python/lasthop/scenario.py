@@ -1,0 +1,68 @@
+"""Scenario files: read, resolved, and run in virtual time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lasthop import _native, catalogue
+from lasthop.results.run import Run, arrow_table
+
+Progress = Callable[[float], None]
+"""Told now and then how many seconds of the run have passed; what it raises stops the run."""
+
+Record = Mapping[str, Sequence[str]]
+"""What to record instead of what the file says: `tables` and `captures`, each a list of names."""
+
+RECORD_NOTHING: Record = {"tables": [], "captures": []}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A resolved scenario: a pure value. Two with the same `hash` give the same run."""
+
+    name: str
+    seed: int
+    hash: str
+    json: str
+
+    @cached_property
+    def specification(self) -> Mapping[str, Any]:
+        """The scenario with every default written out."""
+        specification: Mapping[str, Any] = json.loads(self.json)
+        return specification
+
+
+def load_scenario(
+    source: str | Path, *, overrides: Iterable[str] = (), seed: int | None = None
+) -> Scenario:
+    """Read a scenario by path or by name, apply `path=value` overrides and the seed, and resolve it.
+
+    Raises InputError with file, line, key and the remedy.
+    """
+    path = catalogue.find("scenarios", str(source))
+    loaded = _native.load_scenario(str(path), list(overrides), seed)
+    return Scenario(name=loaded.name, seed=loaded.seed, hash=loaded.hash, json=loaded.json)
+
+
+def run(scenario: Scenario, *, record: Record | None = None, progress: Progress | None = None) -> Run:
+    """Run a scenario in virtual time. Other Python threads go on meanwhile; Ctrl-C stops it.
+
+    Raises RunError where the run itself fails.
+    """
+    return in_memory(_native.run(scenario.json, record, progress), scenario)
+
+
+def in_memory(native: _native.Run, scenario: Scenario) -> Run:
+    """Take over what the engine returned for `scenario`."""
+    return Run(
+        specification=scenario.specification,
+        hash=scenario.hash,
+        summary=json.loads(native.summary_json),
+        tables={name: arrow_table(native.table(name)) for name in native.table_names},
+        captures=native.captures,
+    )

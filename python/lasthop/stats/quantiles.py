@@ -1,0 +1,56 @@
+"""Quantiles by one stated rule, and the five numbers that every measured row carries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lasthop.stats.intervals import median_interval
+
+QUANTILE_RULE = "linear interpolation between order statistics (type 7 of Hyndman and Fan, 1996)"
+
+
+def quantile(ordered: Sequence[float], p: float) -> float:
+    """Return the `p` quantile (0 to 1) of values that are already in ascending order.
+
+    Hyndman and Fan (1996), type 7: position p·(n − 1) between the order statistics, the rule of NumPy, R and
+    spreadsheets; the median of an even number of values is the mean of the middle two.
+    """
+    if not ordered:
+        raise ValueError("a quantile needs at least one value")
+    position = p * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    # The weighted form keeps equal neighbours exact, which a difference between them would not.
+    weight = position - below
+    return ordered[below] if weight == 0.0 else ordered[below] * (1 - weight) + ordered[above] * weight
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The median of some values with what says how far to trust it."""
+
+    n: int
+    median: float
+    q25: float
+    q75: float
+    ci95: tuple[float, float]
+    minimum: float
+    maximum: float
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Summarise replications of one measure. Needs at least one value, none of them NaN."""
+    if any(math.isnan(value) for value in values):
+        raise ValueError("a replication has no number (NaN)")
+    ordered = sorted(values)
+    return Spread(
+        n=len(ordered),
+        median=quantile(ordered, 0.50),
+        q25=quantile(ordered, 0.25),
+        q75=quantile(ordered, 0.75),
+        ci95=median_interval(ordered),
+        minimum=ordered[0],
+        maximum=ordered[-1],
+    )
