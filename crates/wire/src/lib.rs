@@ -1,10 +1,29 @@
-//! What travels on the wire: TCP segments as values, and headers as bytes.
+//! What travels on the wire: TCP segments as values, headers as bytes, and captures as files.
 //!
 //! Read [`Segment`] first: it is the form in which the TCP endpoint, the world and the analysis
 //! pass segments around.
+//!
+//! - [`emit_ipv4`], [`emit_ipv6`] and [`parse`]: whole packets, from values to bytes and back. The
+//!   formats are in [`ip`], [`tcp`] and [`udp`]. What comes from outside may be anything: a packet
+//!   that cannot be read is a [`ParseError`], one that is only odd says so in its [`Oddity`]s.
+//! - [`capture`]: reading pcap and pcapng files alike; [`pcap`] and [`pcapng`]: writing them.
+//! - [`framing`]: from a link-layer frame to the IP packet inside.
 
+pub mod capture;
+mod checksum;
+pub mod framing;
+pub mod ip;
+mod packet;
 mod payload;
+pub mod pcap;
+pub mod pcapng;
 mod segment;
+mod source;
+pub mod tcp;
+pub mod udp;
 
+pub use packet::{
+    Oddity, ParseError, Parsed, Transport, emit_ipv4, emit_ipv6, emit_udp_ipv4, emit_udp_ipv6, parse,
+};
 pub use payload::Payload;
 pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps};

@@ -1,0 +1,202 @@
+//! Whole packets: from values to bytes and back.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::checksum::Checksum;
+use crate::ip::{self, Protocol, v4, v6};
+use crate::udp::Datagram;
+use crate::{Segment, tcp, udp};
+
+/// A packet that could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parsed {
+    /// The IP header.
+    pub header: ip::Header,
+    /// What it carries.
+    pub transport: Transport,
+    /// Bytes of payload that were sent and are not here, because a capture cut them off: what
+    /// [`Segment::seq_len`] is short of.
+    pub missing: u32,
+    /// What is odd about it; nothing, for a sound packet.
+    pub oddities: Vec<Oddity>,
+}
+
+/// What a packet carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A TCP segment.
+    Tcp(Segment),
+    /// A UDP datagram.
+    Udp(Datagram),
+    /// A part of a fragmented packet; parts are not put together.
+    Fragment(Protocol),
+    /// Something else.
+    Other(Protocol),
+}
+
+/// What can be odd about a packet that could be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Oddity {
+    /// The checksum of the IPv4 header is wrong.
+    HeaderChecksum,
+    /// The checksum of the segment or datagram is wrong: damaged on the way, or captured before
+    /// the sender's network card had filled it in.
+    Checksum,
+    /// The TCP options could not be read to their end.
+    Options,
+    /// The end of the packet was not captured.
+    CutOff,
+}
+
+/// Why a packet could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// Neither version 4 nor 6.
+    #[error("IP version {0}: 4 and 6 are known")]
+    Version(u8),
+    /// A header is not all there.
+    #[error("the {header} header is cut off: it takes {need} bytes, and {have} are there")]
+    CutOff {
+        /// Which header.
+        header: &'static str,
+        /// How many bytes it takes, as far as is known.
+        need: usize,
+        /// How many there are.
+        have: usize,
+    },
+    /// A header says that it is shorter than it can be.
+    #[error("the {header} header says that its length is {said} bytes: {least} is the least")]
+    HeaderLength {
+        /// Which header.
+        header: &'static str,
+        /// What it says.
+        said: usize,
+        /// The least that is possible.
+        least: usize,
+    },
+    /// An IPv4 packet that says that it is shorter than its header.
+    #[error("the IPv4 header of {header_len} bytes says that the whole packet has {said}")]
+    TotalLength {
+        /// What it says.
+        said: usize,
+        /// How long its header is.
+        header_len: usize,
+    },
+}
+
+impl Parsed {
+    /// The segment, if the packet carries one.
+    #[must_use]
+    pub fn segment(&self) -> Option<&Segment> {
+        match &self.transport {
+            Transport::Tcp(segment) => Some(segment),
+            _ => None,
+        }
+    }
+}
+
+/// The bytes of an IPv4 packet that carries `segment`.
+///
+/// # Panics
+/// If the segment's options take over 40 bytes, or the packet is over 65,535.
+#[must_use]
+pub fn emit_ipv4(source: Ipv4Addr, destination: Ipv4Addr, identification: u16, segment: &Segment) -> Vec<u8> {
+    let len = segment.wire_len();
+    let mut out = Vec::with_capacity(v4::HEADER_LEN + len as usize);
+    v4::Header::new(source, destination, Protocol::TCP, identification).encode(len as usize, &mut out);
+    tcp::encode(segment, Checksum::pseudo_v4(source, destination, Protocol::TCP, len), &mut out);
+    out
+}
+
+/// The bytes of an IPv6 packet that carries `segment`.
+///
+/// # Panics
+/// If the segment's options take over 40 bytes, or the segment is over 65,535.
+#[must_use]
+pub fn emit_ipv6(source: Ipv6Addr, destination: Ipv6Addr, segment: &Segment) -> Vec<u8> {
+    let len = segment.wire_len();
+    let mut out = Vec::with_capacity(v6::HEADER_LEN + len as usize);
+    v6::Header::new(source, destination, Protocol::TCP).encode(len as usize, &mut out);
+    tcp::encode(segment, Checksum::pseudo_v6(source, destination, Protocol::TCP, len), &mut out);
+    out
+}
+
+/// The bytes of an IPv4 packet that carries `datagram`.
+///
+/// # Panics
+/// If the packet is over 65,535 bytes.
+#[must_use]
+pub fn emit_udp_ipv4(
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    identification: u16,
+    datagram: &Datagram,
+) -> Vec<u8> {
+    let len = datagram.wire_len();
+    let mut out = Vec::with_capacity(v4::HEADER_LEN + len as usize);
+    v4::Header::new(source, destination, Protocol::UDP, identification).encode(len as usize, &mut out);
+    udp::encode(datagram, Checksum::pseudo_v4(source, destination, Protocol::UDP, len), &mut out);
+    out
+}
+
+/// The bytes of an IPv6 packet that carries `datagram`.
+///
+/// # Panics
+/// If the datagram is over 65,535 bytes.
+#[must_use]
+pub fn emit_udp_ipv6(source: Ipv6Addr, destination: Ipv6Addr, datagram: &Datagram) -> Vec<u8> {
+    let len = datagram.wire_len();
+    let mut out = Vec::with_capacity(v6::HEADER_LEN + len as usize);
+    v6::Header::new(source, destination, Protocol::UDP).encode(len as usize, &mut out);
+    udp::encode(datagram, Checksum::pseudo_v6(source, destination, Protocol::UDP, len), &mut out);
+    out
+}
+
+/// Reads the IP packet that `bytes` hold. Bytes behind its end are passed over; an end that was
+/// not captured is an [`Oddity`], as are wrong checksums.
+///
+/// # Errors
+/// If a header is cut off or contradicts itself.
+pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
+    let ip::Decoded { header, payload, mut missing, checksum_holds } = ip::decode(bytes)?;
+    let payload = &bytes[payload];
+    let mut oddities = Vec::new();
+    let mut note = |odd: bool, oddity| {
+        if odd {
+            oddities.push(oddity)
+        }
+    };
+    note(!checksum_holds, Oddity::HeaderChecksum);
+    note(missing > 0, Oddity::CutOff);
+    let whole = missing == 0;
+    let transport = match header.protocol() {
+        protocol if header.fragment().is_some() => Transport::Fragment(protocol),
+        Protocol::TCP => {
+            let decoded = tcp::decode(payload, missing)?;
+            note(whole && !decoded.options_sound, Oddity::Options);
+            note(whole && !checksum_of(&header, payload), Oddity::Checksum);
+            missing = decoded.missing;
+            Transport::Tcp(decoded.segment)
+        }
+        Protocol::UDP => {
+            let datagram = udp::decode(payload)?;
+            let covered = &payload[..(datagram.wire_len() as usize).min(payload.len())];
+            let summed = whole && !udp::without_checksum(payload);
+            note(summed && !checksum_of(&header, covered), Oddity::Checksum);
+            Transport::Udp(datagram)
+        }
+        other => Transport::Other(other),
+    };
+    Ok(Parsed { header, transport, missing, oddities })
+}
+
+/// Whether the checksum of the segment or datagram in `payload` is right.
+fn checksum_of(header: &ip::Header, payload: &[u8]) -> bool {
+    let len = payload.len() as u32;
+    let mut checksum = match header {
+        ip::Header::V4(v4) => Checksum::pseudo_v4(v4.source, v4.destination, v4.protocol, len),
+        ip::Header::V6(v6) => Checksum::pseudo_v6(v6.source, v6.destination, v6.protocol, len),
+    };
+    checksum.add(payload);
+    checksum.finish() == 0
+}
