@@ -1,12 +1,104 @@
-//! What a connection is made of, resolved from a profile.
+//! What a connection is made of: a profile, read and checked once and shared by all its connections.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use units::text::{REMEDY, Segments, SegmentsOrBytes};
+use units::{Bytes, Duration};
+
+use crate::ack::AckPolicy;
+use crate::congestion::Congestion;
+use crate::dupthresh::DupThresh;
+use crate::recovery::Recovery;
+use crate::registry::{Choice, Entry};
+use crate::rto::Rto;
+use crate::spurious::Spurious;
+use crate::window::Window;
+use crate::{ack, congestion, dupthresh, recovery, rto, spurious, window};
 
 /// A resolved profile.
 #[derive(Clone, Debug)]
-pub struct Config {}
+pub struct Config {
+    /// The keys that belong to no axis.
+    pub plain: Plain,
+    /// Growth and reduction of the window.
+    pub congestion: Choice<dyn Congestion>,
+    /// Loss recovery.
+    pub recovery: Choice<dyn Recovery>,
+    /// The duplicate threshold.
+    pub dupthresh: Choice<dyn DupThresh>,
+    /// Detection of false loss signals.
+    pub spurious: Choice<dyn Spurious>,
+    /// The retransmission timer.
+    pub rto: Choice<dyn Rto>,
+    /// When to acknowledge.
+    pub ack: Choice<dyn AckPolicy>,
+    /// What window to advertise.
+    pub window: Choice<dyn Window>,
+    /// The most that the window policy ever offers.
+    pub greatest_window: Bytes,
+}
+
+/// The keys of a profile that belong to no axis.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Plain {
+    /// The largest segment that this end sends and announces, without headers and options. 1460 bytes:
+    /// Ethernet's 1500 less 40 (RFC 9293 §3.7.1). A path with a smaller MTU lowers it.
+    pub mss: Bytes,
+    /// The first congestion window. 10 segments (RFC 6928).
+    pub initial_window: SegmentsOrBytes,
+    /// Whether to offer window scaling (RFC 7323 §2).
+    pub window_scale: bool,
+    /// Whether to offer timestamps, and with them PAWS (RFC 7323 §3 and §5).
+    pub timestamps: bool,
+    /// Whether to offer selective acknowledgments (RFC 2018).
+    pub sack: bool,
+    /// Whether to report segments that arrived twice, where SACK is agreed (RFC 2883).
+    pub dsack: bool,
+    /// Whether small segments wait while something is unacknowledged (Nagle; RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// Whether a silent connection is probed; off as RFC 9293 §3.8.4 demands.
+    pub keep_alive: bool,
+    /// Silence before the first keep-alive probe. RFC 9293 §3.8.4: at least 2 h.
+    pub keep_alive_idle: Duration,
+    /// Time between keep-alive probes; 75 s as in BSD.
+    pub keep_alive_interval: Duration,
+    /// Keep-alive probes without an answer before the connection is given up; 9 as in Linux.
+    pub keep_alive_probes: u32,
+    /// Retransmissions of a SYN before an open fails; 6 as in Linux (RFC 9293 §3.8.3: at least 3 min).
+    pub syn_retries: u32,
+    /// Retransmissions of other segments before the connection is given up; 15 as in Linux
+    /// (R2 of RFC 9293 §3.8.3: at least 100 s).
+    pub retries: u32,
+    /// Maximum segment lifetime; TIME-WAIT lasts twice as long. RFC 9293 §3.4.2: 2 min; 30 s as in BSD and Linux.
+    pub msl: Duration,
+}
+
+impl Default for Plain {
+    fn default() -> Self {
+        Self {
+            mss: Bytes(1460),
+            initial_window: SegmentsOrBytes::Segments(Segments(10)),
+            window_scale: true,
+            timestamps: false,
+            sack: true,
+            dsack: true,
+            nagle: true,
+            keep_alive: false,
+            keep_alive_idle: Duration::from_secs(7200),
+            keep_alive_interval: Duration::from_secs(75),
+            keep_alive_probes: 9,
+            syn_retries: 6,
+            retries: 15,
+            msl: Duration::from_secs(30),
+        }
+    }
+}
 
 /// A profile that makes no sense.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{path}: {message}")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}{REMEDY}{help}")]
 pub struct ConfigError {
     /// Dotted key inside the profile.
     pub path: String,
@@ -17,8 +109,204 @@ pub struct ConfigError {
 }
 
 impl Config {
-    /// Resolves a profile.
-    pub fn from_profile(_profile: &serde_json::Value) -> Result<Self, ConfigError> {
-        Ok(Self {})
+    /// Reads a profile: an object with the keys of [`Plain`] and one object for each axis, whose
+    /// `algorithm` names an entry and whose other keys are that entry's parameters.
+    ///
+    /// # Errors
+    /// Unknown keys and algorithms, values without or with the wrong unit, combinations that make no sense.
+    pub fn from_profile(profile: &Value) -> Result<Self, ConfigError> {
+        let mut keys = profile.as_object().cloned().ok_or_else(|| {
+            error("", "a profile is a table".to_owned(), "write keys like sack = true".to_owned())
+        })?;
+        let window = choose("window", "fixed", window::ENTRIES, &mut keys)?;
+        let config = Self {
+            congestion: choose("congestion", "reno", congestion::ENTRIES, &mut keys)?,
+            recovery: choose("recovery", "sack-6675", recovery::ENTRIES, &mut keys)?,
+            dupthresh: choose("dupthresh", "fixed", dupthresh::ENTRIES, &mut keys)?,
+            spurious: choose("spurious", "none", spurious::ENTRIES, &mut keys)?,
+            rto: choose("rto", "rfc6298", rto::ENTRIES, &mut keys)?,
+            ack: choose("ack", "delayed", ack::ENTRIES, &mut keys)?,
+            greatest_window: window.build().greatest(),
+            window,
+            plain: read_plain(keys)?,
+        };
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Lowers the segment size to what a path carries.
+    pub fn limit_mss(&mut self, mss: Bytes) {
+        self.plain.mss = self.plain.mss.min(mss);
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let Plain { mss, sack, initial_window, .. } = &self.plain;
+        if mss.is_zero() || mss.0 > u64::from(u16::MAX) {
+            return Err(error("mss", format!("{mss} cannot be announced"), "1 to 65535 bytes".to_owned()));
+        }
+        if initial_window.bytes(*mss) < *mss {
+            return Err(error(
+                "initial_window",
+                "the first window is smaller than one segment".to_owned(),
+                "at least \"1 segments\"".to_owned(),
+            ));
+        }
+        if self.recovery.build().needs_sack() && !sack {
+            return Err(error(
+                "recovery.algorithm",
+                format!("{} works on selective acknowledgments, and sack = false", self.recovery.id),
+                "sack = true, or an algorithm without SACK like \"new-reno\"".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The JSON schema of a profile.
+#[must_use]
+pub fn profile_schema() -> Schema {
+    let mut generator = SchemaGenerator::default();
+    let mut schema = generator.root_schema_for::<Plain>();
+    let axes = [
+        ("congestion", axis_schema(congestion::ENTRIES, &mut generator)),
+        ("recovery", axis_schema(recovery::ENTRIES, &mut generator)),
+        ("dupthresh", axis_schema(dupthresh::ENTRIES, &mut generator)),
+        ("spurious", axis_schema(spurious::ENTRIES, &mut generator)),
+        ("rto", axis_schema(rto::ENTRIES, &mut generator)),
+        ("ack", axis_schema(ack::ENTRIES, &mut generator)),
+        ("window", axis_schema(window::ENTRIES, &mut generator)),
+    ];
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.extend(axes.into_iter().map(|(name, axis)| (name.to_owned(), axis.into())));
+    }
+    schema
+}
+
+/// One axis: an object whose `algorithm` is a constant decides which other keys there are.
+fn axis_schema<T: ?Sized>(entries: &[Entry<T>], generator: &mut SchemaGenerator) -> Schema {
+    let choices: Vec<Value> = entries.iter().map(|entry| entry_schema(entry, generator)).collect();
+    json_schema!({ "oneOf": choices })
+}
+
+fn entry_schema<T: ?Sized>(entry: &Entry<T>, generator: &mut SchemaGenerator) -> Value {
+    let mut parameters: Value = (entry.schema)(generator).into();
+    let algorithm = serde_json::json!({ "const": entry.id });
+    match parameters.get_mut("properties").and_then(Value::as_object_mut) {
+        Some(properties) => drop(properties.insert("algorithm".to_owned(), algorithm)),
+        None => parameters["properties"] = serde_json::json!({ "algorithm": algorithm }),
+    }
+    parameters["required"] = serde_json::json!(["algorithm"]);
+    parameters["description"] = format!("{} ({})", entry.summary, entry.source).into();
+    parameters
+}
+
+/// Takes the axis `name` out of the profile and reads it.
+fn choose<T: ?Sized>(
+    name: &str,
+    default: &'static str,
+    entries: &'static [Entry<T>],
+    keys: &mut Map<String, Value>,
+) -> Result<Choice<T>, ConfigError> {
+    let mut parameters = match keys.remove(name) {
+        None => Map::new(),
+        Some(Value::Object(parameters)) => parameters,
+        Some(_) => {
+            let help = format!("{name} = {{ algorithm = \"{default}\" }}");
+            return Err(error(name, "an axis is a table".to_owned(), help));
+        }
+    };
+    let id = match parameters.remove("algorithm") {
+        None => default.to_owned(),
+        Some(Value::String(id)) => id,
+        Some(other) => return Err(no_such(name, &other.to_string(), entries)),
+    };
+    let entry = entries.iter().find(|entry| entry.id == id).ok_or_else(|| no_such(name, &id, entries))?;
+    read(name, Value::Object(parameters), |value| Choice::new(entry, value))
+}
+
+fn read_plain(keys: Map<String, Value>) -> Result<Plain, ConfigError> {
+    read("", Value::Object(keys), serde_json::from_value)
+}
+
+/// Reads an object; on an error finds the key that is to blame by reading each alone.
+fn read<T>(
+    axis: &str,
+    value: Value,
+    reader: impl Fn(Value) -> Result<T, serde_json::Error>,
+) -> Result<T, ConfigError> {
+    let keys = value.as_object().cloned().unwrap_or_default();
+    reader(value).map_err(|failure| {
+        let alone = |(key, value): (&String, &Value)| {
+            let mut one = Map::new();
+            one.insert(key.clone(), value.clone());
+            reader(Value::Object(one)).err().map(|failure| (key.clone(), failure))
+        };
+        let (key, failure) = keys.iter().find_map(alone).unwrap_or((String::new(), failure));
+        let path = [axis, &key].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
+        let text = failure.to_string();
+        let (message, help) = text.split_once(REMEDY).unwrap_or((&text, "see the profile's schema"));
+        error(&path, message.to_owned(), help.to_owned())
+    })
+}
+
+fn no_such<T: ?Sized>(axis: &str, id: &str, entries: &[Entry<T>]) -> ConfigError {
+    let names = entries.iter().map(|entry| entry.id).collect::<Vec<_>>().join(", ");
+    error(
+        &format!("{axis}.algorithm"),
+        format!("there is no {axis} algorithm \"{id}\""),
+        format!("one of {names}"),
+    )
+}
+
+fn error(path: &str, message: String, help: String) -> ConfigError {
+    ConfigError { path: path.to_owned(), message, help }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(profile: &Value) -> String {
+        Config::from_profile(profile).expect_err("it should be refused").to_string()
+    }
+
+    #[test]
+    fn an_empty_profile_is_a_current_standard_tcp() {
+        let config = Config::from_profile(&json!({})).unwrap();
+        assert_eq!(
+            (config.recovery.id, config.congestion.id, config.rto.id),
+            ("sack-6675", "reno", "rfc6298")
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_key_and_what_would_be_right() {
+        let text = refusal(&json!({ "rto": { "min": 200 } }));
+        assert!(text.starts_with("rto.min: ") && text.contains("unit"), "{text}");
+        let text = refusal(&json!({ "mss": "0 bytes" }));
+        assert!(text.starts_with("mss: "), "{text}");
+    }
+
+    #[test]
+    fn an_unknown_algorithm_gets_the_list() {
+        let text = refusal(&json!({ "recovery": { "algorithm": "sackk" } }));
+        assert!(
+            text.contains("\"sackk\"") && text.contains("sack-6675, ") | text.contains("new-reno"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        assert!(refusal(&json!({ "slack": true })).starts_with("slack: unknown field"));
+        assert!(refusal(&json!({ "ack": { "qick": "2 segments" } })).starts_with("ack.qick: unknown field"));
+    }
+
+    #[test]
+    fn sack_recovery_without_sack_makes_no_sense() {
+        assert!(refusal(&json!({ "sack": false })).starts_with("recovery.algorithm: "));
+        assert!(Config::from_profile(&json!({ "sack": false, "recovery": { "algorithm": "reno" } })).is_ok());
     }
 }

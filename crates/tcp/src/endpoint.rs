@@ -1,18 +1,33 @@
-//! One end of a connection.
+//! One end of a connection: what ties the parts together.
+//!
+//! Each direction is a type of its own, [`Sending`] and [`Receiving`]; what concerns both lives here and
+//! in the files that carry on `impl Endpoint`:
+//!
+//! - `open.rs` and `close.rs`: the handshake, FIN, reset, TIME-WAIT;
+//! - `receive.rs`: a segment came in;
+//! - `send.rs`: may I send?
+//! - `expire.rs`: a timer ran out.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use units::{Bytes, Duration, Instant, Seq};
 use wire::{Payload, Segment};
 
+use crate::options::Agreed;
+use crate::receiving::{Receiving, Wanted};
+use crate::recovery::Phase;
+use crate::sending::Sending;
+use crate::state::{Change, State};
+use crate::timers::{Timer, Timers};
 use crate::{Config, Record, Transmit};
 
 /// The two ports of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
     /// Ours.
     pub local: u16,
-    /// The peer's.
+    /// The peer's; 0 while listening.
     pub remote: u16,
 }
 
@@ -23,111 +38,285 @@ pub enum Event {
     Connected,
     /// `read` has something.
     Readable,
-    /// The unsent backlog fell below the send buffer's low mark: `write` more.
+    /// The unsent backlog is low: `write` more, or close.
     Writable,
-    /// The peer has sent its FIN and everything before it was read.
+    /// The peer has sent its FIN, and everything before it has arrived.
     PeerClosed,
     /// Both directions are closed and acknowledged (TIME-WAIT may still last).
     Closed,
-    /// The peer, or `abort`, reset the connection, or it timed out.
-    Reset,
+    /// The connection is gone.
+    Reset(Loss),
 }
 
-/// The states of RFC 9293 §3.3.2.
+/// How a connection came to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    #[allow(missing_docs)]
-    Closed,
+pub enum Loss {
+    /// The peer refused the open.
+    Refused,
+    /// The peer reset the connection.
+    ByPeer,
+    /// We aborted it.
+    Aborted,
+    /// Nothing was heard from the peer for too long.
+    TimedOut,
 }
 
 /// One end of a connection.
 ///
-/// Order of calls: after every `handle_*` and command, call `poll_transmit` until it answers `None`,
-/// then `poll_event` until `None`, then arm a timer for `poll_timeout`.
-pub struct Endpoint {}
+/// Order of calls: after every `handle_*`, call [`Endpoint::poll_event`] until it answers `None` and react
+/// ([`Endpoint::read`], [`Endpoint::write`], [`Endpoint::close`]); then [`Endpoint::poll_transmit`] until
+/// `None`; then wake up at [`Endpoint::poll_timeout`]. To read before transmitting lets the
+/// acknowledgment that goes out offer the room that reading has made. A call with a time must not go
+/// back in time. Nothing here fails: an odd segment is answered or dropped, as
+/// RFC 9293 §3.10.7 says, and a command that makes no sense in the present state does nothing.
+#[derive(Debug)]
+pub struct Endpoint {
+    pub(crate) config: Arc<Config>,
+    pub(crate) ports: Ports,
+    pub(crate) state: State,
+    pub(crate) agreed: Agreed,
+    pub(crate) sending: Sending,
+    pub(crate) receiving: Receiving,
+    pub(crate) timers: Timers,
+    /// Answers that belong to no stream: resets and challenge ACKs.
+    pub(crate) outbox: VecDeque<Transmit>,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) records: Option<Vec<Record>>,
+    pub(crate) keep_alive_probes: u32,
+    /// Whether the peer's SYN offered window scaling, which our SYN-ACK may then answer.
+    pub(crate) peer_scales: bool,
+    pub(crate) challenges: crate::close::Challenges,
+}
 
-#[allow(unused_variables, missing_docs)]
 impl Endpoint {
-    /// Active open: the SYN comes out of `poll_transmit`.
+    /// Active open: the SYN comes out of the next [`Endpoint::poll_transmit`].
+    #[must_use]
     pub fn connect(config: &Arc<Config>, ports: Ports, iss: Seq) -> Self {
-        Self {}
+        let mut endpoint = Self::new(config, ports, iss);
+        endpoint.change(Change::ActiveOpen);
+        endpoint
     }
-    /// Passive open: waits for a SYN.
+
+    /// Passive open: waits for a SYN to `local_port`.
+    #[must_use]
     pub fn listen(config: &Arc<Config>, local_port: u16, iss: Seq) -> Self {
-        Self {}
+        let mut endpoint = Self::new(config, Ports { local: local_port, remote: 0 }, iss);
+        endpoint.change(Change::PassiveOpen);
+        endpoint
     }
-    /// Whether records are wanted (off at first).
-    pub fn set_recording(&mut self, on: bool) {}
-    pub fn handle_segment(&mut self, now: Instant, segment: Segment) {
-        unimplemented!()
+
+    fn new(config: &Arc<Config>, ports: Ports, iss: Seq) -> Self {
+        Self {
+            config: Arc::clone(config),
+            ports,
+            state: State::Closed,
+            agreed: Agreed::NOTHING,
+            sending: Sending::new(config, iss),
+            receiving: Receiving::new(config),
+            timers: Timers::UNSET,
+            outbox: VecDeque::new(),
+            events: VecDeque::new(),
+            records: None,
+            keep_alive_probes: 0,
+            peer_scales: false,
+            challenges: crate::close::Challenges::default(),
+        }
     }
-    pub fn handle_timeout(&mut self, now: Instant) {
-        unimplemented!()
+
+    /// Whether [`Endpoint::take_records`] shall have something to give; off at first.
+    pub fn set_recording(&mut self, on: bool) {
+        self.records = on.then(Vec::new);
     }
-    /// Adds to the stream; all of it is accepted (callers watch `unsent`).
+
+    /// Adds to the stream. All of it is taken (a user that cares watches [`Endpoint::unsent`]); nothing is
+    /// once the stream is closed.
     pub fn write(&mut self, payload: Payload) {
-        unimplemented!()
+        if !self.sending.is_closing() {
+            self.sending.queue.push(payload);
+            self.sending.told_writable = false;
+        }
     }
-    /// No more writes; a FIN follows the data.
-    pub fn close(&mut self) {
-        unimplemented!()
-    }
-    /// Gives the connection up with a reset.
-    pub fn abort(&mut self) {
-        unimplemented!()
-    }
+
     /// The next bytes in order.
-    pub fn read(&mut self, now: Instant) -> Option<Payload> {
-        unimplemented!()
+    pub fn read(&mut self) -> Option<Payload> {
+        let payload = self.receiving.stream.read()?;
+        let owed = matches!(self.receiving.ack_wanted, Wanted::No | Wanted::Delayed);
+        if owed && self.state.accepts_data() && self.receiving.window_reopened(self.agreed.receive_shift) {
+            self.receiving.ack_wanted = Wanted::WindowUpdate;
+        }
+        Some(payload)
     }
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        unimplemented!()
-    }
+
+    /// When to call [`Endpoint::handle_timeout`].
+    #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        unimplemented!()
+        self.timers.next()
     }
+
+    /// The next thing that the user should know.
     pub fn poll_event(&mut self) -> Option<Event> {
-        unimplemented!()
+        self.events.pop_front()
     }
-    /// The records since the last call.
+
+    /// The records since the last call, oldest first; none while recording is off.
     pub fn take_records(&mut self) -> Vec<Record> {
-        unimplemented!()
+        self.records.as_mut().map(std::mem::take).unwrap_or_default()
     }
-    pub fn state(&self) -> State {
-        unimplemented!()
+
+    /// The state of RFC 9293 §3.3.2.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
     }
-    /// Bytes written and not yet sent.
-    pub fn unsent(&self) -> Bytes {
-        unimplemented!()
+
+    /// The options agreed on in the handshake.
+    #[must_use]
+    pub const fn agreed(&self) -> Agreed {
+        self.agreed
     }
-    /// Bytes of the stream that the peer has acknowledged (without SYN and FIN).
-    pub fn acked(&self) -> Bytes {
-        unimplemented!()
+
+    /// Bytes written and not yet sent for the first time.
+    #[must_use]
+    pub const fn unsent(&self) -> Bytes {
+        self.sending.queue.len()
     }
-    /// Bytes of the stream received in order.
-    pub fn received(&self) -> Bytes {
-        unimplemented!()
+
+    /// Bytes of our stream that the peer has acknowledged.
+    #[must_use]
+    pub const fn acked(&self) -> Bytes {
+        self.sending.stream_acked
     }
+
+    /// Bytes of the peer's stream that arrived in order.
+    #[must_use]
+    pub const fn received(&self) -> Bytes {
+        self.receiving.stream_received
+    }
+
     /// Whether our FIN was sent and acknowledged.
-    pub fn fin_acked(&self) -> bool {
-        unimplemented!()
+    #[must_use]
+    pub const fn fin_acked(&self) -> bool {
+        self.sending.fin_acked
     }
-    pub fn initial_send_seq(&self) -> Seq {
-        unimplemented!()
+
+    /// Our initial sequence number.
+    #[must_use]
+    pub const fn initial_send_seq(&self) -> Seq {
+        self.sending.iss
     }
-    /// Shift of the window fields that this end sends (0 until negotiated).
-    pub fn window_shift(&self) -> u8 {
-        unimplemented!()
+
+    /// Shift of the window fields that this end sends (0 until agreed).
+    #[must_use]
+    pub const fn window_shift(&self) -> u8 {
+        self.agreed.receive_shift
     }
-    /// Timeouts so far.
-    pub fn timeouts(&self) -> u64 {
-        unimplemented!()
+
+    /// How often the retransmission timer ran out.
+    #[must_use]
+    pub const fn timeouts(&self) -> u64 {
+        self.sending.timeouts
     }
-    /// Entries into fast retransmit so far.
-    pub fn fast_retransmits(&self) -> u64 {
-        unimplemented!()
+
+    /// How often duplicate or selective ACKs started a recovery.
+    #[must_use]
+    pub const fn fast_retransmits(&self) -> u64 {
+        self.sending.fast_retransmits
     }
+
+    /// The congestion window, with what recovery adds to it.
+    #[must_use]
+    pub fn cwnd(&self) -> Bytes {
+        self.sending.window()
+    }
+
+    /// The slow-start threshold; [`Bytes::MAX`] until there was a loss.
+    #[must_use]
+    pub fn ssthresh(&self) -> Bytes {
+        self.sending.congestion.ssthresh()
+    }
+
+    /// Sent and not acknowledged.
+    #[must_use]
+    pub const fn flight(&self) -> Bytes {
+        self.sending.board.outstanding()
+    }
+
+    /// The retransmission timer's present length, back-off included.
+    #[must_use]
     pub fn rto(&self) -> Duration {
-        unimplemented!()
+        self.sending.rto_length()
+    }
+
+    /// The sender's phase, as tables name it.
+    #[must_use]
+    pub fn phase(&self) -> &'static str {
+        match self.sending.recovery.phase() {
+            Phase::FastRecovery { .. } => "fast_recovery",
+            Phase::AfterTimeout { .. } => "after_timeout",
+            Phase::Open if self.sending.congestion.in_slow_start() => "slow_start",
+            Phase::Open => "congestion_avoidance",
+        }
+    }
+
+    /// Makes a legal change of state; one that is not legal is a bug of ours.
+    pub(crate) fn change(&mut self, change: Change) {
+        let next = self.state.after(change);
+        debug_assert!(next.is_some(), "{change:?} is not legal in {}", self.state.name());
+        if let Some(next) = next {
+            self.state = next;
+        }
+    }
+
+    /// Whether a timer is set: for timelines.
+    #[must_use]
+    pub fn timer_is_set(&self, timer: Timer) -> bool {
+        self.timers.is_set(timer)
+    }
+
+    /// Writes down what the sender did and on what grounds, if anyone wants to know.
+    pub(crate) fn note(
+        &mut self,
+        now: Instant,
+        event: &'static str,
+        reason: &'static str,
+        seq: Seq,
+        len: u32,
+    ) {
+        if self.records.is_none() {
+            return;
+        }
+        let estimate = self.sending.rto.estimate();
+        let record = Record {
+            at: now,
+            event,
+            reason,
+            seq,
+            len,
+            cwnd: self.cwnd(),
+            ssthresh: self.ssthresh(),
+            flight: self.flight(),
+            advertised: self.sending.wnd,
+            srtt: estimate.map(|estimate| estimate.srtt),
+            rttvar: estimate.map(|estimate| estimate.rttvar),
+            rto: self.rto(),
+            phase: self.phase(),
+        };
+        if let Some(records) = &mut self.records {
+            records.push(record);
+        }
+    }
+
+    /// A segment with the fields that all of ours share.
+    pub(crate) fn segment(&self, seq: Seq, flags: wire::Flags, payload: Payload) -> Segment {
+        Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.remote,
+            seq,
+            ack: Seq::default(),
+            flags,
+            window: 0,
+            options: wire::Options::default(),
+            payload,
+        }
     }
 }

@@ -1,10 +1,45 @@
 //! The TCP endpoint, without input or output.
+//!
+//! [`Endpoint`] is one end of a connection: it is told the time and what arrived, and answers what to send
+//! and when to wake it. It never looks at a clock, a socket or a random number.
+//!
+//! Where to read: `state.rs` has all states and the changes between them; `receive.rs` is "a segment came
+//! in", `send.rs` is "may I send?", `expire.rs` is "a timer ran out", each a list of named steps. What
+//! differs between TCPs is plugged in, one folder an axis and one file an algorithm (see [`registry`]):
+//! start with `congestion/reno.rs` and `recovery/reno.rs`.
+//!
+//! This crate must never read a clock, draw a random number, or know of links, hosts and files.
 
+pub mod ack;
+mod close;
 mod config;
+pub mod congestion;
+pub mod dupthresh;
 mod endpoint;
+mod expire;
+mod open;
+mod options;
+mod queue;
+mod reassembly;
+mod receive;
+mod receiving;
 mod record;
+pub mod recovery;
 pub mod registry;
+pub mod rto;
+mod scoreboard;
+mod send;
+mod sending;
+pub mod spurious;
+mod state;
+mod timers;
+pub mod window;
 
-pub use config::{Config, ConfigError};
-pub use endpoint::{Endpoint, Event, Ports, State};
+pub use config::{Config, ConfigError, Plain, profile_schema};
+pub use endpoint::{Endpoint, Event, Loss, Ports};
+pub use options::Agreed;
+pub use reassembly::Arrival;
 pub use record::{Cause, Kind, Record, Transmit};
+pub use scoreboard::{Mark, Scoreboard, Sent};
+pub use state::{Change, State};
+pub use timers::Timer;

@@ -53,6 +53,8 @@ pub enum Cause {
     PartialAck,
     /// The scoreboard says that it is lost.
     Scoreboard,
+    /// The peer's window was closed to it.
+    Probe,
 }
 
 impl Cause {
@@ -65,6 +67,7 @@ impl Cause {
             Self::FastRetransmit => "fast_retransmit",
             Self::PartialAck => "partial_ack",
             Self::Scoreboard => "scoreboard",
+            Self::Probe => "probe",
         }
     }
 }

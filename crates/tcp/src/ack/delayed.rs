@@ -1,0 +1,129 @@
+//! Delayed acknowledgments (RFC 5681 §4.2): at least every second full-sized segment, and within a
+//! timeout; at once when a segment leaves, touches or fills a gap; and a number of quick ACKs at the
+//! start of a connection, as Linux gives to let the sender's window open.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::text::Segments;
+use units::{Bytes, Duration};
+
+use super::{AckPolicy, Data, When};
+use crate::reassembly::Arrival;
+use crate::registry::Entry;
+
+/// Parameters of delayed ACKs.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The longest wait. RFC 5681 §4.2: under 500 ms; most stacks take 200 ms, so do we.
+    pub timeout: Duration,
+    /// How many full-sized segments wait at the most. RFC 5681 §4.2: 2.
+    pub every: Segments,
+    /// How many segments at the start are acknowledged at once. The standard knows none.
+    pub quick: Segments,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { timeout: Duration::from_millis(200), every: Segments(2), quick: Segments(0) }
+    }
+}
+
+#[derive(Debug)]
+struct Delayed {
+    params: Params,
+    /// Bytes that wait for their acknowledgment.
+    waiting: Bytes,
+    /// Quick ACKs still to give.
+    quick: u64,
+}
+
+impl AckPolicy for Delayed {
+    fn on_data(&mut self, data: &Data) -> When {
+        self.waiting += data.len;
+        if self.quick > 0 {
+            self.quick -= 1;
+            return When::Now;
+        }
+        // RFC 5681 §4.2: a gap is reported, and its filling, without delay.
+        if data.gap || data.arrival != Arrival::InOrder || self.waiting >= data.full * self.params.every.0 {
+            return When::Now;
+        }
+        When::Within(self.params.timeout)
+    }
+
+    fn on_ack_sent(&mut self) {
+        self.waiting = Bytes::ZERO;
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn AckPolicy> = Entry {
+    id: "delayed",
+    summary: "every second full-sized segment or after a timeout, at once around gaps",
+    source: "RFC 5681 §4.2, RFC 1122 §4.2.3.2",
+    parse: |value| {
+        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        Ok(Arc::new(move || {
+            let quick = params.quick.0;
+            Box::new(Delayed { params: params.clone(), waiting: Bytes::ZERO, quick })
+        }))
+    },
+    schema: Entry::<dyn AckPolicy>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use units::Instant;
+
+    use super::*;
+
+    const FULL: Bytes = Bytes(1000);
+
+    fn policy(quick: u64) -> Delayed {
+        Delayed { params: Params::default(), waiting: Bytes::ZERO, quick }
+    }
+
+    fn data(len: u64, arrival: Arrival) -> Data {
+        let gap = arrival == Arrival::OutOfOrder;
+        Data { now: Instant::START, len: Bytes(len), arrival, gap, full: FULL }
+    }
+
+    #[test]
+    fn every_second_full_sized_segment_is_acknowledged_at_once() {
+        let mut policy = policy(0);
+        for _ in 0..3 {
+            assert_eq!(
+                policy.on_data(&data(1000, Arrival::InOrder)),
+                When::Within(Duration::from_millis(200))
+            );
+            assert_eq!(policy.on_data(&data(1000, Arrival::InOrder)), When::Now);
+            policy.on_ack_sent();
+        }
+    }
+
+    #[test]
+    fn small_segments_wait_until_they_make_two_full_ones() {
+        let mut policy = policy(0);
+        let waits = (0..20).take_while(|_| policy.on_data(&data(100, Arrival::InOrder)) != When::Now).count();
+        assert_eq!(waits, 19);
+    }
+
+    #[test]
+    fn gaps_and_their_filling_are_reported_at_once() {
+        for arrival in [Arrival::OutOfOrder, Arrival::FilledGap, Arrival::Duplicate] {
+            assert_eq!(policy(0).on_data(&data(1000, arrival)), When::Now);
+        }
+    }
+
+    #[test]
+    fn quick_acks_come_first() {
+        let mut policy = policy(2);
+        for expected in [When::Now, When::Now, When::Within(Duration::from_millis(200))] {
+            assert_eq!(policy.on_data(&data(1000, Arrival::InOrder)), expected);
+            policy.on_ack_sent();
+        }
+    }
+}

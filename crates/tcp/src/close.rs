@@ -1,0 +1,111 @@
+//! The end of a connection: FIN, reset, TIME-WAIT, and what RFC 5961 asks against blind attacks.
+
+use units::{Duration, Instant, Seq};
+use wire::{Flags, Payload, Segment};
+
+use crate::endpoint::{Endpoint, Loss};
+use crate::sending::Fin;
+use crate::state::{Change, State};
+use crate::timers::{Timer, Timers};
+use crate::{Event, Kind, Transmit};
+
+/// Challenge ACKs given in the present interval (RFC 5961 §7).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Challenges {
+    since: Instant,
+    given: u32,
+}
+
+impl Endpoint {
+    /// No more writes: the FIN follows the data. Before the handshake is done there is nothing to tell
+    /// the peer, and the connection is just forgotten (RFC 9293 §3.10.4).
+    pub fn close(&mut self) {
+        match self.state {
+            State::Listen | State::SynSent => {
+                self.change(Change::Reset);
+                self.timers = Timers::UNSET;
+                self.events.push_back(Event::Closed);
+            }
+            _ if self.sending.fin == Fin::Open => self.sending.fin = Fin::Wanted,
+            _ => {}
+        }
+    }
+
+    /// Gives the connection up and tells the peer so (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        if self.state.is_synchronised() || self.state == State::SynReceived {
+            let mut reset = self.segment(self.sending.nxt, Flags::RST.with(Flags::ACK), Payload::EMPTY);
+            reset.ack = self.receiving.stream.next();
+            self.outbox.push_back(Transmit { segment: reset, kind: Kind::Reset });
+        }
+        if self.state != State::Closed {
+            self.give_up(Loss::Aborted);
+        }
+    }
+
+    /// A segment that belongs to no connection is answered with a reset that the peer will believe
+    /// (RFC 9293 §3.5.2, groups 1 and 2).
+    pub(crate) fn refuse(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let ports = crate::Ports { local: segment.destination_port, remote: segment.source_port };
+        let mut reset = self.segment(Seq::default(), Flags::RST, Payload::EMPTY);
+        (reset.source_port, reset.destination_port) = (ports.local, ports.remote);
+        if segment.flags.contains(Flags::ACK) {
+            reset.seq = segment.ack;
+        } else {
+            reset.flags = reset.flags.with(Flags::ACK);
+            reset.ack = segment.seq_range().end;
+        }
+        self.outbox.push_back(Transmit { segment: reset, kind: Kind::Reset });
+    }
+
+    /// A reset inside the window. Only the exact next number is believed (RFC 5961 §3.2); any other may be
+    /// a guess, and the peer, if it was the peer, will repeat it at the right place.
+    pub(crate) fn on_reset(&mut self, now: Instant, seq: Seq) {
+        if seq == self.receiving.stream.next() {
+            self.give_up(Loss::ByPeer);
+        } else {
+            self.challenge(now);
+        }
+    }
+
+    /// An ACK that makes an honest peer show its hand (RFC 5961 §3 and §4), so many per interval (§7).
+    pub(crate) fn challenge(&mut self, now: Instant) {
+        if now.saturating_since(self.challenges.since) >= CHALLENGE_INTERVAL {
+            self.challenges = Challenges { since: now, given: 0 };
+        }
+        if self.challenges.given < CHALLENGES_PER_INTERVAL {
+            self.challenges.given += 1;
+            self.receiving.ack_wanted = crate::receiving::Wanted::Now;
+        }
+    }
+
+    /// Our FIN is acknowledged.
+    pub(crate) fn on_fin_acked(&mut self, now: Instant) {
+        self.sending.fin_acked = true;
+        self.timers.clear(Timer::Retransmission);
+        self.change(Change::FinAcked);
+        match self.state {
+            State::TimeWait => self.enter_time_wait(now),
+            State::Closed => {
+                self.timers = Timers::UNSET;
+                self.events.push_back(Event::Closed);
+            }
+            _ => {}
+        }
+    }
+
+    /// Both directions are done; old segments have twice their lifetime to die out (RFC 9293 §3.6.1).
+    pub(crate) fn enter_time_wait(&mut self, now: Instant) {
+        self.timers = Timers::UNSET;
+        self.timers.set(Timer::TimeWait, now + self.config.plain.msl * 2);
+        self.events.push_back(Event::Closed);
+    }
+}
+
+/// RFC 5961 §7 suggests ten in five seconds.
+const CHALLENGES_PER_INTERVAL: u32 = 10;
+/// See [`CHALLENGES_PER_INTERVAL`].
+const CHALLENGE_INTERVAL: Duration = Duration::from_secs(5);

@@ -1,0 +1,223 @@
+//! Slow start, congestion avoidance and multiplicative decrease (RFC 5681 §3.1).
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::{Congestion, Growth, Loss};
+use crate::registry::Entry;
+
+/// Parameters of the standard algorithm.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// How congestion avoidance counts.
+    pub increase: Increase,
+    /// What a loss halves.
+    pub halves: Halves,
+    /// Whether the window grows only while it is used to the full (RFC 2861 §3.1, RFC 7661 §4.3).
+    pub validate: bool,
+}
+
+/// How congestion avoidance counts its one segment per round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Increase {
+    /// SMSS·SMSS/cwnd for each ACK (RFC 5681 equation 3).
+    #[default]
+    PerAck,
+    /// One segment whenever a whole window of bytes is acknowledged (RFC 3465 §2.1 with L = 1 segment).
+    PerWindow,
+    /// One segment whenever as many ACKs came as the window has segments: the counter of the Linux of 2000.
+    CountAcks,
+}
+
+/// What a loss halves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halves {
+    /// FlightSize (RFC 5681 equation 4).
+    #[default]
+    Flight,
+    /// The congestion window, as many kernels do.
+    Cwnd,
+}
+
+#[derive(Debug)]
+struct Reno {
+    params: Params,
+    smss: Bytes,
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    /// Towards the next segment of congestion avoidance: bytes, or ACKs.
+    counted: u64,
+}
+
+impl Reno {
+    const fn new(params: Params) -> Self {
+        Self { params, smss: Bytes::ZERO, cwnd: Bytes::ZERO, ssthresh: Bytes::MAX, counted: 0 }
+    }
+
+    fn avoid_congestion(&mut self, acked: Bytes) {
+        match self.params.increase {
+            // RFC 5681 §3.1: at least one byte.
+            Increase::PerAck => self.cwnd += Bytes((self.smss.0 * self.smss.0 / self.cwnd.0).max(1)),
+            Increase::PerWindow => self.count(acked.0, self.cwnd.0),
+            Increase::CountAcks => self.count(1, self.cwnd.whole(self.smss)),
+        }
+    }
+
+    fn count(&mut self, step: u64, full: u64) {
+        self.counted += step;
+        if self.counted >= full {
+            self.counted -= full;
+            self.cwnd += self.smss;
+        }
+    }
+
+    fn reduce(&mut self, loss: &Loss) {
+        let base = match self.params.halves {
+            Halves::Flight => loss.flight,
+            Halves::Cwnd => self.cwnd,
+        };
+        // RFC 5681 equation 4: in whole segments, at least two.
+        let half = self.smss * (base / 2).whole(self.smss);
+        self.ssthresh = half.max(self.smss * 2);
+        self.counted = 0;
+    }
+}
+
+impl Congestion for Reno {
+    fn start(&mut self, smss: Bytes, initial_window: Bytes) {
+        self.smss = smss;
+        self.cwnd = initial_window;
+    }
+
+    fn on_ack(&mut self, ack: &Growth) {
+        if self.params.validate && ack.flight + self.smss <= self.cwnd {
+            return;
+        }
+        if self.in_slow_start() {
+            // RFC 5681 equation 2.
+            self.cwnd += ack.acked.min(self.smss);
+        } else {
+            self.avoid_congestion(ack.acked);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.reduce(loss);
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_timeout(&mut self, loss: &Loss) {
+        if !loss.again {
+            self.reduce(loss);
+        }
+        // RFC 5681 §3.1: the loss window, one segment.
+        self.cwnd = self.smss;
+        self.counted = 0;
+    }
+
+    fn on_recovery_exit(&mut self, window: Bytes) {
+        self.cwnd = window;
+        self.counted = 0;
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.ssthresh
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "reno",
+    summary: "slow start, one segment per round trip, half on a loss",
+    source: "RFC 5681",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        Ok(Arc::new(move || Box::new(Reno::new(params.clone()))))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use units::Instant;
+
+    use super::*;
+
+    const SMSS: Bytes = Bytes(1000);
+
+    fn reno(increase: Increase) -> Reno {
+        let mut reno = Reno::new(Params { increase, ..Params::default() });
+        reno.start(SMSS, SMSS * 2);
+        reno
+    }
+
+    fn ack(reno: &mut Reno, segments: u64) {
+        for _ in 0..segments {
+            reno.on_ack(&Growth { now: Instant::START, acked: SMSS, flight: reno.cwnd });
+        }
+    }
+
+    fn loss(flight: Bytes, again: bool) -> Loss {
+        Loss { now: Instant::START, flight, again }
+    }
+
+    #[test]
+    fn slow_start_doubles_each_round_trip() {
+        let mut reno = reno(Increase::PerAck);
+        ack(&mut reno, 2);
+        assert_eq!(reno.cwnd(), SMSS * 4);
+        ack(&mut reno, 4);
+        assert_eq!(reno.cwnd(), SMSS * 8);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_segment_per_round_trip() {
+        for increase in [Increase::PerWindow, Increase::CountAcks] {
+            let mut reno = reno(increase);
+            reno.on_loss(&loss(SMSS * 16, false));
+            ack(&mut reno, 8);
+            assert_eq!(reno.cwnd(), SMSS * 9, "{increase:?}");
+            ack(&mut reno, 9);
+            assert_eq!(reno.cwnd(), SMSS * 10, "{increase:?}");
+        }
+        let mut reno = reno(Increase::PerAck);
+        reno.on_loss(&loss(SMSS * 16, false));
+        ack(&mut reno, 8);
+        assert!(reno.cwnd() > SMSS * 8 && reno.cwnd() <= SMSS * 9);
+    }
+
+    #[test]
+    fn a_loss_halves_the_flight_but_leaves_two_segments() {
+        let mut reno = reno(Increase::PerAck);
+        reno.on_loss(&loss(SMSS * 9, false));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS * 4, SMSS * 4));
+        reno.on_loss(&loss(SMSS * 2, false));
+        assert_eq!(reno.ssthresh(), SMSS * 2);
+    }
+
+    #[test]
+    fn a_second_timeout_of_the_same_segment_leaves_the_threshold() {
+        let mut reno = reno(Increase::PerAck);
+        reno.on_timeout(&loss(SMSS * 20, false));
+        reno.on_timeout(&loss(SMSS, true));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS, SMSS * 10));
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow_when_validated() {
+        let mut reno = Reno::new(Params { validate: true, ..Params::default() });
+        reno.start(SMSS, SMSS * 10);
+        reno.on_ack(&Growth { now: Instant::START, acked: SMSS, flight: SMSS * 3 });
+        assert_eq!(reno.cwnd(), SMSS * 10);
+    }
+}

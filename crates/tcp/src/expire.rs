@@ -1,0 +1,91 @@
+//! A timer ran out.
+
+use units::Instant;
+use wire::{Flags, Payload};
+
+use crate::congestion::Loss as CongestionLoss;
+use crate::endpoint::{Endpoint, Loss};
+use crate::receiving::Wanted;
+use crate::sending::Persist;
+use crate::state::{Change, State};
+use crate::timers::Timer;
+use crate::{Event, Kind};
+
+impl Endpoint {
+    /// Handles every timer that has run out by `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.timers.take_expired(now) {
+            match timer {
+                Timer::Retransmission => self.on_retransmission_timeout(now),
+                Timer::Persist => self.on_persist_timeout(now),
+                Timer::DelayedAck => self.receiving.ack_wanted = Wanted::Now,
+                Timer::KeepAlive => self.on_keep_alive_timeout(now),
+                Timer::TimeWait => self.change(Change::LifetimePassed),
+            }
+        }
+    }
+
+    /// RFC 6298 §5.4 to §5.7, and the end of patience (RFC 9293 §3.8.3).
+    fn on_retransmission_timeout(&mut self, now: Instant) {
+        let Some(oldest) = self.sending.board.front() else { return };
+        let (range, is_syn) = (oldest.range, oldest.syn);
+        let again = oldest.transmissions > 1 && self.sending.expirations > 0;
+        let patience = if is_syn { self.config.plain.syn_retries } else { self.config.plain.retries };
+        if self.sending.expirations >= patience {
+            return self.give_up(Loss::TimedOut);
+        }
+        self.sending.expirations += 1;
+        self.sending.timeouts += 1;
+        let flight = self.sending.board.outstanding();
+        self.sending.recovery.on_timeout(self.sending.nxt, &mut self.sending.board);
+        if self.state.is_synchronised() {
+            self.sending.congestion.on_timeout(&CongestionLoss { now, flight, again });
+        }
+        self.sending.backoff += 1;
+        self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+        self.note(now, "timeout", if again { "again" } else { "" }, range.start, range.len());
+    }
+
+    /// RFC 9293 §3.8.6.1: probe, at growing intervals, for as long as the peer answers.
+    fn on_persist_timeout(&mut self, now: Instant) {
+        let Persist::Probing { probes, .. } = self.sending.persist else { return };
+        if self.sending.expirations > self.config.plain.retries {
+            return self.give_up(Loss::TimedOut);
+        }
+        self.sending.expirations += 1;
+        self.sending.persist = Persist::Probing { probes, due: true };
+        let wait = self.sending.rto_length().doubled(probes + 1).min(self.sending.rto.longest());
+        self.timers.set(Timer::Persist, now + wait);
+    }
+
+    /// RFC 9293 §3.8.4: a segment that the peer has seen before, which it must answer.
+    fn on_keep_alive_timeout(&mut self, now: Instant) {
+        if !matches!(self.state, State::Established | State::CloseWait) {
+            return;
+        }
+        if self.keep_alive_probes >= self.config.plain.keep_alive_probes {
+            return self.give_up(Loss::TimedOut);
+        }
+        self.keep_alive_probes += 1;
+        self.timers.set(Timer::KeepAlive, now + self.config.plain.keep_alive_interval);
+        let probe = self.segment(self.sending.una - 1, Flags::empty(), Payload::EMPTY);
+        let transmit = self.transmit(now, probe, Kind::KeepAlive);
+        self.outbox.push_back(transmit);
+    }
+
+    /// The connection was silent until now: the keep-alive timer starts over.
+    pub(crate) fn restart_keep_alive(&mut self, now: Instant) {
+        if self.config.plain.keep_alive {
+            self.keep_alive_probes = 0;
+            self.timers.set(Timer::KeepAlive, now + self.config.plain.keep_alive_idle);
+        }
+    }
+
+    /// Ends the connection without a word to the peer.
+    pub(crate) fn give_up(&mut self, loss: Loss) {
+        self.change(Change::Reset);
+        self.timers = crate::timers::Timers::UNSET;
+        self.receiving.ack_wanted = Wanted::No;
+        self.events.push_back(Event::Reset(loss));
+    }
+}

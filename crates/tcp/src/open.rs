@@ -1,0 +1,154 @@
+//! The handshake: active, passive and simultaneous (RFC 9293 §3.5, §3.10.7.2 and §3.10.7.3).
+
+use units::{Bytes, Instant, SeqRange};
+use wire::{Flags, Payload, Segment, Timestamps};
+
+use crate::endpoint::{Endpoint, Loss};
+use crate::options::{Agreed, offer, timestamp};
+use crate::scoreboard::Mark;
+use crate::state::{Change, State};
+use crate::timers::Timer;
+use crate::{Event, Kind, Transmit};
+
+impl Endpoint {
+    /// The SYN or SYN-ACK, when it is due: at first, and when its timer has run out.
+    pub(crate) fn poll_syn(&mut self, now: Instant) -> Option<Transmit> {
+        if !matches!(self.state, State::SynSent | State::SynReceived) {
+            return None;
+        }
+        if self.sending.nxt == self.sending.iss {
+            let range = SeqRange::new(self.sending.iss, 1);
+            self.sending.board.push(range, Payload::EMPTY, true, false, now);
+            self.sending.nxt = range.end;
+            self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+            return Some(self.syn(now, Kind::Syn));
+        }
+        let oldest = self.sending.board.front()?;
+        let Mark::Lost(cause) = oldest.mark else { return None };
+        let earlier_copies = oldest.transmissions;
+        self.sending.board.on_retransmitted(0, now);
+        Some(self.syn(now, Kind::Retransmission { cause, earlier_copies }))
+    }
+
+    /// Our SYN, with the ACK of the peer's if that has come.
+    fn syn(&mut self, now: Instant, kind: Kind) -> Transmit {
+        let mut segment = self.segment(self.sending.iss, Flags::SYN, Payload::EMPTY);
+        let echo = self.receiving.ts_recent.map_or(0, |(value, _)| value);
+        let clock = Timestamps { value: timestamp(now), echo };
+        // A window field on a SYN is never scaled (RFC 7323 §2.2).
+        let unscaled = u16::try_from(self.receiving.greatest_window.0).unwrap_or(u16::MAX);
+        if self.state == State::SynReceived {
+            segment = self.transmit(now, segment, kind).segment;
+            segment.options = offer(&self.config, Some(&self.peer_offers()), clock);
+            self.receiving.edge = self.receiving.stream.next() + u32::from(unscaled);
+        } else {
+            segment.options = offer(&self.config, None, clock);
+        }
+        segment.window = unscaled;
+        Transmit { segment, kind }
+    }
+
+    /// What the peer's SYN offered, as far as our answer depends on it.
+    fn peer_offers(&self) -> wire::Options {
+        wire::Options {
+            window_scale: self.peer_scales.then_some(self.agreed.send_shift),
+            sack_permitted: self.agreed.sack,
+            timestamps: self.agreed.timestamps.then(Timestamps::default),
+            ..wire::Options::default()
+        }
+    }
+
+    /// RFC 9293 §3.10.7.2.
+    pub(crate) fn segment_in_listen(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            return self.refuse(segment);
+        }
+        if segment.flags.contains(Flags::SYN) {
+            self.ports.remote = segment.source_port;
+            self.take_syn(now, segment);
+            self.change(Change::SynArrived);
+        }
+    }
+
+    /// RFC 9293 §3.10.7.3.
+    pub(crate) fn segment_in_syn_sent(&mut self, now: Instant, segment: Segment) {
+        let acks = segment.flags.contains(Flags::ACK);
+        let sent = SeqRange { start: self.sending.iss, end: self.sending.nxt };
+        if acks && (self.sending.nxt == self.sending.iss || !sent.contains(segment.ack - 1)) {
+            return self.refuse(&segment);
+        }
+        if segment.flags.contains(Flags::RST) {
+            if acks {
+                self.give_up(Loss::Refused);
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.take_syn(now, &segment);
+        if acks {
+            self.change(Change::SynAckArrived);
+            self.finish_active_open(now, &segment);
+        } else {
+            // Simultaneous open (RFC 9293 §3.5, figure 7): our SYN again, now with an ACK of theirs.
+            self.change(Change::SynArrived);
+            let answer = self.syn(now, Kind::Syn);
+            self.outbox.push_back(answer);
+        }
+    }
+
+    /// What the peer's SYN tells.
+    fn take_syn(&mut self, now: Instant, segment: &Segment) {
+        self.receiving.start(segment.seq);
+        self.agreed = Agreed::new(&self.config, segment);
+        self.peer_scales = segment.options.window_scale.is_some();
+        if let Some(theirs) = segment.options.timestamps.filter(|_| self.agreed.timestamps) {
+            self.receiving.ts_recent = Some((theirs.value, now));
+        }
+        self.sending.smss = self.agreed.smss;
+        // A window field on a SYN is never scaled (RFC 7323 §2.2).
+        self.sending.wnd = Bytes(u64::from(segment.window));
+        self.sending.greatest_wnd = self.sending.wnd;
+        self.sending.wl1 = segment.seq;
+        self.sending.wl2 = segment.ack;
+    }
+
+    /// The SYN-ACK came: our SYN is acknowledged, the third segment of the handshake is owed.
+    fn finish_active_open(&mut self, now: Instant, segment: &Segment) {
+        let acked = self.sending.board.acknowledge(segment.ack);
+        self.sending.una = segment.ack;
+        self.sending.expirations = 0;
+        self.take_sample(now, segment, &acked);
+        self.timers.clear(Timer::Retransmission);
+        self.receiving.ack_wanted = crate::receiving::Wanted::Now;
+        self.begin(now);
+    }
+
+    /// Our SYN is acknowledged in SYN-RECEIVED.
+    pub(crate) fn establish(&mut self, now: Instant) {
+        self.timers.clear(Timer::Retransmission);
+        self.change(Change::SynAcked);
+        self.begin(now);
+    }
+
+    /// Both ends are synchronised: data may flow.
+    fn begin(&mut self, now: Instant) {
+        if self.sending.recovery.needs_sack() && !self.agreed.sack {
+            // RFC 6675 §1: without SACK information NewReno is the algorithm to fall back on.
+            self.sending.recovery = crate::recovery::without_sack();
+            self.note(now, "fallback", "the peer does not permit SACK: NewReno", self.sending.una, 0);
+        }
+        let smss = self.sending.smss;
+        let initial = self.config.plain.initial_window.bytes(smss);
+        // RFC 5681 §3.1: after a lost SYN the first window is one segment.
+        let window = if self.sending.timeouts > 0 { smss } else { initial };
+        self.sending.congestion.start(smss, window);
+        self.restart_keep_alive(now);
+        self.events.push_back(Event::Connected);
+        self.note(now, "established", "", self.sending.una, 0);
+    }
+}

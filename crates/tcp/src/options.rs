@@ -1,0 +1,97 @@
+//! What the two ends agree on during the handshake.
+
+use units::{Bytes, Instant};
+use wire::{Options, Segment, Timestamps};
+
+use crate::Config;
+
+/// The options in force on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreed {
+    /// The largest payload that we send: SMSS, less the room of the options on every segment.
+    pub smss: Bytes,
+    /// Shift of the windows that the peer sends.
+    pub send_shift: u8,
+    /// Shift of the windows that we send.
+    pub receive_shift: u8,
+    /// Whether segments carry timestamps.
+    pub timestamps: bool,
+    /// Whether ACKs carry SACK blocks.
+    pub sack: bool,
+}
+
+/// The SYN's payload limit where the peer names none (RFC 9293 §3.7.1, for IPv4).
+const DEFAULT_MSS: u16 = 536;
+/// RFC 7323 §2.3: a larger shift is taken for this one.
+const GREATEST_SHIFT: u8 = 14;
+/// Room of the timestamps option on every segment (RFC 7323 appendix A).
+const TIMESTAMPS_LEN: u64 = 12;
+
+impl Agreed {
+    /// What holds before anything is agreed.
+    pub const NOTHING: Self = Self {
+        smss: Bytes(DEFAULT_MSS as u64),
+        send_shift: 0,
+        receive_shift: 0,
+        timestamps: false,
+        sack: false,
+    };
+
+    /// What follows from what we offer and the peer's SYN.
+    #[must_use]
+    pub fn new(config: &Config, syn: &Segment) -> Self {
+        let theirs = &syn.options;
+        let timestamps = config.plain.timestamps && theirs.timestamps.is_some();
+        let mss = Bytes(u64::from(theirs.mss.unwrap_or(DEFAULT_MSS))).min(config.plain.mss);
+        let scaled = config.plain.window_scale && theirs.window_scale.is_some();
+        Self {
+            // RFC 6691 §2: the MSS counts no options, the sender makes room for them.
+            smss: mss.saturating_sub(Bytes(if timestamps { TIMESTAMPS_LEN } else { 0 })).max(Bytes(1)),
+            send_shift: if scaled { theirs.window_scale.unwrap_or(0).min(GREATEST_SHIFT) } else { 0 },
+            receive_shift: if scaled { shift_for(config.greatest_window) } else { 0 },
+            timestamps,
+            sack: config.plain.sack && theirs.sack_permitted,
+        }
+    }
+}
+
+/// What we offer on a SYN, or on a SYN-ACK that answers `syn` (only what the peer offered, RFC 7323 §2.2).
+#[must_use]
+pub fn offer(config: &Config, syn: Option<&Options>, timestamps: Timestamps) -> Options {
+    let welcome = |theirs: fn(&Options) -> bool| syn.is_none_or(theirs);
+    Options {
+        mss: Some(u16::try_from(config.plain.mss.0).unwrap_or(u16::MAX)),
+        window_scale: (config.plain.window_scale && welcome(|options| options.window_scale.is_some()))
+            .then(|| shift_for(config.greatest_window)),
+        sack_permitted: config.plain.sack && welcome(|options| options.sack_permitted),
+        timestamps: (config.plain.timestamps && welcome(|options| options.timestamps.is_some()))
+            .then_some(timestamps),
+        ..Options::default()
+    }
+}
+
+/// Our timestamp clock: a millisecond a tick, inside the range of RFC 7323 §5.4.
+#[must_use]
+pub const fn timestamp(now: Instant) -> u32 {
+    const NANOS_PER_TICK: u64 = 1_000_000;
+    // Wraps after 49 days, which RFC 7323 §5.5 allows for.
+    (now.as_nanos() / NANOS_PER_TICK) as u32
+}
+
+/// The least shift with which a 16-bit field can say `window`.
+fn shift_for(window: Bytes) -> u8 {
+    (0..GREATEST_SHIFT).find(|shift| window.0 >> shift <= u64::from(u16::MAX)).unwrap_or(GREATEST_SHIFT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shift_is_the_least_that_fits() {
+        assert_eq!(shift_for(Bytes(65_535)), 0);
+        assert_eq!(shift_for(Bytes(65_536)), 1);
+        assert_eq!(shift_for(Bytes(4 << 20)), 7);
+        assert_eq!(shift_for(Bytes(1 << 40)), 14);
+    }
+}

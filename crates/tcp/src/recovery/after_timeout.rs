@@ -1,0 +1,101 @@
+//! What a sender does once its retransmission timer has run out.
+//!
+//! The window is one segment by then (congestion control saw to that), and the first segment goes out
+//! again. The three styles differ in the rest of what was outstanding (Sarolahti 2000, appendix C).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Seq};
+
+use super::Ack;
+use crate::Cause;
+use crate::scoreboard::Scoreboard;
+
+/// How the rest of the window is treated after a timeout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// All of it is taken for lost and sent again in slow start, before new data (BSD; RFC 5681 §3.1).
+    /// Duplicate ACKs release nothing.
+    #[default]
+    GoBackN,
+    /// As go-back-N, but each duplicate ACK counts as a segment that has left the network and lets
+    /// another one out, as the Linux of 2000 counts.
+    Linux,
+    /// Only the first segment is taken for lost; each ACK that advances points at the next one. No new
+    /// data until all that was outstanding is acknowledged.
+    Hold,
+}
+
+/// The mode after a timeout, while it lasts.
+#[derive(Clone, Copy, Debug)]
+pub struct AfterTimeout {
+    style: Style,
+    recover: Option<Seq>,
+    /// Bytes that duplicate ACKs say have left the network ([`Style::Linux`] only).
+    left: Bytes,
+}
+
+impl AfterTimeout {
+    /// No timeout yet.
+    #[must_use]
+    pub const fn new(style: Style) -> Self {
+        Self { style, recover: None, left: Bytes::ZERO }
+    }
+
+    /// The timer ran out with data up to `nxt` outstanding.
+    pub fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+        self.recover = Some(nxt);
+        self.left = Bytes::ZERO;
+        board.clear_lost();
+        match self.style {
+            Style::GoBackN | Style::Linux => board.mark_all_lost(),
+            Style::Hold => board.mark_lost(0, Cause::Timeout),
+        }
+    }
+
+    /// An ACK came; the mode may end with it.
+    pub fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) {
+        let Some(recover) = self.recover else { return };
+        if ack.advances() && ack.number.at_or_after(recover) {
+            self.recover = None;
+            self.left = Bytes::ZERO;
+            return;
+        }
+        match self.style {
+            Style::GoBackN => {}
+            Style::Linux if ack.advances() => {
+                self.left = self.left.saturating_sub(ack.acked.saturating_sub(ack.smss));
+            }
+            Style::Linux if ack.duplicate => self.left += ack.smss,
+            Style::Hold if ack.advances() && board.front().is_some_and(|first| first.transmissions == 1) => {
+                board.mark_lost(0, Cause::AfterTimeout);
+            }
+            Style::Linux | Style::Hold => {}
+        }
+    }
+
+    /// End of what was outstanding at the timeout, while the mode lasts.
+    #[must_use]
+    pub const fn recover(&self) -> Option<Seq> {
+        self.recover
+    }
+
+    /// Leaves the mode: another reaction takes over.
+    pub fn leave(&mut self) {
+        self.recover = None;
+        self.left = Bytes::ZERO;
+    }
+
+    /// Whether new data may be sent.
+    #[must_use]
+    pub fn allows_new(&self) -> bool {
+        self.recover.is_none() || self.style != Style::Hold
+    }
+
+    /// What to add to the window.
+    #[must_use]
+    pub const fn inflation(&self) -> i64 {
+        self.left.0.cast_signed()
+    }
+}

@@ -1,0 +1,172 @@
+//! Loss recovery: what counts as lost, what is sent again and when, and when it is over.
+//!
+//! The algorithm marks segments on the [`Scoreboard`] as lost, says in [`Recovery::next`] what to send
+//! next, and tells by its [`Verdict`] what an ACK means; congestion control then sizes the window.
+//! [`Recovery::inflation`] is what fast recovery adds to the window for segments that have left the
+//! network (RFC 5681 §3.2), so that cwnd itself has one owner.
+//!
+//! Read `reno.rs` first, then `new_reno.rs`, then `sack_6675.rs`.
+
+mod after_timeout;
+mod duplicates;
+mod new_reno;
+mod reno;
+mod sack_6675;
+mod tahoe;
+mod timeout_only;
+
+use units::{Bytes, Instant, Seq, SeqRange};
+
+pub use after_timeout::{AfterTimeout, Style};
+
+use crate::Cause;
+use crate::registry::Entry;
+use crate::scoreboard::Scoreboard;
+
+/// The algorithms that there are.
+pub const ENTRIES: &[Entry<dyn Recovery>] =
+    &[timeout_only::ENTRY, tahoe::ENTRY, reno::ENTRY, new_reno::ENTRY, sack_6675::ENTRY];
+
+/// Decides what is lost and what to do about it.
+pub trait Recovery: std::fmt::Debug + Send {
+    /// An acceptable ACK came and is entered on the board.
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict;
+
+    /// The retransmission timer ran out with data up to `nxt` outstanding.
+    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard);
+
+    /// What to send now.
+    fn next(&self, board: &Scoreboard, room: &Room) -> Next;
+
+    /// Something was sent again.
+    fn on_retransmitted(&mut self, _range: SeqRange) {}
+
+    /// Bytes to add to cwnd, or to take off.
+    fn inflation(&self) -> i64 {
+        0
+    }
+
+    /// Where the algorithm stands.
+    fn phase(&self) -> Phase;
+
+    /// Whether it is of no use without selective acknowledgments.
+    fn needs_sack(&self) -> bool {
+        false
+    }
+}
+
+/// Where a sender stands in its reaction to a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// No loss is being repaired.
+    Open,
+    /// Losses that ACKs told of are being repaired, until `recover` is acknowledged.
+    FastRecovery {
+        /// End of what was outstanding when the loss was found.
+        recover: Seq,
+    },
+    /// Losses that the timer told of are being repaired, until `recover` is acknowledged.
+    AfterTimeout {
+        /// End of what was outstanding when the timer ran out.
+        recover: Seq,
+    },
+}
+
+/// An acceptable ACK, already entered on the board.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When it came.
+    pub now: Instant,
+    /// Its acknowledgment number; SND.UNA by now.
+    pub number: Seq,
+    /// Sequence numbers that it newly acknowledged cumulatively.
+    pub acked: Bytes,
+    /// Bytes that it newly SACKed.
+    pub newly_sacked: Bytes,
+    /// Whether it is a duplicate by RFC 5681 §2: nothing new, no data, the same window.
+    pub duplicate: bool,
+    /// SND.NXT.
+    pub nxt: Seq,
+    /// How many duplicates mean a loss.
+    pub dupthresh: u32,
+    /// The segment size.
+    pub smss: Bytes,
+    /// The slow-start threshold.
+    pub ssthresh: Bytes,
+}
+
+impl Ack {
+    /// Whether SND.UNA advanced.
+    #[must_use]
+    pub const fn advances(&self) -> bool {
+        !self.acked.is_zero()
+    }
+}
+
+/// What an ACK means for the window and the timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// If it acknowledges new data, the window grows and the timer restarts.
+    Ordinary,
+    /// The window stays; the timer restarts if the ACK advanced and `restart_timer` says so.
+    Hold {
+        /// Whether an advance restarts the timer.
+        restart_timer: bool,
+    },
+    /// A loss was found: the window is reduced for fast recovery, the timer restarts.
+    Loss,
+    /// A loss was found, and the window starts anew from one segment (Tahoe); the timer restarts.
+    Collapse,
+    /// Fast recovery is over, and the window becomes this.
+    Recovered {
+        /// The window to go on with.
+        window: Bytes,
+    },
+}
+
+/// Room to send in.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// cwnd with inflation, less the pipe.
+    pub usable: Bytes,
+    /// The segment size.
+    pub smss: Bytes,
+    /// Length of the new segment that is ready and that the peer's window allows, if there is one.
+    pub new: Option<Bytes>,
+}
+
+/// What to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This segment of the board, again.
+    Retransmit {
+        /// Its index.
+        index: usize,
+        /// Why.
+        cause: Cause,
+    },
+    /// A new segment.
+    New,
+    /// Nothing now.
+    Nothing,
+}
+
+/// The algorithm for a connection whose peer does not permit SACK.
+#[must_use]
+pub fn without_sack() -> Box<dyn Recovery> {
+    new_reno::standard()
+}
+
+/// The rule that most algorithms share: what is marked lost first, then new data, as the window allows.
+/// With `forced` the first lost segment goes out whatever the window says, as a fast retransmit does
+/// (RFC 5681 §3.2 step 3).
+fn lost_first(board: &Scoreboard, room: &Room, forced: bool, new_allowed: bool) -> Next {
+    if let Some((index, cause)) = board.first_lost() {
+        let len = board.get(index).map_or(Bytes::ZERO, |sent| Bytes(u64::from(sent.range.len())));
+        return if forced || len <= room.usable { Next::Retransmit { index, cause } } else { Next::Nothing };
+    }
+    match room.new {
+        Some(len) if new_allowed && len <= room.usable => Next::New,
+        _ => Next::Nothing,
+    }
+}

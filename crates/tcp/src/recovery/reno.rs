@@ -1,0 +1,130 @@
+//! Reno: fast retransmit and fast recovery (RFC 5681 §3.2, without NewReno's partial ACKs).
+//!
+//! The third duplicate ACK sends the first segment again at once, halves the window and inflates it by
+//! the three segments that have left the network; each further duplicate inflates it by one. The first
+//! ACK of new data ends recovery, whether or not more was lost.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Seq, SeqRange};
+
+use super::duplicates::Duplicates;
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
+use crate::Cause;
+use crate::registry::Entry;
+use crate::scoreboard::Scoreboard;
+
+/// Parameters.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// What happens after a timeout.
+    pub after_timeout: Style,
+}
+
+#[derive(Debug)]
+struct Reno {
+    duplicates: Duplicates,
+    after_timeout: AfterTimeout,
+    recover: Option<Seq>,
+    inflation: Bytes,
+    /// The fast retransmit has yet to go out.
+    forced: bool,
+}
+
+impl Recovery for Reno {
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        if ack.advances() {
+            return self.on_advance(ack, board);
+        }
+        if !ack.duplicate {
+            return Verdict::Ordinary;
+        }
+        if self.recover.is_some() {
+            self.inflation += ack.smss;
+            return Verdict::Hold { restart_timer: false };
+        }
+        self.after_timeout.on_ack(ack, board);
+        if !self.duplicates.reach(ack.dupthresh) {
+            return Verdict::Ordinary;
+        }
+        self.enter(ack, board);
+        Verdict::Loss
+    }
+
+    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+        self.leave();
+        self.duplicates.clear();
+        self.after_timeout.on_timeout(nxt, board);
+    }
+
+    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
+        lost_first(board, room, self.forced, self.after_timeout.allows_new())
+    }
+
+    fn on_retransmitted(&mut self, _range: SeqRange) {
+        self.forced = false;
+    }
+
+    fn inflation(&self) -> i64 {
+        self.inflation.0.cast_signed() + self.after_timeout.inflation()
+    }
+
+    fn phase(&self) -> Phase {
+        match (self.recover, self.after_timeout.recover()) {
+            (Some(recover), _) => Phase::FastRecovery { recover },
+            (None, Some(recover)) => Phase::AfterTimeout { recover },
+            (None, None) => Phase::Open,
+        }
+    }
+}
+
+impl Reno {
+    fn on_advance(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        self.duplicates.clear();
+        self.after_timeout.on_ack(ack, board);
+        if self.recover.is_none() {
+            return Verdict::Ordinary;
+        }
+        self.leave();
+        // RFC 5681 §3.2 step 6: deflate to ssthresh.
+        Verdict::Recovered { window: ack.ssthresh }
+    }
+
+    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
+        self.after_timeout.leave();
+        self.recover = Some(ack.nxt);
+        self.inflation = ack.smss * u64::from(ack.dupthresh);
+        self.forced = true;
+        board.clear_lost();
+        board.mark_lost(0, Cause::FastRetransmit);
+    }
+
+    fn leave(&mut self) {
+        self.recover = None;
+        self.inflation = Bytes::ZERO;
+        self.forced = false;
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Recovery> = Entry {
+    id: "reno",
+    summary: "fast retransmit and fast recovery, over with the first new ACK",
+    source: "RFC 5681 §3.2; Jacobson 1990",
+    parse: |value| {
+        let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
+        Ok(Arc::new(move || {
+            Box::new(Reno {
+                duplicates: Duplicates::default(),
+                after_timeout: AfterTimeout::new(after_timeout),
+                recover: None,
+                inflation: Bytes::ZERO,
+                forced: false,
+            })
+        }))
+    },
+    schema: Entry::<dyn Recovery>::describe::<Params>,
+};

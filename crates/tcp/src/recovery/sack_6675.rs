@@ -1,0 +1,211 @@
+//! Conservative loss recovery with SACK: the pipe algorithm (RFC 6675).
+//!
+//! A segment counts as lost once enough was SACKed above it. During recovery the sender fills the pipe
+//! up to cwnd: first with what is lost, then with new data, then with what might be lost.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Seq, SeqRange};
+
+use super::duplicates::Duplicates;
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
+use crate::Cause;
+use crate::registry::Entry;
+use crate::scoreboard::Scoreboard;
+
+/// Parameters.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// What happens after a timeout.
+    pub after_timeout: Style,
+}
+
+#[derive(Debug)]
+struct Sack6675 {
+    duplicates: Duplicates,
+    after_timeout: AfterTimeout,
+    mode: Option<FastRecovery>,
+    /// Everything before this was judged by the SACKs above it.
+    judged: Option<Seq>,
+}
+
+/// Fast recovery, while it lasts.
+#[derive(Clone, Copy, Debug)]
+struct FastRecovery {
+    /// RecoveryPoint.
+    recover: Seq,
+    /// HighRxt: end of the highest segment sent again.
+    high_rxt: Seq,
+    /// Whether the last segment before `recover` was sent again: the one rescue that is allowed.
+    rescued: bool,
+    /// The first retransmission goes out whatever the pipe says (§5 step 4.3).
+    forced: bool,
+}
+
+impl Recovery for Sack6675 {
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        if ack.advances() {
+            self.duplicates.clear();
+        }
+        match self.mode {
+            Some(mode) => self.in_recovery(mode, ack, board),
+            None => self.in_order(ack, board),
+        }
+    }
+
+    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+        self.mode = None;
+        self.judged = None;
+        self.duplicates.clear();
+        // RFC 6675 §5.1: the receiver may have reneged.
+        board.forget_sacks();
+        self.after_timeout.on_timeout(nxt, board);
+    }
+
+    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
+        let Some(mode) = self.mode else {
+            return lost_first(board, room, false, self.after_timeout.allows_new());
+        };
+        match lost_first(board, room, mode.forced, true) {
+            Next::Nothing if room.usable >= room.smss && board.first_lost().is_none() => {
+                mode.maybe_lost(board)
+            }
+            next => next,
+        }
+    }
+
+    fn on_retransmitted(&mut self, range: SeqRange) {
+        if let Some(mode) = &mut self.mode {
+            mode.forced = false;
+            if range.end == mode.recover {
+                // A rescue leaves HighRxt alone (§4, NextSeq rule 4).
+                mode.rescued = true;
+            } else {
+                mode.high_rxt = mode.high_rxt.max(range.end);
+            }
+        }
+    }
+
+    fn inflation(&self) -> i64 {
+        self.after_timeout.inflation()
+    }
+
+    fn phase(&self) -> Phase {
+        match (self.mode, self.after_timeout.recover()) {
+            (Some(FastRecovery { recover, .. }), _) => Phase::FastRecovery { recover },
+            (None, Some(recover)) => Phase::AfterTimeout { recover },
+            (None, None) => Phase::Open,
+        }
+    }
+
+    fn needs_sack(&self) -> bool {
+        true
+    }
+}
+
+impl Sack6675 {
+    /// RFC 6675 §5, outside of recovery.
+    fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        self.after_timeout.on_ack(ack, board);
+        // A SACK is news even on an ACK that the classic definition does not call a duplicate (§2).
+        let duplicate = !ack.advances() && (ack.duplicate || !ack.newly_sacked.is_zero());
+        // §5.1: after a timeout no new recovery until what was outstanding is acknowledged.
+        if !duplicate || self.after_timeout.recover().is_some() {
+            return Verdict::Ordinary;
+        }
+        let enough = self.duplicates.reach(ack.dupthresh);
+        if !enough && self.lost_edge(ack, board).is_none_or(|edge| edge.at_or_before(ack.number)) {
+            return Verdict::Ordinary;
+        }
+        self.enter(ack, board);
+        Verdict::Loss
+    }
+
+    /// §5 step 4.
+    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
+        self.judged = None;
+        self.judge(ack, board);
+        board.mark_lost(0, Cause::FastRetransmit);
+        self.mode =
+            Some(FastRecovery { recover: ack.nxt, high_rxt: ack.number, rescued: false, forced: true });
+    }
+
+    /// §5 steps A to C.
+    fn in_recovery(&mut self, mut mode: FastRecovery, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        if ack.number.at_or_after(mode.recover) {
+            self.mode = None;
+            self.judged = None;
+            return Verdict::Recovered { window: ack.ssthresh };
+        }
+        mode.high_rxt = mode.high_rxt.max(ack.number);
+        self.mode = Some(mode);
+        self.judge(ack, board);
+        Verdict::Hold { restart_timer: true }
+    }
+
+    /// Update(): marks as lost whatever lies below the edge and was not judged before (§4).
+    fn judge(&mut self, ack: &Ack, board: &mut Scoreboard) {
+        let Some(edge) = self.lost_edge(ack, board) else { return };
+        let judged = self.judged.unwrap_or(ack.number);
+        let from = self.mode.map_or(judged, |mode| mode.high_rxt.max(judged));
+        for index in board.index_of(from)..board.index_of(edge) {
+            board.mark_lost(index, Cause::Scoreboard);
+        }
+        self.judged = Some(judged.max(edge));
+    }
+
+    /// IsLost(), turned round: everything before this is lost unless SACKed. A segment is lost when
+    /// dupthresh segments, or more than (dupthresh − 1)·SMSS bytes, are SACKed above it (§4).
+    fn lost_edge(&self, ack: &Ack, board: &Scoreboard) -> Option<Seq> {
+        let top = board.index_of(board.highest_sacked()?);
+        let (mut segments, mut bytes) = (0, Bytes::ZERO);
+        let enough = ack.smss * u64::from(ack.dupthresh.saturating_sub(1));
+        for sent in (0..top).rev().filter_map(|index| board.get(index)).filter(|sent| sent.sacked) {
+            segments += 1;
+            bytes += Bytes(u64::from(sent.range.len()));
+            if segments >= ack.dupthresh || bytes > enough {
+                return Some(sent.range.start);
+            }
+        }
+        None
+    }
+}
+
+impl FastRecovery {
+    /// NextSeq() rules 3 and 4: with nothing known to be lost and nothing new to send, try what lies
+    /// below the highest SACK, and once the very end.
+    fn maybe_lost(&self, board: &Scoreboard) -> Next {
+        let again = |index| Next::Retransmit { index, cause: Cause::Scoreboard };
+        let highest = board.highest_sacked().unwrap_or(self.high_rxt);
+        let untouched =
+            |index: &usize| board.get(*index).is_some_and(|sent| !sent.sacked && sent.transmissions == 1);
+        let (from, to) = (board.index_of(self.high_rxt), board.index_of(highest));
+        if let Some(index) = (from..to).find(untouched) {
+            return again(index);
+        }
+        let last = board.index_of(self.recover).checked_sub(1);
+        last.filter(|index| !self.rescued && untouched(index)).map_or(Next::Nothing, again)
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Recovery> = Entry {
+    id: "sack-6675",
+    summary: "keeps the pipe full from the SACK scoreboard",
+    source: "RFC 6675",
+    parse: |value| {
+        let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
+        Ok(Arc::new(move || {
+            Box::new(Sack6675 {
+                duplicates: Duplicates::NONE,
+                after_timeout: AfterTimeout::new(after_timeout),
+                mode: None,
+                judged: None,
+            })
+        }))
+    },
+    schema: Entry::<dyn Recovery>::describe::<Params>,
+};

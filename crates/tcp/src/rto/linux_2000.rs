@@ -1,0 +1,103 @@
+//! The timer of the Linux of 2000 (kernels 2.2 to 2.3.99), as the hosts of Sarolahti 2000 ran it.
+//!
+//! It differs from RFC 6298 in three ways:
+//! - it counts from the last transmission of the oldest segment outstanding, not from the last ACK,
+//!   so that a queue that grows cannot push the timer ahead of itself;
+//! - its length is 5/4 of SRTT + 4·MDEV, and while the window is small that much again, divided by
+//!   2^(cwnd−1): a guard against delayed ACKs;
+//! - its minimum is 200 ms, its clock ticks every 10 ms.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Instant};
+
+use super::{CountsFrom, Estimate, Rto, measured};
+use crate::registry::Entry;
+
+/// Parameters of the Linux timer; the defaults are that kernel's constants.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Length before the first sample: 3 s (RFC 1122 §4.2.3.1).
+    pub initial: Duration,
+    /// Least length: 200 ms.
+    pub min: Duration,
+    /// Greatest length, backed off or not: 120 s.
+    pub max: Duration,
+    /// Tick of the clock: 10 ms (HZ = 100).
+    pub granularity: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(3),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(120),
+            granularity: Duration::from_millis(10),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Linux2000 {
+    params: Params,
+    estimate: Option<Estimate>,
+}
+
+impl Rto for Linux2000 {
+    fn on_sample(&mut self, sent: Instant, now: Instant) {
+        let sample = measured(sent, now, self.params.granularity);
+        self.estimate = Some(Estimate::updated(self.estimate, sample));
+    }
+
+    fn length(&self, cwnd: u64) -> Duration {
+        let Params { initial, min, max, granularity } = self.params;
+        let Some(Estimate { srtt, rttvar }) = self.estimate else { return initial };
+        let plain = srtt + rttvar * 4;
+        // Beyond 63 halvings nothing is left to add.
+        let small_window = Duration::from_nanos(plain.as_nanos() >> cwnd.saturating_sub(1).min(63));
+        (plain + plain / 4 + small_window).rounded_up_to(granularity).clamp(min, max)
+    }
+
+    fn longest(&self) -> Duration {
+        self.params.max
+    }
+
+    fn counts_from(&self) -> CountsFrom {
+        CountsFrom::OldestSent
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.estimate
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Rto> = Entry {
+    id: "linux-2000",
+    summary: "5/4 of SRTT + 4·MDEV and more for small windows, counted from the oldest segment's transmission",
+    source: "Linux 2.2/2.3 tcp_set_rto, as measured through Sarolahti 2000, Table 14",
+    parse: |value| {
+        let params: Params = Entry::<dyn Rto>::read(value)?;
+        Ok(Arc::new(move || Box::new(Linux2000 { params: params.clone(), estimate: None })))
+    },
+    schema: Entry::<dyn Rto>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_window_lengthens_the_timer() {
+        let mut rto = Linux2000 { params: Params::default(), estimate: None };
+        rto.on_sample(Instant::START, Instant::START + Duration::from_millis(800));
+        // SRTT + 4·MDEV = 800 + 4·400 = 2400 ms.
+        assert_eq!(rto.length(1), Duration::from_millis(3000 + 2400));
+        assert_eq!(rto.length(2), Duration::from_millis(3000 + 1200));
+        assert_eq!(rto.length(70), Duration::from_millis(3000));
+    }
+}

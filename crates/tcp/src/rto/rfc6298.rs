@@ -1,0 +1,105 @@
+//! The timer of RFC 6298: SRTT + max(G, 4·RTTVAR), between a minimum and a maximum.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Instant};
+
+use super::{Estimate, Rto, measured};
+use crate::registry::Entry;
+
+/// Parameters of the standard timer.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Length before the first sample. RFC 6298 §2.1: 1 s.
+    pub initial: Duration,
+    /// Least length. RFC 6298 §2.4: 1 s; current kernels use 200 ms.
+    pub min: Duration,
+    /// Greatest length, backed off or not. RFC 6298 §2.5: at least 60 s.
+    pub max: Duration,
+    /// Tick of the clock that measures and runs out; 1 ms as in most kernels.
+    pub granularity: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            granularity: Duration::from_millis(1),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Rfc6298 {
+    params: Params,
+    estimate: Option<Estimate>,
+}
+
+impl Rto for Rfc6298 {
+    fn on_sample(&mut self, sent: Instant, now: Instant) {
+        let sample = measured(sent, now, self.params.granularity);
+        self.estimate = Some(Estimate::updated(self.estimate, sample));
+    }
+
+    fn length(&self, _cwnd: u64) -> Duration {
+        let Params { initial, min, max, granularity } = self.params;
+        match self.estimate {
+            None => initial,
+            Some(Estimate { srtt, rttvar }) => {
+                (srtt + granularity.max(rttvar * 4)).rounded_up_to(granularity).clamp(min, max)
+            }
+        }
+    }
+
+    fn longest(&self) -> Duration {
+        self.params.max
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        self.estimate
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Rto> = Entry {
+    id: "rfc6298",
+    summary: "SRTT + 4·RTTVAR, restarted by each ACK of new data",
+    source: "RFC 6298",
+    parse: |value| {
+        let params: Params = Entry::<dyn Rto>::read(value)?;
+        Ok(Arc::new(move || Box::new(Rfc6298 { params: params.clone(), estimate: None })))
+    },
+    schema: Entry::<dyn Rto>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timer() -> Rfc6298 {
+        let params = Params { min: Duration::from_millis(200), ..Params::default() };
+        Rfc6298 { params, estimate: None }
+    }
+
+    #[test]
+    fn the_first_sample_gives_three_round_trips() {
+        let mut rto = timer();
+        assert_eq!(rto.length(1), Duration::from_secs(1));
+        rto.on_sample(Instant::START, Instant::START + Duration::from_millis(700));
+        assert_eq!(rto.length(1), Duration::from_millis(2100));
+    }
+
+    #[test]
+    fn steady_samples_shrink_the_timer_to_the_minimum() {
+        let mut rto = timer();
+        for _ in 0..200 {
+            rto.on_sample(Instant::START, Instant::START + Duration::from_millis(50));
+        }
+        assert_eq!(rto.length(1), Duration::from_millis(200));
+    }
+}

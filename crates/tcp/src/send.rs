@@ -1,0 +1,213 @@
+//! May I send? What goes out, in the order in which it is considered.
+
+use units::{Bytes, Instant, SeqRange};
+use wire::{Flags, Payload, Segment, Timestamps};
+
+use crate::endpoint::Endpoint;
+use crate::options::timestamp;
+use crate::receiving::Wanted;
+use crate::recovery::{Next, Room};
+use crate::sending::{Fin, Persist};
+use crate::state::Change;
+use crate::timers::Timer;
+use crate::{Cause, Kind, Transmit};
+
+impl Endpoint {
+    /// The next segment to send, if there is one.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let transmit = self
+            .outbox
+            .pop_front()
+            .or_else(|| self.poll_syn(now))
+            .or_else(|| self.poll_stream(now))
+            .or_else(|| self.poll_probe(now))
+            .or_else(|| self.poll_ack(now));
+        if transmit.is_none() {
+            self.watch_closed_window(now);
+        }
+        transmit
+    }
+
+    /// Data and FIN, new or again.
+    fn poll_stream(&mut self, now: Instant) -> Option<Transmit> {
+        let sending = &self.sending;
+        let idle = sending.queue.is_empty() && sending.board.is_empty() && sending.fin != Fin::Wanted;
+        if idle || !self.state.sends_data() {
+            return None;
+        }
+        match sending.recovery.next(&sending.board, &self.room()) {
+            Next::Retransmit { index, cause } => Some(self.retransmit(now, index, cause)),
+            Next::New => Some(self.send_new(now)),
+            Next::Nothing => None,
+        }
+    }
+
+    /// Room to send in, and what is ready for it.
+    fn room(&self) -> Room {
+        let sending = &self.sending;
+        Room {
+            usable: sending.window().saturating_sub(sending.board.pipe()),
+            smss: sending.smss,
+            new: self.new_segment_len(),
+        }
+    }
+
+    /// Length of the new segment that may go as far as the peer's window, Nagle's rule and the avoidance
+    /// of silly windows are concerned (RFC 9293 §3.7.4 and §3.8.6.2.1).
+    fn new_segment_len(&self) -> Option<Bytes> {
+        let sending = &self.sending;
+        let unsent = sending.queue.len();
+        let room = sending.peer_room();
+        if room.is_zero() || (unsent.is_zero() && sending.fin != Fin::Wanted) {
+            return None;
+        }
+        let len = unsent.min(sending.smss).min(room);
+        if len == sending.smss || unsent.is_zero() {
+            return Some(len);
+        }
+        if len < unsent {
+            // The peer's window cuts it short: worth sending if it is half of all the peer ever offered.
+            return (len >= sending.greatest_wnd / 2).then_some(len);
+        }
+        let last_of_all = sending.fin == Fin::Wanted;
+        let nagle_holds = self.config.plain.nagle && !sending.board.is_empty() && !last_of_all;
+        (!nagle_holds).then_some(len)
+    }
+
+    /// Sends data for the first time, with the FIN if it is the last.
+    fn send_new(&mut self, now: Instant) -> Transmit {
+        let len = self.new_segment_len().unwrap_or(Bytes::ZERO);
+        let payload = self.sending.queue.take(u32::try_from(len.0).expect("at most one segment"));
+        let fin = self.sending.queue.is_empty()
+            && self.sending.fin == Fin::Wanted
+            && self.sending.peer_room() > len;
+        let kind = if fin { Kind::Fin } else { Kind::Data };
+        self.tell_writable();
+        self.send_first(now, payload, fin, kind)
+    }
+
+    /// Puts a segment on the board and out.
+    fn send_first(&mut self, now: Instant, payload: Payload, fin: bool, kind: Kind) -> Transmit {
+        let range = SeqRange::new(self.sending.nxt, payload.len() + u32::from(fin));
+        let push = self.sending.queue.is_empty() && !payload.is_empty();
+        self.sending.nxt = range.end;
+        self.sending.board.push(range, payload.clone(), false, fin, now);
+        if fin {
+            self.sending.fin = Fin::Sent;
+            self.change(Change::FinSent);
+        }
+        if !self.timers.is_set(Timer::Retransmission) && kind != Kind::ZeroWindowProbe {
+            self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+        }
+        let flags = stream_flags(push, fin);
+        let segment = self.segment(range.start, flags, payload);
+        self.transmit(now, segment, kind)
+    }
+
+    /// Sends the segment at `index` of the board again.
+    pub(crate) fn retransmit(&mut self, now: Instant, index: usize, cause: Cause) -> Transmit {
+        let sent = self.sending.board.get(index).expect("a policy names a segment on the board");
+        let (range, payload, fin) = (sent.range, sent.payload.clone(), sent.fin);
+        let earlier_copies = sent.transmissions;
+        self.sending.board.on_retransmitted(index, now);
+        self.sending.recovery.on_retransmitted(range);
+        if !self.timers.is_set(Timer::Retransmission) && self.sending.persist == Persist::Idle {
+            self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+        }
+        self.note(now, "retransmit", cause.id(), range.start, range.len());
+        let segment = self.segment(range.start, stream_flags(!payload.is_empty(), fin), payload);
+        self.transmit(now, segment, Kind::Retransmission { cause, earlier_copies })
+    }
+
+    /// A byte beyond the peer's closed window, to hear whether it has opened (RFC 9293 §3.8.6.1).
+    fn poll_probe(&mut self, now: Instant) -> Option<Transmit> {
+        let Persist::Probing { probes, due: true } = self.sending.persist else { return None };
+        self.sending.persist = Persist::Probing { probes: probes + 1, due: false };
+        if !self.sending.board.is_empty() {
+            return Some(self.retransmit(now, 0, Cause::Probe));
+        }
+        if self.sending.queue.is_empty() {
+            return (self.sending.fin == Fin::Wanted)
+                .then(|| self.send_first(now, Payload::EMPTY, true, Kind::ZeroWindowProbe));
+        }
+        let payload = self.sending.queue.take(1);
+        Some(self.send_first(now, payload, false, Kind::ZeroWindowProbe))
+    }
+
+    /// With nothing outstanding and something that the peer's window holds back, only a probe will ever
+    /// tell us that the window is open again.
+    fn watch_closed_window(&mut self, now: Instant) {
+        let sending = &self.sending;
+        let waits = !sending.queue.is_empty() || sending.fin == Fin::Wanted;
+        let held_back = waits && sending.board.is_empty() && self.state.sends_data();
+        if held_back && sending.persist == Persist::Idle && self.new_segment_len().is_none() {
+            self.timers.set(Timer::Persist, now + sending.rto_length());
+            self.sending.persist = Persist::Probing { probes: 0, due: false };
+        }
+    }
+
+    /// An acknowledgment that nothing else has carried.
+    fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
+        let kind = match self.receiving.ack_wanted {
+            Wanted::No | Wanted::Delayed => return None,
+            Wanted::Now => Kind::Ack,
+            Wanted::WindowUpdate => Kind::WindowUpdate,
+        };
+        let segment = self.segment(self.sending.nxt, Flags::empty(), Payload::EMPTY);
+        Some(self.transmit(now, segment, kind))
+    }
+
+    /// Fills in what every segment of a synchronised connection carries, and sends it.
+    pub(crate) fn transmit(&mut self, now: Instant, mut segment: Segment, kind: Kind) -> Transmit {
+        let next = self.receiving.stream.next();
+        segment.flags = segment.flags.with(Flags::ACK);
+        segment.ack = next;
+        segment.window = self.receiving.offer(self.agreed.receive_shift);
+        if self.agreed.timestamps {
+            let echo = self.receiving.ts_recent.map_or(0, |(value, _)| value);
+            segment.options.timestamps = Some(Timestamps { value: timestamp(now), echo });
+        }
+        if self.agreed.sack && segment.payload.is_empty() {
+            self.add_sack_blocks(&mut segment);
+        }
+        self.receiving.ack_wanted = Wanted::No;
+        self.receiving.last_ack_sent = next;
+        self.receiving.ack_policy.on_ack_sent();
+        self.timers.clear(Timer::DelayedAck);
+        Transmit { segment, kind }
+    }
+
+    /// RFC 2018 §4, and the segment that arrived twice first (RFC 2883 §4).
+    fn add_sack_blocks(&mut self, segment: &mut Segment) {
+        let twice = self.receiving.twice.take();
+        if twice.is_none() && !self.receiving.stream.has_gap() {
+            return;
+        }
+        // Timestamps take the room of one block (RFC 2018 §3).
+        let room = if self.agreed.timestamps { 3 } else { 4 };
+        if let Some(range) = twice {
+            segment.options.sack.push(range);
+        }
+        let left = room - segment.options.sack.len();
+        for block in self.receiving.stream.sack_blocks(left).as_slice() {
+            segment.options.sack.push(*block);
+        }
+    }
+
+    /// Tells the user once when the backlog has become low.
+    fn tell_writable(&mut self) {
+        let low = self.sending.queue.len() < LOW_WATER && !self.sending.is_closing();
+        if low && !self.sending.told_writable {
+            self.events.push_back(crate::Event::Writable);
+        }
+        self.sending.told_writable = low;
+    }
+}
+
+/// The backlog below which the user is asked for more: some windows of any link that is a last hop.
+const LOW_WATER: Bytes = Bytes(1 << 18);
+
+fn stream_flags(push: bool, fin: bool) -> Flags {
+    let flags = if push { Flags::PSH } else { Flags::empty() };
+    if fin { flags.with(Flags::FIN) } else { flags }
+}

@@ -1,0 +1,143 @@
+//! The sending half of a connection: its stream, its view of the peer, and the policies that steer it.
+//!
+//! Everything here is state and the small questions that it answers; what happens on a segment, a timer
+//! or a poll stands in `receive.rs`, `expire.rs` and `send.rs`.
+
+use units::{Bytes, Duration, Instant, Seq};
+
+use crate::Config;
+use crate::congestion::Congestion;
+use crate::dupthresh::{DupThresh, View};
+use crate::queue::SendQueue;
+use crate::recovery::{Phase, Recovery};
+use crate::rto::{CountsFrom, Rto};
+use crate::scoreboard::Scoreboard;
+use crate::spurious::Spurious;
+
+/// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    /// ISS: our initial sequence number.
+    pub iss: Seq,
+    /// SND.UNA: the oldest number not acknowledged.
+    pub una: Seq,
+    /// SND.NXT: the next number to be used for the first time.
+    pub nxt: Seq,
+    /// SND.WND: the peer's window.
+    pub wnd: Bytes,
+    /// The largest window that the peer has offered.
+    pub greatest_wnd: Bytes,
+    /// SND.WL1: the sequence number that last changed the window.
+    pub wl1: Seq,
+    /// SND.WL2: the acknowledgment that last changed the window.
+    pub wl2: Seq,
+    /// What we may send at once.
+    pub smss: Bytes,
+    pub board: Scoreboard,
+    pub queue: SendQueue,
+    pub fin: Fin,
+    pub fin_acked: bool,
+    pub congestion: Box<dyn Congestion>,
+    pub recovery: Box<dyn Recovery>,
+    pub dupthresh: Box<dyn DupThresh>,
+    pub spurious: Box<dyn Spurious>,
+    pub rto: Box<dyn Rto>,
+    /// How often the timer was doubled since the last sample.
+    pub backoff: u32,
+    /// How often it ran out since the last progress.
+    pub expirations: u32,
+    pub persist: Persist,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    pub stream_acked: Bytes,
+    /// The user was told that the queue is low.
+    pub told_writable: bool,
+}
+
+/// Our FIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fin {
+    /// The user may still write.
+    Open,
+    /// The user has closed; it follows the data.
+    Wanted,
+    /// It was sent.
+    Sent,
+}
+
+/// Probing a closed window (RFC 9293 §3.8.6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Persist {
+    /// The window is open, or there is nothing to send.
+    Idle,
+    /// The window is closed; so many probes went out. `due` says that the next one may go.
+    Probing { probes: u32, due: bool },
+}
+
+impl Sending {
+    pub(crate) fn new(config: &Config, iss: Seq) -> Self {
+        Self {
+            iss,
+            una: iss,
+            nxt: iss,
+            wnd: Bytes::ZERO,
+            greatest_wnd: Bytes::ZERO,
+            wl1: Seq::default(),
+            wl2: Seq::default(),
+            smss: config.plain.mss,
+            board: Scoreboard::default(),
+            queue: SendQueue::default(),
+            fin: Fin::Open,
+            fin_acked: false,
+            congestion: config.congestion.build(),
+            recovery: config.recovery.build(),
+            dupthresh: config.dupthresh.build(),
+            spurious: config.spurious.build(),
+            rto: config.rto.build(),
+            backoff: 0,
+            expirations: 0,
+            persist: Persist::Idle,
+            timeouts: 0,
+            fast_retransmits: 0,
+            stream_acked: Bytes::ZERO,
+            told_writable: false,
+        }
+    }
+
+    /// Whether the user has closed the stream.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.fin != Fin::Open
+    }
+
+    /// cwnd with what recovery adds to it or takes off, at least one segment.
+    pub(crate) fn window(&self) -> Bytes {
+        self.congestion.cwnd().saturating_add_signed(self.recovery.inflation()).max(self.smss)
+    }
+
+    /// Room in the peer's window behind what was sent.
+    pub(crate) fn peer_room(&self) -> Bytes {
+        self.wnd.saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
+    }
+
+    /// How many duplicate ACKs mean a loss now.
+    pub(crate) fn dup_threshold(&self) -> u32 {
+        let view = View { flight: self.board.outstanding(), cwnd: self.congestion.cwnd(), smss: self.smss };
+        self.dupthresh.segments(&view)
+    }
+
+    /// The retransmission timer's length, back-off included (RFC 6298 §5.5).
+    pub(crate) fn rto_length(&self) -> Duration {
+        let cwnd = self.congestion.cwnd().whole(self.smss);
+        self.rto.length(cwnd).doubled(self.backoff).min(self.rto.longest())
+    }
+
+    /// When the retransmission timer shall run out after an ACK of new data, or `None` with nothing left.
+    pub(crate) fn rto_deadline(&self, now: Instant) -> Option<Instant> {
+        let oldest = self.board.front()?;
+        let from_oldest = self.rto.counts_from() == CountsFrom::OldestSent
+            && !matches!(self.recovery.phase(), Phase::AfterTimeout { .. });
+        let start = if from_oldest { oldest.last_sent } else { now };
+        // A deadline that has passed already runs out at once, but not in the past.
+        Some((start + self.rto_length()).max(now))
+    }
+}
