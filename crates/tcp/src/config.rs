@@ -166,26 +166,31 @@ impl Config {
 #[must_use]
 pub fn profile_schema() -> Schema {
     let mut generator = SchemaGenerator::default();
-    let mut schema = generator.root_schema_for::<Plain>();
+    let mut schema = Plain::json_schema(&mut generator);
     let axes = [
-        ("congestion", axis_schema(congestion::ENTRIES, &mut generator)),
-        ("recovery", axis_schema(recovery::ENTRIES, &mut generator)),
-        ("dupthresh", axis_schema(dupthresh::ENTRIES, &mut generator)),
-        ("spurious", axis_schema(spurious::ENTRIES, &mut generator)),
-        ("rto", axis_schema(rto::ENTRIES, &mut generator)),
-        ("ack", axis_schema(ack::ENTRIES, &mut generator)),
-        ("window", axis_schema(window::ENTRIES, &mut generator)),
+        ("congestion", axis_schema(congestion::ENTRIES, "reno", &mut generator)),
+        ("recovery", axis_schema(recovery::ENTRIES, "sack-6675", &mut generator)),
+        ("dupthresh", axis_schema(dupthresh::ENTRIES, "fixed", &mut generator)),
+        ("spurious", axis_schema(spurious::ENTRIES, "none", &mut generator)),
+        ("rto", axis_schema(rto::ENTRIES, "rfc6298", &mut generator)),
+        ("ack", axis_schema(ack::ENTRIES, "delayed", &mut generator)),
+        ("window", axis_schema(window::ENTRIES, "fixed", &mut generator)),
     ];
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.extend(axes.into_iter().map(|(name, axis)| (name.to_owned(), axis.into())));
     }
+    schema.insert("$defs".to_owned(), Value::Object(generator.take_definitions(true)));
     schema
 }
 
 /// One axis: an object whose `algorithm` is a constant decides which other keys there are.
-fn axis_schema<T: ?Sized>(entries: &[Entry<T>], generator: &mut SchemaGenerator) -> Schema {
+fn axis_schema<T: ?Sized>(
+    entries: &[Entry<T>],
+    default: &'static str,
+    generator: &mut SchemaGenerator,
+) -> Schema {
     let choices: Vec<Value> = entries.iter().map(|entry| entry_schema(entry, generator)).collect();
-    json_schema!({ "oneOf": choices })
+    json_schema!({ "default": { "algorithm": default }, "oneOf": choices })
 }
 
 fn entry_schema<T: ?Sized>(entry: &Entry<T>, generator: &mut SchemaGenerator) -> Value {

@@ -80,9 +80,9 @@ impl<T: ?Sized> Entry<T> {
         serde_json::from_value(value)
     }
 
-    /// The schema of parameters of type `P`.
+    /// The schema of parameters of type `P`, in place, as the key `algorithm` is to join its keys.
     pub(crate) fn describe<P: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-        generator.subschema_for::<P>()
+        P::json_schema(generator)
     }
 
     /// What lists and forms show.
