@@ -1,1 +1,35 @@
+//! The World in real time: the same links, between the TCPs of real kernels.
+//!
+//! A live run gives each host of a scenario a network namespace with a TUN device, lets the
+//! kernel's own TCP (or any program) talk there, and carries the packets through the very link
+//! that a run in virtual time uses. This is the only crate that touches sockets, devices and the
+//! system's clock.
+//!
+//! Namespaces have no names: they belong to threads of this process, so whatever ends the process
+//! takes them away, a kill included.
 
+mod bell;
+mod bulk;
+mod clock;
+mod command;
+mod doctor;
+mod driver;
+mod error;
+mod host;
+mod lateness;
+mod namespace;
+mod netlink;
+mod scheduling;
+mod session;
+mod socket;
+mod stop;
+mod sysctl;
+mod tun;
+
+pub use doctor::{Check, doctor};
+pub use error::LiveError;
+pub use lateness::{Lateness, TAINTED_FROM};
+pub use namespace::Right;
+pub use scheduling::Scheduling;
+pub use socket::{KernelCounts, SocketOptions};
+pub use sysctl::Sysctls;

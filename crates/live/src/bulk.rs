@@ -1,0 +1,293 @@
+//! Bulk transfers through the kernel's sockets: the two ends of a flow.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::time::Duration as StdDuration;
+
+use units::Instant;
+use wire::Payload;
+
+use crate::LiveError;
+use crate::clock::Clock;
+use crate::socket::{KernelCounts, SocketOptions, connect_to, kernel_counts};
+use crate::stop::Stop;
+
+/// How much a flow sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    /// So many bytes.
+    Bytes(u64),
+    /// As many as go until a time of the run.
+    Until(Instant),
+}
+
+/// The end that connects, sends and closes.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) flow: String,
+    pub(crate) local: SocketAddrV4,
+    pub(crate) remote: SocketAddrV4,
+    pub(crate) start: Instant,
+    pub(crate) amount: Amount,
+    pub(crate) options: SocketOptions,
+}
+
+/// The end that accepts, reads, and closes when the stream ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    pub(crate) flow: String,
+    pub(crate) local: SocketAddrV4,
+    pub(crate) options: SocketOptions,
+}
+
+/// A receiver whose port is open, so that no SYN comes too early.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    flow: String,
+    listener: TcpListener,
+}
+
+/// What became of a sender.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) flow: String,
+    /// Bytes that the kernel took.
+    pub(crate) bytes: u64,
+    /// How the connection ended.
+    pub(crate) end: End,
+    pub(crate) counts: KernelCounts,
+}
+
+/// How a connection ended, seen from the sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Both directions were closed in order.
+    Closed,
+    /// The run was over first.
+    Stopped,
+    /// The kernel gave up, in its own words.
+    Broken(String),
+}
+
+/// What became of a receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) flow: String,
+    /// Bytes that were read and were the right ones.
+    pub(crate) bytes: u64,
+}
+
+impl Sender {
+    /// Connects at the start time, sends, closes, and waits for the other end to close.
+    pub(crate) fn run(self, clock: Clock, stop: &Stop) -> Result<Sent, LiveError> {
+        let mut stream = self.options.open(self.local).map_err(failed(&self.flow, "open a socket"))?;
+        stop.watch(stream.try_clone().map_err(failed(&self.flow, "open a socket"))?);
+        let mut bytes = 0;
+        let end = match stop.wait_until(clock, self.start) {
+            true => End::of(self.transfer(&mut stream, clock, &mut bytes), stop),
+            false => End::Stopped,
+        };
+        let counts = kernel_counts(&stream).map_err(failed(&self.flow, "read the kernel's counts"))?;
+        Ok(Sent { flow: self.flow, bytes, end, counts })
+    }
+
+    fn transfer(&self, stream: &mut TcpStream, clock: Clock, bytes: &mut u64) -> io::Result<()> {
+        connect_to(stream, self.remote)?;
+        self.send(stream, clock, bytes)?;
+        stream.shutdown(Shutdown::Write)?;
+        await_end(stream)
+    }
+
+    fn send(&self, stream: &mut TcpStream, clock: Clock, sent: &mut u64) -> io::Result<()> {
+        let mut chunk = Vec::with_capacity(CHUNK as usize);
+        while let Some(len) = self.next_chunk(stream, clock, *sent)? {
+            chunk.clear();
+            Payload::Pattern { offset: *sent, len }.write_to(&mut chunk);
+            match stream.write(&chunk) {
+                Ok(count) => *sent += count as u64,
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// How many bytes to write next, or `None` at the end; a write waits no longer than the end.
+    fn next_chunk(&self, stream: &TcpStream, clock: Clock, sent: u64) -> io::Result<Option<u32>> {
+        match self.amount {
+            Amount::Bytes(bytes) => Ok(chunk_of(bytes - sent)),
+            Amount::Until(end) => {
+                let left = end.saturating_since(clock.now()).as_nanos();
+                if left == 0 {
+                    return Ok(None);
+                }
+                stream.set_write_timeout(Some(StdDuration::from_nanos(left)))?;
+                Ok(Some(CHUNK))
+            }
+        }
+    }
+}
+
+impl Receiver {
+    /// Opens the port.
+    pub(crate) fn listen(self) -> Result<Listening, LiveError> {
+        let listener = self.options.listen(self.local).map_err(failed(&self.flow, "listen"))?;
+        Ok(Listening { flow: self.flow, listener })
+    }
+}
+
+impl Listening {
+    /// Accepts one connection, reads to its end and checks every byte.
+    pub(crate) fn run(self, stop: &Stop) -> Result<Received, LiveError> {
+        let listener = self.listener.try_clone().map_err(failed(&self.flow, "listen"))?;
+        stop.watch(TcpStream::from(OwnedFd::from(listener)));
+        let mut bytes = 0;
+        match self.receive(stop, &mut bytes) {
+            Err(error) if error.get_ref().is_some_and(|cause| cause.is::<WrongByte>()) => {
+                Err(LiveError::Corrupted { flow: self.flow, position: bytes })
+            }
+            // A connection that breaks is the network's doing; the sender tells how it ended.
+            _ => Ok(Received { flow: self.flow, bytes }),
+        }
+    }
+
+    fn receive(&self, stop: &Stop, bytes: &mut u64) -> io::Result<()> {
+        let mut stream = self.listener.accept()?.0;
+        stop.watch(stream.try_clone()?);
+        let mut chunk = vec![0; CHUNK as usize];
+        loop {
+            match stream.read(&mut chunk) {
+                // Said and not only dropped: the run's end keeps the socket in view.
+                Ok(0) => return stream.shutdown(Shutdown::Write),
+                Ok(count) => check(&chunk[..count], bytes)?,
+                Err(error) if is_passing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl End {
+    fn of(outcome: io::Result<()>, stop: &Stop) -> Self {
+        match outcome {
+            _ if stop.stopped() => Self::Stopped,
+            Ok(()) => Self::Closed,
+            Err(error) => Self::Broken(error.to_string()),
+        }
+    }
+}
+
+/// A byte that the sender never wrote in that place.
+#[derive(Debug, thiserror::Error)]
+#[error("a byte is not the one that was sent")]
+struct WrongByte;
+
+/// Compares what was read with the pattern from position `bytes` of the stream on, and counts the
+/// bytes that are right.
+fn check(read: &[u8], bytes: &mut u64) -> io::Result<()> {
+    let right = (*bytes..)
+        .zip(read)
+        .take_while(|(position, byte)| Payload::pattern_byte(*position) == **byte)
+        .count();
+    *bytes += right as u64;
+    if right == read.len() { Ok(()) } else { Err(io::Error::other(WrongByte)) }
+}
+
+/// Reads to the end of what the other side says.
+fn await_end(stream: &mut TcpStream) -> io::Result<()> {
+    let mut rest = [0; 64];
+    loop {
+        match stream.read(&mut rest) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether a call only has to be repeated: it was interrupted, or ran into its own time limit.
+/// `TimedOut` is not among them: that is TCP giving up.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock)
+}
+
+fn chunk_of(left: u64) -> Option<u32> {
+    (left > 0).then(|| u32::try_from(left).map_or(CHUNK, |left| left.min(CHUNK)))
+}
+
+fn failed(flow: &str, step: &'static str) -> impl FnOnce(io::Error) -> LiveError {
+    move |source| LiveError::Flow { flow: flow.to_owned(), step, source }
+}
+
+/// Bytes written or read at once: many segments, so that the application is never what limits.
+const CHUNK: u32 = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    fn local(port: u16) -> SocketAddrV4 {
+        SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
+    }
+
+    fn listening() -> (Listening, SocketAddrV4) {
+        let receiver = Receiver { flow: "f".into(), local: local(0), options: SocketOptions::default() };
+        let listening = receiver.listen().unwrap();
+        let port = listening.listener.local_addr().unwrap().port();
+        (listening, local(port))
+    }
+
+    fn sender(remote: SocketAddrV4, amount: Amount) -> Sender {
+        let options = SocketOptions::default();
+        Sender { flow: "f".into(), local: local(0), remote, start: Instant::START, amount, options }
+    }
+
+    #[test]
+    fn every_byte_arrives_and_is_checked() {
+        let (listening, remote) = listening();
+        let receiving = thread::spawn(move || listening.run(&Stop::default()).unwrap());
+        let sent = sender(remote, Amount::Bytes(300_001)).run(Clock::start(), &Stop::default()).unwrap();
+        assert_eq!((sent.bytes, sent.end), (300_001, End::Closed));
+        assert_eq!(receiving.join().unwrap().bytes, 300_001);
+    }
+
+    #[test]
+    fn a_wrong_byte_is_found_at_its_place() {
+        let (listening, remote) = listening();
+        let receiving = thread::spawn(move || listening.run(&Stop::default()).unwrap_err());
+        let mut bytes = Vec::new();
+        Payload::Pattern { offset: 0, len: 1000 }.write_to(&mut bytes);
+        bytes[700] ^= 1;
+        TcpStream::connect(remote).unwrap().write_all(&bytes).unwrap();
+        let error = receiving.join().unwrap();
+        assert!(matches!(error, LiveError::Corrupted { position: 700, .. }), "{error}");
+    }
+
+    #[test]
+    fn a_transfer_until_a_time_ends_there_though_nobody_reads() {
+        let (listening, remote) = listening();
+        let stop = Arc::new(Stop::default());
+        let (same, clock) = (Arc::clone(&stop), Clock::start());
+        let end = Instant::from_nanos(50_000_000);
+        let sending = thread::spawn(move || sender(remote, Amount::Until(end)).run(clock, &same).unwrap());
+        let accepted = listening.listener.accept().unwrap().0;
+        while clock.now() < end + units::Duration::from_millis(20) {
+            thread::yield_now();
+        }
+        drop(accepted);
+        let sent = sending.join().unwrap();
+        assert!(sent.bytes > 0 && !stop.stopped(), "{sent:?}");
+    }
+
+    #[test]
+    fn a_refused_connection_is_an_outcome() {
+        let sent = sender(local(1), Amount::Bytes(1)).run(Clock::start(), &Stop::default()).unwrap();
+        assert!(matches!(sent.end, End::Broken(_)), "{sent:?}");
+    }
+}

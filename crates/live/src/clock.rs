@@ -1,0 +1,23 @@
+//! The system's clock, as the run's own time.
+
+use units::Instant;
+
+/// Nanoseconds since the run began, by the system's monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    start: std::time::Instant,
+}
+
+impl Clock {
+    /// A clock that starts to run now.
+    #[expect(clippy::disallowed_methods, reason = "this crate is where the system's clock may be read")]
+    pub(crate) fn start() -> Self {
+        Self { start: std::time::Instant::now() }
+    }
+
+    /// What time it is in the run.
+    pub(crate) fn now(&self) -> Instant {
+        let nanos = self.start.elapsed().as_nanos();
+        Instant::from_nanos(u64::try_from(nanos).expect("a run is shorter than 584 years"))
+    }
+}

@@ -1,0 +1,83 @@
+//! Why a live run did not work.
+
+use std::io;
+
+use crate::doctor::Check;
+
+/// A live run could not start, or failed on its way.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// This machine or its kernel lacks something; each check says what, and the remedy.
+    #[error("a live run is not possible here: {}", sentences(.0))]
+    CannotStart(Vec<Check>),
+
+    /// The scenario asks for something that a live run cannot do.
+    #[error("{what}; {help}")]
+    Unsupported {
+        /// What was asked for.
+        what: String,
+        /// What would be right.
+        help: String,
+    },
+
+    /// The kernel refused a setting.
+    #[error("host {host}: the kernel refused {name} = {value:?}: {source}")]
+    Sysctl {
+        /// In which host.
+        host: String,
+        /// The setting.
+        name: String,
+        /// The value asked for.
+        value: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+
+    /// A host's namespace, device or address could not be set up, or its device failed.
+    #[error("host {host}: cannot {step}: {source}")]
+    Host {
+        /// Which host.
+        host: String,
+        /// What was being done.
+        step: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+
+    /// A flow's connection failed.
+    #[error("flow {flow}: cannot {step}: {source}")]
+    Flow {
+        /// Which flow.
+        flow: String,
+        /// What was being done.
+        step: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+
+    /// The receiver read a byte that the sender never wrote there.
+    #[error("flow {flow}: byte {position} of the stream is not the one that was sent")]
+    Corrupted {
+        /// Which flow.
+        flow: String,
+        /// Place of the first wrong byte, counted from 0.
+        position: u64,
+    },
+
+    /// The program to run could not be started.
+    #[error("cannot run {program}: {source}")]
+    Command {
+        /// The program.
+        program: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+
+    /// Waiting for the clock or the devices failed.
+    #[error("waiting failed: {0}")]
+    Wait(#[source] io::Error),
+}
+
+fn sentences(checks: &[Check]) -> String {
+    checks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
