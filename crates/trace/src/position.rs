@@ -18,14 +18,19 @@ pub(crate) struct Span {
 }
 
 impl Positions {
-    /// The position of `seq`.
+    /// The position of `seq`, which moves the highest on.
     pub(crate) fn of(&mut self, seq: Seq) -> u64 {
+        let position = self.place(seq);
+        self.highest = self.highest.max(Some(position));
+        position
+    }
+
+    /// The position of `seq`, which the peer may have made up: the highest stays.
+    pub(crate) fn place(&self, seq: Seq) -> u64 {
         // The first turn of the circle is turn 1, so that what lies a little before it has room.
         let highest = self.highest.unwrap_or(TURN + u64::from(seq.0));
         let step = seq.since(Seq(highest as u32)) as i32;
-        let position = highest.saturating_add_signed(i64::from(step));
-        self.highest = Some(highest.max(position));
-        position
+        highest.saturating_add_signed(i64::from(step))
     }
 
     /// The positions of `range`.
@@ -34,6 +39,18 @@ impl Positions {
         let end = start + u64::from(range.len());
         self.highest = self.highest.max(Some(end));
         Span { start, end }
+    }
+}
+
+impl Span {
+    /// How many positions are inside.
+    pub(crate) const fn len(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether the two share a position.
+    pub(crate) const fn overlaps(self, other: Self) -> bool {
+        self.start < other.end && other.start < self.end
     }
 }
 

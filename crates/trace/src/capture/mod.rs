@@ -1,0 +1,155 @@
+//! The flows among the packets that are seen at a point: as they pass, or from a file.
+//!
+//! What a sender did, and why, shows best at the sender's own end. Seen elsewhere, the counts of
+//! segments and retransmissions hold for what came past, and the causes become guesses.
+
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use units::{Bytes, Duration, Instant, PacketId};
+use wire::{ParseError, Parsed, Segment};
+
+use crate::flow::{Flow, Sighting};
+
+pub use read::{Point, read};
+
+/// What was seen at one point.
+///
+/// Order of calls: as things happen. The time of a packet is when it passed the point; losses and
+/// delays behind the point are told of when they happen, where they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Capture {
+    flows: Vec<Flow>,
+    /// The latest flow between two ends, which stand in order.
+    latest: BTreeMap<[SocketAddr; 2], usize>,
+    milestones: Vec<Bytes>,
+    other: u64,
+    unreadable: u64,
+}
+
+impl Capture {
+    /// Nothing seen yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Nothing seen yet; for each sender, the times are kept at which so many bytes of its data had
+    /// been acknowledged.
+    #[must_use]
+    pub fn with_milestones(milestones: Vec<Bytes>) -> Self {
+        Self { milestones, ..Self::default() }
+    }
+
+    /// An IP packet passed. Gives the flow's index and what the segment was in it; `None` for what
+    /// is no TCP.
+    ///
+    /// # Errors
+    /// If the packet cannot be read; it is counted, and nothing else comes of it.
+    pub fn handle_packet(
+        &mut self,
+        at: Instant,
+        packet: PacketId,
+        bytes: &[u8],
+    ) -> Result<Option<(usize, Sighting)>, ParseError> {
+        let parsed = wire::parse(bytes).inspect_err(|_| self.unreadable += 1)?;
+        Ok(self.handle_parsed(at, packet, &parsed))
+    }
+
+    /// The same, for a packet that has been read.
+    pub fn handle_parsed(
+        &mut self,
+        at: Instant,
+        packet: PacketId,
+        parsed: &Parsed,
+    ) -> Option<(usize, Sighting)> {
+        let Some(segment) = parsed.segment() else {
+            self.other += 1;
+            return None;
+        };
+        let (source, destination) = ends(parsed, segment);
+        let index = self.flow_for(at, source, destination, segment);
+        let flow = &mut self.flows[index];
+        let sender = flow.side(source);
+        Some((index, flow.handle_segment(at, packet, sender, segment, parsed.missing)))
+    }
+
+    /// A packet that had passed was lost behind the point, by `rule`. Told so, the flows' ledgers
+    /// can say which retransmissions were needed.
+    pub fn handle_loss(&mut self, at: Instant, packet: PacketId, bytes: &[u8], rule: &'static str) {
+        if let Some((flow, parsed)) = self.find(bytes)
+            && let Some(segment) = parsed.segment()
+        {
+            let sender = flow.side(ends(&parsed, segment).0);
+            flow.handle_loss(at, packet, sender, segment, parsed.missing, rule);
+        }
+    }
+
+    /// A packet is held for an unusual time behind the point, because of `cause`.
+    pub fn handle_delay(&mut self, at: Instant, bytes: &[u8], by: Duration, cause: &'static str) {
+        if let Some((flow, _)) = self.find(bytes) {
+            flow.handle_delay(at, by, cause);
+        }
+    }
+
+    /// The flows, in the order of their first packets.
+    #[must_use]
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// Packets that were no TCP, or parts of fragmented ones.
+    #[must_use]
+    pub const fn other_packets(&self) -> u64 {
+        self.other
+    }
+
+    /// Packets that could not be read.
+    #[must_use]
+    pub const fn unreadable_packets(&self) -> u64 {
+        self.unreadable
+    }
+
+    /// The flow to which a segment belongs, new if need be.
+    fn flow_for(
+        &mut self,
+        at: Instant,
+        source: SocketAddr,
+        destination: SocketAddr,
+        segment: &Segment,
+    ) -> usize {
+        let key = in_order(source, destination);
+        if let Some(&index) = self.latest.get(&key) {
+            let flow = &self.flows[index];
+            if !flow.is_succeeded_by(flow.side(source), segment) {
+                return index;
+            }
+        }
+        let index = self.flows.len();
+        self.flows.push(Flow::new(at, source, destination, segment.flags, &self.milestones));
+        self.latest.insert(key, index);
+        index
+    }
+
+    fn find(&mut self, bytes: &[u8]) -> Option<(&mut Flow, Parsed)> {
+        let parsed = wire::parse(bytes).ok()?;
+        let (source, destination) = ends(&parsed, parsed.segment()?);
+        let index = *self.latest.get(&in_order(source, destination))?;
+        Some((&mut self.flows[index], parsed))
+    }
+}
+
+fn ends(parsed: &Parsed, segment: &Segment) -> (SocketAddr, SocketAddr) {
+    let source = SocketAddr::new(parsed.header.source(), segment.source_port);
+    let destination = SocketAddr::new(parsed.header.destination(), segment.destination_port);
+    (source, destination)
+}
+
+fn in_order(one: SocketAddr, other: SocketAddr) -> [SocketAddr; 2] {
+    if one <= other { [one, other] } else { [other, one] }
+}

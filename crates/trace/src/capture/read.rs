@@ -1,0 +1,47 @@
+//! From a capture file to what was seen at each of its points.
+
+use std::io::Read;
+
+use units::PacketId;
+use wire::capture::{Interface, ReadError, Reader};
+use wire::framing;
+
+use super::Capture;
+
+/// A point of observation, and what was seen there.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The capture's interface.
+    pub interface: Interface,
+    /// What was seen.
+    pub capture: Capture,
+}
+
+/// Reads a capture to its end. Packets without an identity get one by their place in the file.
+/// Where the file is torn or damaged, the error comes along with what was read before.
+pub fn read<R: Read>(reader: &mut Reader<R>) -> (Vec<Point>, Option<ReadError>) {
+    let mut points = Vec::new();
+    let mut place = 0;
+    while let Some(next) = reader.next() {
+        let frame = match next {
+            Ok(frame) => frame,
+            Err(error) => return (points, Some(error)),
+        };
+        add_new_points(&mut points, reader.interfaces());
+        let point: &mut Point = &mut points[frame.interface as usize];
+        let packet = frame.packet.unwrap_or(PacketId(place));
+        place += 1;
+        match framing::ip_packet(point.interface.link_type, &frame.data) {
+            // What cannot be read is counted by the capture.
+            Some(bytes) => drop(point.capture.handle_packet(frame.at, packet, bytes)),
+            None => point.capture.other += 1,
+        }
+    }
+    add_new_points(&mut points, reader.interfaces());
+    (points, None)
+}
+
+fn add_new_points(points: &mut Vec<Point>, interfaces: &[Interface]) {
+    let new = interfaces.iter().skip(points.len());
+    points.extend(new.map(|interface| Point { interface: interface.clone(), capture: Capture::new() }));
+}

@@ -1,0 +1,387 @@
+//! What one side of a flow sent, and what came of it.
+
+use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
+use wire::{Flags, Segment};
+
+use crate::ledger::{Diagnosis, Ledger, Retransmission};
+use crate::position::{Positions, Span};
+
+use super::cause::{Evidence, Phase};
+use super::outstanding::Outstanding;
+use super::rtt::Rtt;
+use super::sacked::Sacked;
+use super::{Cause, Kind};
+
+/// One side of a flow, as a sender.
+#[derive(Clone, Debug, Default)]
+pub struct Half {
+    positions: Positions,
+    /// Place of the SYN.
+    first: Option<u64>,
+    fin: Option<u64>,
+    snd_una: u64,
+    snd_max: u64,
+    outstanding: Outstanding,
+    sacked: Sacked,
+    sack_seen: bool,
+    rtt: Rtt,
+    phase: Phase,
+    /// Grows with each change of phase.
+    phase_number: u32,
+    duplicates: u32,
+    last_arrival: Option<Instant>,
+    progress_at: Option<Instant>,
+    window_scale: Option<u8>,
+    /// The peer's window at its last segment.
+    peer_window: Bytes,
+    counters: Counters,
+    milestones: Vec<Milestone>,
+    ledger: Ledger,
+}
+
+/// What one side did, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments that carry data, retransmissions included.
+    pub data_segments: u64,
+    /// Bytes of data sent, retransmissions included.
+    pub data_bytes: u64,
+    /// Bytes of data sent for the first time.
+    pub unique_bytes: u64,
+    /// Segments that carry numbers (SYN, FIN or data) sent before.
+    pub retransmissions: u64,
+    /// Those of them that carry data.
+    pub data_retransmissions: u64,
+    /// Timeouts, as far as they show: each that led to a retransmission.
+    pub timeouts: u64,
+    /// Times that fast recovery was entered.
+    pub fast_retransmits: u64,
+    /// Retransmissions that look like tail loss probes.
+    pub tail_loss_probes: u64,
+    /// Keep-alives, and probes of a closed window.
+    pub probes: u64,
+    /// Duplicate ACKs that came to this side.
+    pub duplicate_acks: u64,
+    /// SACK blocks that came to this side and told of data received twice (RFC 2883).
+    pub duplicate_sacks: u64,
+    /// Acknowledgments of what was never seen: the capture missed packets.
+    pub unseen: u64,
+}
+
+/// A place in the stream, and when its acknowledgment came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Milestone {
+    /// The place: so many bytes of data.
+    pub bytes: Bytes,
+    /// When all before it was acknowledged, if it was.
+    pub at: Option<Instant>,
+    /// Retransmissions by then.
+    pub retransmissions: u64,
+}
+
+impl Half {
+    pub(super) fn new(milestones: &[Bytes]) -> Self {
+        let milestones = milestones.iter().map(|&bytes| Milestone { bytes, at: None, retransmissions: 0 });
+        Self { milestones: milestones.collect(), ..Self::default() }
+    }
+
+    /// What it did, in numbers.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Bytes of data that the peer has acknowledged.
+    #[must_use]
+    pub fn acked(&self) -> Bytes {
+        let fin = self.fin_acked();
+        let acked = self.first.map_or(0, |first| self.snd_una.saturating_sub(first + 1));
+        Bytes(acked - u64::from(fin))
+    }
+
+    /// Whether its FIN was acknowledged.
+    #[must_use]
+    pub fn fin_acked(&self) -> bool {
+        self.fin.is_some_and(|fin| self.snd_una > fin)
+    }
+
+    /// When something new was last acknowledged.
+    #[must_use]
+    pub const fn last_progress(&self) -> Option<Instant> {
+        self.progress_at
+    }
+
+    /// The milestones that were asked for.
+    #[must_use]
+    pub fn milestones(&self) -> &[Milestone] {
+        &self.milestones
+    }
+
+    /// The smoothed round-trip time, measured at the point of observation.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.rtt.srtt()
+    }
+
+    /// Which retransmissions and timeouts were needed; only means something if every loss was told.
+    #[must_use]
+    pub fn diagnosis(&self) -> Diagnosis {
+        self.ledger.clone().finish()
+    }
+
+    /// A number of this side's, counted from its SYN.
+    pub(super) fn relative(&self, seq: Seq) -> u64 {
+        self.positions.place(seq).saturating_sub(self.first.unwrap_or(0))
+    }
+
+    /// Whether it began with another number than `iss`.
+    pub(super) fn began_otherwise(&self, iss: Seq) -> bool {
+        self.first.is_some_and(|first| first != self.positions.place(iss))
+    }
+
+    pub(super) fn note_window_scale(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.window_scale = segment.options.window_scale;
+        }
+    }
+
+    /// The window that a segment of this side's advertises. RFC 7323 §2.2: that of a SYN is never
+    /// scaled, and the others are if both SYNs had the option.
+    pub(super) fn window_of(&self, segment: &Segment, peer: &Self) -> Bytes {
+        let scaled = !segment.flags.contains(Flags::SYN) && peer.window_scale.is_some();
+        let shift = self.window_scale.filter(|_| scaled).unwrap_or(0).min(MAX_WINDOW_SHIFT);
+        Bytes(u64::from(segment.window) << shift)
+    }
+
+    /// A segment of the peer's arrived.
+    pub(super) fn handle_arrival(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        carries_data: bool,
+        window: Bytes,
+    ) {
+        let same_window = window == std::mem::replace(&mut self.peer_window, window);
+        self.last_arrival = Some(at);
+        if self.first.is_none() || !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        let news = self.take_sack_blocks(segment);
+        let position = self.positions.place(segment.ack);
+        let bare = !carries_data && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST));
+        if position > self.snd_una {
+            self.advance(at, position);
+        } else if position == self.snd_una && self.snd_max > self.snd_una && bare && (same_window || news) {
+            self.duplicates += 1;
+            self.counters.duplicate_acks += 1;
+        }
+    }
+
+    /// A segment of this side's was sent.
+    pub(super) fn handle_sent(
+        &mut self,
+        at: Instant,
+        packet: PacketId,
+        segment: &Segment,
+        missing: u32,
+    ) -> Kind {
+        let range = SeqRange::new(segment.seq, segment.seq_len() + missing);
+        if segment.flags.contains(Flags::RST) {
+            return Kind::Reset;
+        }
+        if range.is_empty() {
+            return self.bare_ack(segment);
+        }
+        let span = self.positions.span(range);
+        self.begin(span, segment.flags);
+        let again = Span { start: span.start, end: span.end.min(self.snd_max) };
+        if self.is_probe(span, segment.flags) {
+            self.counters.probes += 1;
+            return Kind::Probe;
+        }
+        self.count_data(span, again, segment.flags);
+        if again.len() > 0 {
+            let cause = self.resend(at, packet, again, segment);
+            self.send_new(Span { start: again.end, end: span.end }, at);
+            return Kind::Retransmission(cause);
+        }
+        self.send_new(span, at);
+        match segment.flags {
+            flags if flags.contains(Flags::SYN) => Kind::Syn,
+            flags if flags.contains(Flags::FIN) => Kind::Fin,
+            _ => Kind::Data,
+        }
+    }
+
+    pub(super) fn handle_loss(
+        &mut self,
+        at: Instant,
+        packet: PacketId,
+        segment: &Segment,
+        missing: u32,
+        rule: &'static str,
+    ) {
+        let range = SeqRange::new(segment.seq, segment.seq_len() + missing);
+        self.ledger.on_drop(packet, range, at, rule);
+    }
+
+    /// An acknowledgment of `ack` to this side was lost.
+    pub(super) fn handle_ack_loss(&mut self, at: Instant, ack: Seq) {
+        self.ledger.on_ack_drop(at, ack);
+    }
+
+    pub(super) fn handle_delay(&mut self, at: Instant, by: Duration, cause: &'static str) {
+        self.ledger.on_delay(at, by, cause);
+    }
+
+    /// Notes the stream's beginning and end.
+    fn begin(&mut self, span: Span, flags: Flags) {
+        if self.first.is_none() {
+            let first = span.start - u64::from(!flags.contains(Flags::SYN));
+            self.first = Some(first);
+            self.snd_una = span.start;
+            self.snd_max = span.start;
+        }
+        if flags.contains(Flags::FIN) {
+            self.fin = Some(span.end - 1);
+        }
+    }
+
+    /// A segment without numbers: a keep-alive or a window probe if it stands before what is
+    /// acknowledged (RFC 9293 §3.8.4; Linux probes windows so too), or else an acknowledgment.
+    fn bare_ack(&mut self, segment: &Segment) -> Kind {
+        let begun = self.first.is_some();
+        if begun && self.positions.place(segment.seq) + 1 == self.snd_una && self.snd_una == self.snd_max {
+            self.counters.probes += 1;
+            return Kind::Probe;
+        }
+        Kind::Ack
+    }
+
+    /// Whether a byte is sent again only to draw an answer: of an idle peer, or of one whose
+    /// window is closed.
+    fn is_probe(&self, span: Span, flags: Flags) -> bool {
+        let one_byte = span.len() == 1 && !flags.intersects(Flags::SYN.with(Flags::FIN));
+        let idle = self.snd_una == self.snd_max && span.end == self.snd_una;
+        let closed = self.peer_window.is_zero() && span.start == self.snd_una && span.start < self.snd_max;
+        one_byte && (idle || closed)
+    }
+
+    fn count_data(&mut self, span: Span, again: Span, flags: Flags) {
+        let controls = u64::from(flags.contains(Flags::SYN)) + u64::from(flags.contains(Flags::FIN));
+        let bytes = span.len() - controls;
+        let resent = again.len() > 0;
+        self.counters.retransmissions += u64::from(resent);
+        if bytes > 0 {
+            self.counters.data_segments += 1;
+            self.counters.data_bytes += bytes;
+            self.counters.data_retransmissions += u64::from(resent);
+            let new = span.end.saturating_sub(self.snd_max.max(span.start));
+            self.counters.unique_bytes += new.saturating_sub(controls);
+        }
+    }
+
+    fn send_new(&mut self, span: Span, at: Instant) {
+        if span.len() > 0 {
+            self.outstanding.push(span, at);
+            self.snd_max = span.end;
+            self.ledger.advance_to(Seq(span.end as u32));
+        }
+    }
+
+    /// Judges and books a retransmission.
+    fn resend(&mut self, at: Instant, packet: PacketId, again: Span, segment: &Segment) -> Cause {
+        let evidence = self.evidence(at, again, segment.flags);
+        let cause = evidence.cause(self.phase);
+        let range = SeqRange::new(segment.seq, again.len() as u32);
+        match cause {
+            Cause::Timeout => {
+                self.counters.timeouts += 1;
+                self.change_phase(Phase::AfterTimeout(self.snd_max));
+                self.ledger.on_timeout(at, range);
+            }
+            Cause::FastRetransmit => {
+                self.counters.fast_retransmits += 1;
+                self.change_phase(Phase::Recovery(self.snd_max));
+            }
+            Cause::TailLossProbe => self.counters.tail_loss_probes += 1,
+            _ => {}
+        }
+        let snd_max = Seq(self.snd_max.max(again.end) as u32);
+        self.ledger.on_retransmission(Retransmission { packet, at, range, cause: cause.id(), snd_max });
+        self.outstanding.resend(again, at, self.phase_number);
+        cause
+    }
+
+    fn evidence(&self, at: Instant, again: Span, flags: Flags) -> Evidence {
+        let sent = self.outstanding.at(again.start).or(self.outstanding.head());
+        let since = sent.map(|sent| sent.at).max(self.progress_at);
+        let idle = since.map_or(Duration::MAX, |since| at.saturating_since(since));
+        let reaction = self.rtt.reaction();
+        Evidence {
+            opening: flags.contains(Flags::SYN),
+            prompted: self.last_arrival.is_some_and(|arrival| at.saturating_since(arrival) <= reaction),
+            head: again.start <= self.snd_una,
+            tail: self.outstanding.tail().is_none_or(|tail| again.end >= tail.span.end),
+            resent: sent.is_some_and(|sent| sent.resent_in == Some(self.phase_number)),
+            duplicates: self.duplicates,
+            sacked_above: self.sacked.reaches_beyond(again.start),
+            overdue: idle >= self.rtt.shortest_timer(),
+        }
+    }
+
+    fn change_phase(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.phase_number += 1;
+    }
+
+    /// Everything before `position` is acknowledged.
+    fn advance(&mut self, at: Instant, position: u64) {
+        if position > self.snd_max {
+            self.counters.unseen += 1;
+            self.snd_max = position;
+        }
+        if let Some(sent) = self.outstanding.acknowledge(position) {
+            self.rtt.measure(at.saturating_since(sent.at));
+        }
+        self.snd_una = position;
+        self.progress_at = Some(at);
+        self.duplicates = 0;
+        self.sacked.forget_before(position);
+        if let Phase::Recovery(until) | Phase::AfterTimeout(until) = self.phase
+            && position >= until
+        {
+            self.change_phase(Phase::Open);
+        }
+        self.reach_milestones(at);
+    }
+
+    fn reach_milestones(&mut self, at: Instant) {
+        let acked = self.acked();
+        let retransmissions = self.counters.retransmissions;
+        for milestone in self.milestones.iter_mut().filter(|milestone| milestone.at.is_none()) {
+            if acked >= milestone.bytes {
+                *milestone = Milestone { at: Some(at), retransmissions, ..*milestone };
+            }
+        }
+    }
+
+    /// Takes what SACK blocks tell; gives whether there was news.
+    fn take_sack_blocks(&mut self, segment: &Segment) -> bool {
+        let mut news = false;
+        for block in segment.options.sack.as_slice() {
+            let start = self.positions.place(block.start);
+            let span = Span { start, end: start + u64::from(block.len()) };
+            if span.end <= self.snd_una {
+                self.counters.duplicate_sacks += 1;
+            } else if span.end <= self.snd_max && span.start >= self.snd_una {
+                news |= self.sacked.add(span);
+            }
+        }
+        self.sack_seen |= news;
+        news
+    }
+}
+
+/// RFC 7323 §2.3: a larger shift counts as 14.
+const MAX_WINDOW_SHIFT: u8 = 14;

@@ -1,0 +1,64 @@
+//! What a sender has sent and not yet seen acknowledged.
+
+use std::collections::VecDeque;
+
+use units::Instant;
+
+use crate::position::Span;
+
+/// Segments in the order of their numbers, as they were first sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outstanding {
+    segments: VecDeque<Sent>,
+}
+
+/// A segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) span: Span,
+    /// When it was last sent.
+    pub(super) at: Instant,
+    /// The sender's phase in which it was last sent again, if it was.
+    pub(super) resent_in: Option<u32>,
+}
+
+impl Outstanding {
+    /// New numbers were sent.
+    pub(super) fn push(&mut self, span: Span, at: Instant) {
+        self.segments.push_back(Sent { span, at, resent_in: None });
+    }
+
+    /// What covers `span` was sent again, in a phase of the sender that has this number.
+    pub(super) fn resend(&mut self, span: Span, at: Instant, phase: u32) {
+        let from = self.segments.partition_point(|sent| sent.span.end <= span.start);
+        for sent in self.segments.range_mut(from..).take_while(|sent| sent.span.overlaps(span)) {
+            *sent = Sent { at, resent_in: Some(phase), ..*sent };
+        }
+    }
+
+    /// Everything before `position` was acknowledged. Gives the last of the segments that this
+    /// covers, if none of them was sent twice: what a round-trip time can be measured by (Karn;
+    /// RFC 6298 §3).
+    pub(super) fn acknowledge(&mut self, position: u64) -> Option<Sent> {
+        let covered = self.segments.partition_point(|sent| sent.span.end <= position);
+        let all = self.segments.drain(..covered);
+        let last = all.reduce(|all, sent| Sent { resent_in: all.resent_in.or(sent.resent_in), ..sent });
+        last.filter(|sent| sent.resent_in.is_none())
+    }
+
+    /// The first segment.
+    pub(super) fn head(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    /// The segment that holds `position`.
+    pub(super) fn at(&self, position: u64) -> Option<&Sent> {
+        let index = self.segments.partition_point(|sent| sent.span.end <= position);
+        self.segments.get(index).filter(|sent| sent.span.start <= position)
+    }
+
+    /// The last segment.
+    pub(super) fn tail(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+}
