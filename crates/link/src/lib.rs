@@ -1,1 +1,28 @@
+//! One direction of a last-hop link, as a state machine that does no input or output.
+//!
+//! A packet passes the stages of the Seawind emulator in their order (Sarolahti 2000, chapter 4):
+//! input queue → send buffer → allocation delay → transmission at the current rate → propagation →
+//! error stage → receive buffer → output dropper. Every stage is optional. A [`Config`] says which
+//! there are; [`Link`] runs them; an [`Observer`] sees each packet's fate; [`Counters`] add it up.
+//!
+//! Read first: [`Config`] for what can be set and what it means, then `pipeline/mod.rs`, the walk of
+//! a packet. What varies is plugged in: a queue discipline is one file under `queue/`, a random
+//! distribution one file under `distribution/`, each with one line in its registry.
+//!
+//! This crate never asks the time, reads no file, and knows nothing of what is inside a packet.
 
+pub mod config;
+mod counters;
+pub mod distribution;
+mod event;
+mod packet;
+mod pipeline;
+pub mod queue;
+mod random;
+
+pub use config::{Config, ConfigError};
+pub use counters::Counters;
+pub use distribution::Distribution;
+pub use event::{DelayCause, DropRule, ErrorCause, Event, Observer, StopReason};
+pub use packet::Packet;
+pub use pipeline::Link;

@@ -1,0 +1,28 @@
+//! Why a configuration is refused.
+
+/// A setting that cannot be: where, what, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}; {help}")]
+pub struct ConfigError {
+    /// The setting, as a dotted path below the table that was checked.
+    pub path: String,
+    /// What is wrong with it.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+impl ConfigError {
+    /// An error at `path`, which may be empty: the setting itself.
+    #[must_use]
+    pub fn new(path: impl Into<String>, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into(), help: help.into() }
+    }
+
+    /// The same error, seen from the table that holds this one under `key`.
+    #[must_use]
+    pub fn below(mut self, key: &str) -> Self {
+        self.path = if self.path.is_empty() { key.to_owned() } else { format!("{key}.{}", self.path) };
+        self
+    }
+}

@@ -1,0 +1,301 @@
+//! What can be set on one direction of a link, as it stands in scenario files and presets.
+
+mod error;
+mod validate;
+
+pub use error::ConfigError;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::text::{PacketsOrBytes, Probability};
+use units::{Bytes, Duration, Rate};
+
+use crate::distribution::{Distribution, Quantity};
+use crate::queue::Discipline;
+
+/// One direction of a link. What is left out is a stage that is not there: an empty table is a wire
+/// that delivers at once, in order, without limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Base rate of transmission. Without one, transmission takes no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The rate that is available as time goes on; the base rate holds until the first change. A
+    /// draw of zero is an outage: no transmission starts before the next change. A transmission
+    /// keeps the rate that it started with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_rate: Option<Distribution<Rate>>,
+    /// Time from one change of the available rate to the next, at least a microsecond. Without it,
+    /// each packet's transmission draws a rate of its own, of at least 1 bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_change_interval: Option<Distribution<Duration>>,
+    /// Time from the end of a packet's transmission to its arrival at the other end.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub propagation: Distribution<Duration>,
+    /// What the link adds to each packet: framing, headers of its own. Counts in the transmission
+    /// time, in buffers and in limits in bytes, and in errors per bit.
+    #[serde(skip_serializing_if = "is_default")]
+    pub framing: Bytes,
+    /// The input queue: packets that wait for the send buffer.
+    pub queue: Queue,
+    /// The link's send buffer. Without one, only the packet in transmission is out of the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer: Option<SendBuffer>,
+    /// The link's receive buffer. Without one, packets leave in order and nothing limits how many
+    /// wait for one that is delayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ReceiveBuffer>,
+    /// Time to allocate the channel before a transmission. The channel is taken meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation_delay: Option<Distribution<Duration>>,
+    /// Which transmissions need the channel allocated.
+    #[serde(skip_serializing_if = "is_default")]
+    pub allocation: Allocation,
+    /// The random error process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<Errors>,
+    /// Errors that happen to chosen packets: "delay the 20th packet by 6 s".
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<ScriptedEvent>,
+    /// Drops packets at random as they leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropper: Option<Dropper>,
+}
+
+/// The input queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Queue {
+    /// The most that may wait, in packets or in bytes (framing included). Without it, no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<PacketsOrBytes>,
+    /// A second limit, in bytes, where both packets and bytes are limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_bytes: Option<Bytes>,
+    /// Who is dropped, and when.
+    pub discipline: Discipline,
+    /// What happens to a packet that finds the queue at its limit.
+    pub overflow: Overflow,
+}
+
+/// What happens to a packet that finds the queue at its limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overflow {
+    /// It is dropped, and all goes on.
+    #[default]
+    Drop,
+    /// It is dropped, and the run stops.
+    Stop,
+    /// The link asks its upstream neighbour to hold packets back while the queue is at its limit.
+    FlowControl,
+}
+
+/// The link's send buffer. Whole packets only; one that is larger than the buffer passes when the
+/// buffer is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendBuffer {
+    /// The most bytes that it holds, framing included. The packet in transmission counts.
+    pub limit: Bytes,
+    /// How long a packet holds its place.
+    #[serde(default)]
+    pub held_until: HeldUntil,
+}
+
+/// How long a packet holds its place in the send buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldUntil {
+    /// Until its transmission ends.
+    #[default]
+    Transmission,
+    /// Until it leaves the receive buffer, as on a link that acknowledges what it delivered. A
+    /// packet that is lost on the way frees its place where it is lost.
+    Delivery,
+}
+
+/// The link's receive buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReceiveBuffer {
+    /// The most bytes that it holds, framing included. Nothing is lost for want of room in it: a
+    /// transmission starts only when there is room for its packet beside all that is on the way. A
+    /// packet that is larger than the buffer passes alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Bytes>,
+    /// The order in which packets leave.
+    pub order: Order,
+}
+
+/// The order in which packets leave the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// As they were transmitted: a packet in error delay holds all that come behind it, and a
+    /// packet whose propagation is shorter does not overtake.
+    #[default]
+    InOrder,
+    /// As they become ready.
+    OutOfOrder,
+}
+
+/// Which transmissions need the channel allocated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allocation {
+    /// Every packet's.
+    #[default]
+    EachPacket,
+    /// Those that find the transmitter idle: one that follows another at once does not.
+    AfterIdle,
+}
+
+/// The random error process: what happens to a packet, and how often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Errors {
+    /// What the probability is of.
+    #[serde(default)]
+    pub per: ErrorUnit,
+    /// Probability of an error in one unit. In bits, errors are independent: a packet of n bits,
+    /// framing included, is hit with probability 1 − (1 − p)ⁿ.
+    pub probability: Probability,
+    /// What an error does.
+    pub effect: Effect,
+    /// How long an error holds the packet; with the effect "delay" only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Distribution<Duration>>,
+}
+
+/// What an error's probability is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorUnit {
+    /// A packet.
+    #[default]
+    Packet,
+    /// A bit of it.
+    Bit,
+}
+
+/// What an error does to a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// It is lost.
+    Drop,
+    /// It is held, as a link layer that repeats it would hold it.
+    #[default]
+    Delay,
+    /// It arrives damaged.
+    Corrupt,
+}
+
+/// An error that happens to one chosen packet, in the error stage like the random ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedEvent {
+    /// The packet's number, from 1.
+    pub packet: u64,
+    /// Where packets are counted.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub counted_at: CountedAt,
+    /// What happens.
+    #[serde(default)]
+    pub effect: Effect,
+    /// How long the packet is held; with the effect "delay" only. Adds to a random delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+}
+
+/// Where a script counts packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountedAt {
+    /// As they come to the link, those included that the input queue will drop.
+    #[default]
+    Arrival,
+    /// As their transmission starts: only those that the queue let through.
+    Transmission,
+}
+
+/// Drops packets at random as they leave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dropper {
+    /// Probability that a packet is dropped.
+    pub probability: Probability,
+}
+
+impl Config {
+    /// Reads the user files that the distributions name, by `read`, into the configuration.
+    ///
+    /// # Errors
+    /// What `read` answers, and lines that are not quantities, at the key that names the file.
+    pub fn load_files(
+        &mut self,
+        read: &mut dyn FnMut(&str) -> Result<String, ConfigError>,
+    ) -> Result<(), ConfigError> {
+        load(&mut self.propagation, "propagation", read)?;
+        load_some(self.available_rate.as_mut(), "available_rate", read)?;
+        load_some(self.rate_change_interval.as_mut(), "rate_change_interval", read)?;
+        load_some(self.allocation_delay.as_mut(), "allocation_delay", read)?;
+        load_some(self.errors.as_mut().and_then(|errors| errors.delay.as_mut()), "errors.delay", read)
+    }
+
+    /// The order in which packets leave.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        self.receive_buffer.unwrap_or_default().order
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            rate: None,
+            available_rate: None,
+            rate_change_interval: None,
+            propagation: Distribution::constant(Duration::ZERO),
+            framing: Bytes::ZERO,
+            queue: Queue::default(),
+            send_buffer: None,
+            receive_buffer: None,
+            allocation_delay: None,
+            allocation: Allocation::default(),
+            errors: None,
+            events: Vec::new(),
+            dropper: None,
+        }
+    }
+}
+
+fn load<Q: Quantity>(
+    distribution: &mut Distribution<Q>,
+    key: &str,
+    read: &mut dyn FnMut(&str) -> Result<String, ConfigError>,
+) -> Result<(), ConfigError> {
+    let Distribution::File(file) = distribution else { return Ok(()) };
+    if !file.values.is_empty() {
+        return Ok(());
+    }
+    read(&file.path).and_then(|text| file.load(&text)).map_err(|error| error.below("file").below(key))
+}
+
+fn load_some<Q: Quantity>(
+    distribution: Option<&mut Distribution<Q>>,
+    key: &str,
+    read: &mut dyn FnMut(&str) -> Result<String, ConfigError>,
+) -> Result<(), ConfigError> {
+    distribution.map_or(Ok(()), |distribution| load(distribution, key, read))
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_zero(propagation: &Distribution<Duration>) -> bool {
+    propagation.only_value() == Some(Duration::ZERO)
+}

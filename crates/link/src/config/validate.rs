@@ -1,0 +1,151 @@
+//! What a configuration must fulfil beyond its shape and its units.
+
+use units::text::PacketsOrBytes;
+use units::{Bytes, Rate};
+
+use super::{Allocation, Config, ConfigError, Effect, Overflow, Queue, ScriptedEvent};
+use crate::distribution::{Distribution, Quantity};
+
+type Check = Result<(), ConfigError>;
+
+impl Config {
+    /// Whether a link can be made of it.
+    ///
+    /// # Errors
+    /// The first setting that is impossible or without effect. Sizes of packets are not known here:
+    /// a buffer that is smaller than a packet passes, and takes such packets one at a time.
+    pub fn validate(&self) -> Check {
+        self.check_rates()?;
+        self.propagation.check().map_err(|error| error.below("propagation"))?;
+        self.queue.check().map_err(|error| error.below("queue"))?;
+        self.check_buffers()?;
+        self.check_allocation()?;
+        self.check_errors()?;
+        self.check_events()
+    }
+
+    fn check_rates(&self) -> Check {
+        if self.rate == Some(Rate::ZERO) {
+            return refuse("rate", "a rate of zero transmits nothing", "write a rate like \"9600 bit/s\"");
+        }
+        if self.rate_change_interval.is_some() && self.available_rate.is_none() {
+            let help = "add available_rate, or leave the interval out";
+            return refuse("rate_change_interval", "there is no available_rate to change", help);
+        }
+        if self.available_rate.is_some() && self.rate.is_none() {
+            let help = "add rate, which holds until the first change";
+            return refuse("available_rate", "there is no base rate", help);
+        }
+        some_time(self.available_rate.as_ref(), "available_rate", "it is never more than zero")?;
+        some_time(
+            self.rate_change_interval.as_ref(),
+            "rate_change_interval",
+            "the rate would change all the time",
+        )
+    }
+
+    fn check_buffers(&self) -> Check {
+        let help = "write a size like \"1220 bytes\", or leave the limit out";
+        if self.send_buffer.is_some_and(|buffer| buffer.limit.is_zero()) {
+            return refuse("send_buffer.limit", "a send buffer of zero bytes holds no packet", help);
+        }
+        if self.receive_buffer.is_some_and(|buffer| buffer.limit == Some(Bytes::ZERO)) {
+            return refuse("receive_buffer.limit", "a receive buffer of zero bytes holds no packet", help);
+        }
+        Ok(())
+    }
+
+    fn check_allocation(&self) -> Check {
+        if self.allocation_delay.is_none() && self.allocation != Allocation::default() {
+            let help = "add allocation_delay, or leave allocation out";
+            return refuse("allocation", "there is no allocation_delay", help);
+        }
+        checked(self.allocation_delay.as_ref(), "allocation_delay")
+    }
+
+    fn check_errors(&self) -> Check {
+        let Some(errors) = &self.errors else { return Ok(()) };
+        fits(errors.effect, errors.delay.is_some()).map_err(|error| error.below("errors"))?;
+        checked(errors.delay.as_ref(), "delay").map_err(|error| error.below("errors"))
+    }
+
+    fn check_events(&self) -> Check {
+        for (index, event) in self.events.iter().enumerate() {
+            self.check_event(index, event).map_err(|error| error.below(&format!("events[{index}]")))?;
+        }
+        Ok(())
+    }
+
+    fn check_event(&self, index: usize, event: &ScriptedEvent) -> Check {
+        if event.packet == 0 {
+            return refuse("packet", "packets are counted from 1", "write 1 for the first packet");
+        }
+        let same =
+            |other: &ScriptedEvent| other.packet == event.packet && other.counted_at == event.counted_at;
+        if self.events[..index].iter().any(same) {
+            let message = format!("packet {} has an event already", event.packet);
+            return Err(ConfigError::new("packet", message, "write one event for each packet"));
+        }
+        fits(event.effect, event.delay.is_some())
+    }
+}
+
+impl Queue {
+    fn check(&self) -> Check {
+        let zero = match self.limit {
+            Some(PacketsOrBytes::Packets(packets)) => packets.0 == 0,
+            Some(PacketsOrBytes::Bytes(size)) => size.is_zero(),
+            None => false,
+        };
+        let help = "write a limit like \"20 packets\", or leave it out for a queue without limit";
+        if zero {
+            return refuse("limit", "a queue of 0 lets nothing wait", help);
+        }
+        if self.limit_bytes == Some(Bytes::ZERO) {
+            return refuse("limit_bytes", "a queue of 0 lets nothing wait", help);
+        }
+        if matches!((self.limit, self.limit_bytes), (Some(PacketsOrBytes::Bytes(_)), Some(_))) {
+            let help = "write limit in packets, or leave limit_bytes out";
+            return refuse("limit_bytes", "limit is in bytes already", help);
+        }
+        if self.overflow != Overflow::Drop && self.limit.is_none() && self.limit_bytes.is_none() {
+            return refuse(
+                "overflow",
+                "a queue without limit never overflows",
+                "add limit, or leave overflow out",
+            );
+        }
+        self.discipline.check().map_err(|error| error.below("discipline"))
+    }
+}
+
+/// Whether a delay is given where the effect is a delay, and nowhere else.
+fn fits(effect: Effect, has_delay: bool) -> Check {
+    match (effect, has_delay) {
+        (Effect::Delay, false) => {
+            refuse("delay", "an error that delays needs a delay", "add delay = \"6 s\"")
+        }
+        (Effect::Drop | Effect::Corrupt, true) => {
+            let help = "leave delay out, or write effect = \"delay\"";
+            refuse("delay", "only the effect \"delay\" takes a delay", help)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn checked<Q: Quantity>(distribution: Option<&Distribution<Q>>, key: &str) -> Check {
+    distribution.map_or(Ok(()), Distribution::check).map_err(|error| error.below(key))
+}
+
+/// Checked, and not always zero.
+fn some_time<Q: Quantity>(distribution: Option<&Distribution<Q>>, key: &str, message: &str) -> Check {
+    checked(distribution, key)?;
+    if distribution.is_some_and(|distribution| !distribution.can_be_positive()) {
+        return refuse(key, message, "write a value above zero");
+    }
+    Ok(())
+}
+
+fn refuse(path: &str, message: &str, help: &str) -> Check {
+    Err(ConfigError::new(path, message, help))
+}

@@ -1,0 +1,38 @@
+//! What each distribution's file provides.
+
+use std::fmt::Debug;
+
+use units::Stream;
+
+use crate::config::ConfigError;
+
+/// A line of the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name in files.
+    pub id: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// How it is written in a file.
+    pub example: &'static str,
+    /// Where the method of drawing comes from.
+    pub source: &'static str,
+}
+
+/// The parameters of one distribution.
+pub trait Family {
+    /// Whether they make sense.
+    ///
+    /// # Errors
+    /// The first that does not, with its key as the path.
+    fn check(&self) -> Result<(), ConfigError>;
+
+    /// A sampler of these parameters; they have passed [`Family::check`].
+    fn sampler(&self) -> Box<dyn Sampler>;
+}
+
+/// Draws numbers: nanoseconds of a duration, bits per second of a rate.
+pub trait Sampler: Debug + Send {
+    /// The next number; a negative one counts as zero.
+    fn sample(&mut self, stream: &mut Stream) -> f64;
+}

@@ -1,0 +1,110 @@
+//! Random distributions of delays and rates: one file each, and the list of them.
+//!
+//! A distribution is written as a plain quantity ("200 ms", always that), as a list (its values in
+//! turn, then again from the start), or as a table of one key, its name:
+//! `{ uniform = ["0.5 s", "6 s"] }`. The mathematics is `libm`'s and the uniform numbers are
+//! pinned, so a seed gives the same draws on every machine. Where a distribution would give a
+//! negative quantity, the draw is zero: the mean of a wide normal distribution is above its `mean`.
+//!
+//! A new distribution is a file with `ID`, `ENTRY`, `Parameters` and a sampler, and a line in
+//! [`distributions!`].
+
+mod family;
+mod quantity;
+mod serial;
+mod source;
+
+pub mod file;
+pub mod fixed;
+pub mod sequence;
+pub mod uniform;
+
+pub use family::{Entry, Family, Sampler};
+pub use quantity::Quantity;
+pub use source::Source;
+
+use crate::config::ConfigError;
+
+/// The list of distributions: from it come the type, its names in files, the schema and [`ENTRIES`].
+macro_rules! distributions {
+    ($($(#[$doc:meta])* $variant:ident = $module:ident,)*) => {
+        /// How a quantity varies.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Distribution<Q> {
+            $($(#[$doc])* $variant($module::Parameters<Q>),)*
+        }
+
+        /// Every distribution there is, in the order of the documentation.
+        pub const ENTRIES: &[Entry] = &[$($module::ENTRY),*];
+
+        impl<Q: Quantity> Distribution<Q> {
+            fn family(&self) -> &dyn Family {
+                match self { $(Self::$variant(parameters) => parameters,)* }
+            }
+
+            /// Its name in files.
+            #[must_use]
+            pub const fn id(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $module::ENTRY.id,)* }
+            }
+
+            fn read<'de, T: serde::de::MapAccess<'de>>(id: &str, table: &mut T) -> Result<Self, T::Error> {
+                $(if id == $module::ENTRY.id {
+                    return table.next_value().map(Self::$variant);
+                })*
+                Err(serial::unknown(id))
+            }
+
+            fn write<T: serde::ser::SerializeMap>(&self, table: &mut T) -> Result<(), T::Error> {
+                match self { $(Self::$variant(parameters) => table.serialize_entry(self.id(), parameters),)* }
+            }
+
+            fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
+                vec![$(serial::one_key(&$module::ENTRY, &generator.subschema_for::<$module::Parameters<Q>>()),)*]
+            }
+        }
+    };
+}
+
+distributions! {
+    /// Always the same.
+    Static = fixed,
+    /// The values of a list, in turn.
+    Sequence = sequence,
+    /// Anywhere between two values, equally likely.
+    Uniform = uniform,
+    /// The values of a user's file.
+    File = file,
+}
+
+impl<Q: Quantity> Distribution<Q> {
+    /// Always `value`.
+    #[must_use]
+    pub const fn constant(value: Q) -> Self {
+        Self::Static(fixed::Parameters(value))
+    }
+
+    /// Whether the parameters make sense.
+    ///
+    /// # Errors
+    /// The first parameter that does not, with its path below this distribution.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.family().check().map_err(|error| error.below(self.id()))
+    }
+
+    /// The only value it ever gives, if there is only one.
+    #[must_use]
+    pub fn only_value(&self) -> Option<Q> {
+        if let Self::Static(fixed::Parameters(value)) = self { Some(*value) } else { None }
+    }
+
+    /// Whether it can give anything but zero, as far as its kind tells.
+    #[must_use]
+    pub fn can_be_positive(&self) -> bool {
+        match self {
+            Self::Static(parameters) => parameters.0 > Q::ZERO,
+            Self::Sequence(parameters) => parameters.0.iter().any(|value| *value > Q::ZERO),
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What happens to a packet on a link, as events for an observer.
+
+use units::{Bytes, Duration, Instant, PacketId};
+
+/// Sees every event of a link, in order of time; `()` sees nothing and costs nothing.
+///
+/// A link works out what happened inside it when it is next called, so `now` may be earlier than
+/// the caller's time; never later, and never earlier than this link's event before.
+pub trait Observer<P> {
+    /// `event` happened to `packet` at `now`.
+    fn on_event(&mut self, now: Instant, packet: &P, event: Event);
+}
+
+impl<P> Observer<P> for () {
+    #[inline]
+    fn on_event(&mut self, _: Instant, _: &P, _: Event) {}
+}
+
+/// One step in a packet's life on the link. Lengths of the queue are those of the input queue
+/// alone: packets that wait for the send buffer, without the one that the event is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// Let into the input queue.
+    Queued {
+        /// Packets that it met there.
+        behind: u32,
+        /// Their bytes, framing included.
+        behind_bytes: Bytes,
+        /// The discipline's moving average in packets, if it keeps one.
+        average: Option<f64>,
+    },
+    /// Refused by the input queue, or dropped from it.
+    QueueDropped {
+        /// Why.
+        rule: DropRule,
+        /// Packets in the queue.
+        behind: u32,
+        /// Their bytes, framing included.
+        behind_bytes: Bytes,
+        /// The discipline's moving average in packets, if it keeps one.
+        average: Option<f64>,
+    },
+    /// Moved from the input queue into the send buffer.
+    LeftQueue {
+        /// How long it was in the queue.
+        waited: Duration,
+        /// Packets left behind.
+        left: u32,
+        /// Their bytes, framing included.
+        left_bytes: Bytes,
+    },
+    /// Its first bit goes out.
+    TransmissionStarted,
+    /// Its last bit is out: it begins to propagate.
+    TransmissionEnded,
+    /// Held by the allocation of the channel or by the error stage.
+    Delayed {
+        /// For how long.
+        by: Duration,
+        /// By what.
+        cause: DelayCause,
+    },
+    /// Lost in the error stage.
+    ErrorDropped {
+        /// By what.
+        cause: ErrorCause,
+    },
+    /// Damaged in the error stage; it goes on.
+    Corrupted {
+        /// By what.
+        cause: ErrorCause,
+    },
+    /// Taken by the output dropper.
+    DropperDropped,
+    /// Left the link at the other end.
+    Delivered,
+}
+
+impl Event {
+    /// The event's name in tables.
+    #[must_use]
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Self::Queued { .. } => "queued",
+            Self::QueueDropped { .. } => "queue_drop",
+            Self::LeftQueue { .. } => "left_queue",
+            Self::TransmissionStarted => "transmission_started",
+            Self::TransmissionEnded => "transmission_ended",
+            Self::Delayed { .. } => "delayed",
+            Self::ErrorDropped { .. } => "error_drop",
+            Self::Corrupted { .. } => "corrupted",
+            Self::DropperDropped => "dropper_drop",
+            Self::Delivered => "delivered",
+        }
+    }
+}
+
+/// Why the input queue dropped a packet; each discipline names its own rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropRule(&'static str);
+
+impl DropRule {
+    /// The queue was at its limit.
+    pub const OVERFLOW: Self = Self("overflow");
+
+    /// A discipline's own rule.
+    #[must_use]
+    pub const fn named(id: &'static str) -> Self {
+        Self(id)
+    }
+
+    /// The rule's name in tables.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        self.0
+    }
+}
+
+/// What delayed a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayCause {
+    /// The channel had to be allocated.
+    Allocation,
+    /// The error stage.
+    Error(ErrorCause),
+}
+
+impl DelayCause {
+    /// The cause's name in tables.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Allocation => "allocation",
+            Self::Error(cause) => cause.id(),
+        }
+    }
+}
+
+/// What made the error stage act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorCause {
+    /// The random error process.
+    Random,
+    /// A scripted event of the configuration.
+    Scripted,
+}
+
+impl ErrorCause {
+    /// The cause's name in tables.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Random => "error",
+            Self::Scripted => "scripted",
+        }
+    }
+}
+
+/// Why the link stopped: the input queue overflowed where that was to stop the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StopReason {
+    /// When.
+    pub at: Instant,
+    /// The packet that found no place.
+    pub packet: PacketId,
+    /// Packets that were waiting.
+    pub waiting: u32,
+    /// Their bytes, framing included.
+    pub waiting_bytes: Bytes,
+}

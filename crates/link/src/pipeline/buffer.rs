@@ -1,0 +1,94 @@
+//! The link's send buffer, and the room that the receive buffer leaves for it.
+
+use std::collections::VecDeque;
+
+use units::Bytes;
+
+use crate::config::{Config, HeldUntil};
+
+/// Packets between the input queue and their transmission, and the bytes that they and others still
+/// hold.
+#[derive(Debug)]
+pub(super) struct SendBuffer {
+    /// None: no buffer, only what is in transmission is out of the queue.
+    limit: Option<Bytes>,
+    held_until: HeldUntil,
+    held: Bytes,
+    unsent: VecDeque<(u32, Bytes)>,
+}
+
+/// Bytes between the start of their transmission and their leaving the receive buffer.
+#[derive(Debug)]
+pub(super) struct Underway {
+    limit: Bytes,
+    bytes: Bytes,
+}
+
+impl SendBuffer {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            limit: config.send_buffer.map(|buffer| buffer.limit),
+            held_until: config.send_buffer.map_or(HeldUntil::Transmission, |buffer| buffer.held_until),
+            held: Bytes::ZERO,
+            unsent: VecDeque::new(),
+        }
+    }
+
+    /// Whether a whole packet fits; into an empty buffer always.
+    pub(super) fn has_room(&self, size: Bytes) -> bool {
+        self.held.is_zero() || self.limit.is_some_and(|limit| self.held.saturating_add(size) <= limit)
+    }
+
+    /// Whether there is a buffer at all.
+    pub(super) const fn is_absent(&self) -> bool {
+        self.limit.is_none()
+    }
+
+    pub(super) fn push(&mut self, slot: u32, size: Bytes) {
+        self.held += size;
+        self.unsent.push_back((slot, size));
+    }
+
+    /// The packet that is next to be transmitted.
+    pub(super) fn next(&self) -> Option<(u32, Bytes)> {
+        self.unsent.front().copied()
+    }
+
+    /// The next packet's transmission starts. It keeps its place for now.
+    pub(super) fn start_next(&mut self) {
+        self.unsent.pop_front();
+    }
+
+    pub(super) fn on_transmitted(&mut self, size: Bytes) {
+        if self.held_until == HeldUntil::Transmission {
+            self.held -= size;
+        }
+    }
+
+    /// The packet left the receive buffer, or was lost before.
+    pub(super) fn on_gone(&mut self, size: Bytes) {
+        if self.held_until == HeldUntil::Delivery {
+            self.held -= size;
+        }
+    }
+}
+
+impl Underway {
+    pub(super) fn new(config: &Config) -> Self {
+        let limit = config.receive_buffer.and_then(|buffer| buffer.limit).unwrap_or(Bytes::MAX);
+        Self { limit, bytes: Bytes::ZERO }
+    }
+
+    /// Whether the receive buffer would have room for a packet beside all that is on the way.
+    pub(super) fn has_room(&self, size: Bytes) -> bool {
+        self.bytes.is_zero() || self.bytes.saturating_add(size) <= self.limit
+    }
+
+    pub(super) fn start(&mut self, size: Bytes) {
+        self.bytes += size;
+    }
+
+    pub(super) fn end(&mut self, size: Bytes) {
+        self.bytes -= size;
+    }
+}

@@ -1,0 +1,448 @@
+//! The pipeline: the walk of a packet through the stages, in the order of the functions below.
+//!
+//! Nothing inside the link needs an event queue: the transmitter has one end time, and the packets
+//! in propagation and in the receive buffer are two sorted rings. [`Link::advance`] takes whichever
+//! is due first. At one and the same time, what is further downstream goes first, and all of it
+//! goes before a packet that comes in.
+
+mod allocation;
+mod buffer;
+mod errors;
+mod rate;
+mod schedule;
+mod store;
+mod transmitter;
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Duration, Instant, Stream, Streams};
+
+use crate::config::{Config, Order, Overflow};
+use crate::counters::Counters;
+use crate::distribution::Source;
+use crate::event::{DelayCause, DropRule, ErrorCause, Event, Observer, StopReason};
+use crate::packet::Packet;
+use crate::queue::{InputQueue, Offer, Verdict, Waiting};
+use crate::random::happens;
+
+use allocation::AllocationStage;
+use buffer::{SendBuffer, Underway};
+use errors::{ErrorStage, Hit};
+use rate::{Answer, RateProcess};
+use schedule::Schedule;
+use store::{Passage, Store};
+use transmitter::Transmitter;
+
+/// One direction of a link.
+///
+/// Order of calls: [`handle_packet`](Self::handle_packet) when a packet comes,
+/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) says so, and after
+/// each of the two, [`poll_delivery`](Self::poll_delivery) until it gives nothing, then
+/// `poll_timeout` anew. Time never runs back.
+///
+/// The link asks to be woken only when a packet may leave it (or, under flow control, when its
+/// queue may have room again). What happened inside meanwhile it works out at the next call, with
+/// the times at which it happened; so getters tell the state as of the last call.
+#[derive(Debug)]
+pub struct Link<P> {
+    now: Instant,
+    framing: Bytes,
+    order: Order,
+    rate_hint: Option<units::Rate>,
+    queue: InputQueue,
+    send_buffer: SendBuffer,
+    underway: Underway,
+    allocation: AllocationStage,
+    rate: RateProcess,
+    transmitter: Transmitter,
+    transmitted: u64,
+    propagation: Source<Duration>,
+    propagating: Schedule,
+    errors: ErrorStage,
+    receive_buffer: Schedule,
+    dropper: Option<Dropper>,
+    out: VecDeque<u32>,
+    store: Store<P>,
+    counters: Counters,
+    stopped: Option<StopReason>,
+}
+
+#[derive(Debug)]
+struct Dropper {
+    probability: f64,
+    stream: Stream,
+}
+
+impl<P: Packet> Link<P> {
+    /// A link of a configuration that [`Config::validate`] accepts. Its random processes draw from
+    /// the streams `queue`, `available_rate`, `rate_change_interval`, `allocation`, `propagation`,
+    /// `error`, `error_delay` and `dropper` below `streams`.
+    ///
+    /// # Panics
+    /// May panic, now or later, on a configuration that `validate` refuses.
+    #[must_use]
+    pub fn new(config: &Config, streams: &Streams) -> Self {
+        let dropper = config.dropper.map(|dropper| Dropper {
+            probability: dropper.probability.get(),
+            stream: streams.stream("dropper"),
+        });
+        Self {
+            now: Instant::START,
+            framing: config.framing,
+            order: config.order(),
+            rate_hint: config.rate,
+            queue: InputQueue::new(&config.queue, streams.stream("queue")),
+            send_buffer: SendBuffer::new(config),
+            underway: Underway::new(config),
+            allocation: AllocationStage::new(config, streams),
+            rate: RateProcess::new(config, streams),
+            transmitter: Transmitter::Idle,
+            transmitted: 0,
+            propagation: Source::new(&config.propagation, streams.stream("propagation")),
+            propagating: Schedule::default(),
+            errors: ErrorStage::new(config, streams),
+            receive_buffer: Schedule::default(),
+            dropper,
+            out: VecDeque::new(),
+            store: Store::new(),
+            counters: Counters::default(),
+            stopped: None,
+        }
+    }
+
+    /// A packet comes to the input queue.
+    pub fn handle_packet(&mut self, now: Instant, packet: P, observer: &mut impl Observer<P>) {
+        self.advance(now, observer);
+        self.counters.packets_in += 1;
+        self.counters.bytes_in += packet.size();
+        let size = packet.size() + self.framing;
+        match self.judge(now, size) {
+            Verdict::Pass => self.admit(now, packet, size, observer),
+            Verdict::Drop(rule) => self.refuse(now, &packet, rule, observer),
+        }
+        self.advance(now, observer);
+    }
+
+    /// Time has come to `now`: at or after what [`poll_timeout`](Self::poll_timeout) said, though a call
+    /// too early or too late does no harm.
+    pub fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        self.advance(now, observer);
+    }
+
+    /// A packet that has left the link.
+    pub fn poll_delivery(&mut self) -> Option<P> {
+        let slot = self.out.pop_front()?;
+        self.store.take(slot)
+    }
+
+    /// When the link wants to be called next, if it holds anything.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let next = self.receive_buffer.first().min(self.propagating.first()).min(self.transmitter_wake_up());
+        (next < Instant::NEVER).then_some(next)
+    }
+
+    /// Whether the upstream neighbour may hand over a packet: false under flow control while the
+    /// queue is at its limit. A packet handed over nevertheless is dropped as an overflow.
+    #[must_use]
+    pub fn can_accept(&self) -> bool {
+        !self.queue.holds_back()
+    }
+
+    /// Why the run is to stop, if the queue overflowed where that means to stop.
+    #[must_use]
+    pub const fn stopped(&self) -> Option<&StopReason> {
+        self.stopped.as_ref()
+    }
+
+    /// What was added up.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// How much waits in the input queue: packets, and their bytes with framing.
+    #[must_use]
+    pub fn queue_len(&self) -> (usize, Bytes) {
+        (self.queue.len() as usize, self.queue.bytes())
+    }
+
+    /// How many packets are anywhere inside the link, those included that have left and are not
+    /// yet polled.
+    #[must_use]
+    pub fn packets_inside(&self) -> usize {
+        self.store.len()
+    }
+
+    // --- what is due ---
+
+    #[inline]
+    fn advance(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        debug_assert!(now >= self.now, "time ran back: {now} is before {}", self.now);
+        self.now = now;
+        loop {
+            let released = self.receive_buffer.first();
+            let arrived = self.propagating.first();
+            let over = self.transmitter.until();
+            let next = released.min(arrived).min(over);
+            if next > now || next == Instant::NEVER {
+                return;
+            }
+            if released == next {
+                self.release_first(next, observer);
+            } else if arrived == next {
+                self.arrive_first(next, observer);
+            } else {
+                self.on_transmitter(next, observer);
+            }
+        }
+    }
+
+    /// The transmitter alone needs no wake-up: what it sends now leaves after the propagation.
+    fn transmitter_wake_up(&self) -> Instant {
+        let until = self.transmitter.until();
+        match (self.transmitter, self.propagation.constant()) {
+            (Transmitter::Sending { .. }, Some(propagation))
+                if self.queue.overflow() != Overflow::FlowControl =>
+            {
+                until + propagation
+            }
+            _ => until,
+        }
+    }
+
+    // --- input queue ---
+
+    fn judge(&mut self, now: Instant, size: Bytes) -> Verdict {
+        let waits = !self.queue.is_empty() || !self.takes(size);
+        self.queue.judge(&Offer { now, size, rate: self.rate_hint, waits })
+    }
+
+    fn admit(&mut self, now: Instant, packet: P, size: Bytes, observer: &mut impl Observer<P>) {
+        let event = Event::Queued {
+            behind: self.queue.len(),
+            behind_bytes: self.queue.bytes(),
+            average: self.queue.average(),
+        };
+        observer.on_event(now, &packet, event);
+        let arrival_number = self.counters.packets_in;
+        let passage = Passage { size, arrival_number, transmission_number: 0 };
+        let slot = self.store.insert(packet, passage);
+        self.queue.push(Waiting { slot, size, since: now });
+        self.pump(now, observer);
+        self.counters.queue_max = self.counters.queue_max.max(u64::from(self.queue.len()));
+    }
+
+    fn refuse(&mut self, now: Instant, packet: &P, rule: DropRule, observer: &mut impl Observer<P>) {
+        self.counters.queue_drops += 1;
+        let (behind, behind_bytes) = (self.queue.len(), self.queue.bytes());
+        let event = Event::QueueDropped { rule, behind, behind_bytes, average: self.queue.average() };
+        observer.on_event(now, packet, event);
+        if rule == DropRule::OVERFLOW && self.queue.overflow() == Overflow::Stop && self.stopped.is_none() {
+            let reason =
+                StopReason { at: now, packet: packet.id(), waiting: behind, waiting_bytes: behind_bytes };
+            self.stopped = Some(reason);
+        }
+    }
+
+    /// Moves on what can move: from the queue into the send buffer, from there into transmission.
+    fn pump(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        while let Some(size) = self.queue.next_size() {
+            if !self.takes(size) {
+                break;
+            }
+            self.leave_queue(now, observer);
+        }
+        if self.transmitter.is_idle() {
+            self.begin_next(now, observer);
+        }
+    }
+
+    /// Whether the next stage takes a packet from the queue.
+    fn takes(&self, size: Bytes) -> bool {
+        self.send_buffer.has_room(size) && (!self.send_buffer.is_absent() || self.underway.has_room(size))
+    }
+
+    fn leave_queue(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        let Some((head, verdict)) = self.queue.pop(now) else { return };
+        let (left, left_bytes) = (self.queue.len(), self.queue.bytes());
+        match verdict {
+            Verdict::Pass => {
+                self.tell(
+                    now,
+                    head.slot,
+                    Event::LeftQueue { waited: now - head.since, left, left_bytes },
+                    observer,
+                );
+                self.send_buffer.push(head.slot, head.size);
+            }
+            Verdict::Drop(rule) => {
+                self.counters.queue_drops += 1;
+                let average = self.queue.average();
+                let event = Event::QueueDropped { rule, behind: left, behind_bytes: left_bytes, average };
+                self.tell(now, head.slot, event, observer);
+                self.store.take(head.slot);
+            }
+        }
+    }
+
+    // --- allocation and transmission ---
+
+    fn begin_next(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        let Some((slot, size)) = self.send_buffer.next() else { return };
+        if !self.underway.has_room(size) {
+            return;
+        }
+        self.send_buffer.start_next();
+        self.underway.start(size);
+        self.transmitted += 1;
+        self.store.passage_mut(slot).transmission_number = self.transmitted;
+        match self.allocation.delay(now) {
+            Duration::ZERO => self.transmit(now, slot, size, observer),
+            by => {
+                self.tell(now, slot, Event::Delayed { by, cause: DelayCause::Allocation }, observer);
+                self.transmitter = Transmitter::Waiting { slot, size, until: now + by };
+            }
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
+        self.transmitter = match self.rate.transmission(now, size) {
+            Answer::OutageUntil(until) => Transmitter::Waiting { slot, size, until },
+            Answer::Takes(time) => {
+                self.tell(now, slot, Event::TransmissionStarted, observer);
+                Transmitter::Sending { slot, size, until: now + time }
+            }
+        };
+    }
+
+    fn on_transmitter(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        match self.transmitter {
+            Transmitter::Idle => {}
+            Transmitter::Waiting { slot, size, .. } => self.transmit(now, slot, size, observer),
+            Transmitter::Sending { slot, size, .. } => self.end_transmission(now, slot, size, observer),
+        }
+    }
+
+    fn end_transmission(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
+        self.tell(now, slot, Event::TransmissionEnded, observer);
+        self.transmitter = Transmitter::Idle;
+        self.allocation.on_transmitted(now);
+        self.send_buffer.on_transmitted(size);
+        self.propagate(now, slot, observer);
+        self.pump(now, observer);
+    }
+
+    // --- propagation, errors ---
+
+    fn propagate(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        let drawn = now + self.propagation.draw();
+        let arrival = self.in_order(drawn, self.propagating.last());
+        if arrival == now && self.propagating.is_empty() {
+            self.arrive(now, slot, observer);
+        } else {
+            self.propagating.insert(arrival, slot);
+        }
+    }
+
+    fn arrive_first(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        if let Some(slot) = self.propagating.pop() {
+            self.arrive(now, slot, observer);
+        }
+    }
+
+    fn arrive(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        if self.errors.is_absent() {
+            return self.receive(now, now, slot, observer);
+        }
+        let hits = self.errors.hits(self.store.passage(slot));
+        let mut delay = Duration::ZERO;
+        for (cause, hit) in hits.into_iter().flatten() {
+            match hit {
+                Hit::Drop => return self.lose(now, slot, cause, observer),
+                Hit::Corrupt => self.corrupt(now, slot, cause, observer),
+                Hit::Delay(by) => {
+                    let event = Event::Delayed { by, cause: DelayCause::Error(cause) };
+                    self.tell(now, slot, event, observer);
+                    delay += by;
+                }
+            }
+        }
+        self.counters.delayed += u64::from(!delay.is_zero());
+        self.receive(now, now + delay, slot, observer);
+    }
+
+    fn lose(&mut self, now: Instant, slot: u32, cause: ErrorCause, observer: &mut impl Observer<P>) {
+        self.counters.error_drops += 1;
+        self.tell(now, slot, Event::ErrorDropped { cause }, observer);
+        self.vacate(slot);
+        self.store.take(slot);
+        self.pump(now, observer);
+    }
+
+    fn corrupt(&mut self, now: Instant, slot: u32, cause: ErrorCause, observer: &mut impl Observer<P>) {
+        self.counters.corrupted += 1;
+        if let Some(packet) = self.store.packet_mut(slot) {
+            packet.corrupt();
+        }
+        self.tell(now, slot, Event::Corrupted { cause }, observer);
+    }
+
+    // --- receive buffer, dropper ---
+
+    /// The packet is in the receive buffer and may leave it at `ready`, if those before it have.
+    fn receive(&mut self, now: Instant, ready: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        let leaves = self.in_order(ready, self.receive_buffer.last());
+        if leaves == now && self.receive_buffer.is_empty() {
+            self.release(now, slot, observer);
+        } else {
+            self.receive_buffer.insert(leaves, slot);
+        }
+    }
+
+    fn release_first(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        if let Some(slot) = self.receive_buffer.pop() {
+            self.release(now, slot, observer);
+        }
+    }
+
+    fn release(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        self.vacate(slot);
+        if self.dropper.as_mut().is_some_and(|dropper| happens(&mut dropper.stream, dropper.probability)) {
+            self.counters.dropper_drops += 1;
+            self.tell(now, slot, Event::DropperDropped, observer);
+            self.store.take(slot);
+        } else {
+            self.deliver(now, slot, observer);
+        }
+        self.pump(now, observer);
+    }
+
+    fn deliver(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        self.counters.packets_out += 1;
+        self.counters.bytes_out += self.store.passage(slot).size - self.framing;
+        self.tell(now, slot, Event::Delivered, observer);
+        self.out.push_back(slot);
+    }
+
+    // --- small change ---
+
+    /// In order, nothing goes on before `last`.
+    fn in_order(&self, at: Instant, last: Instant) -> Instant {
+        if self.order == Order::InOrder { at.max(last) } else { at }
+    }
+
+    /// The packet no longer counts in the buffers.
+    fn vacate(&mut self, slot: u32) {
+        let size = self.store.passage(slot).size;
+        self.underway.end(size);
+        self.send_buffer.on_gone(size);
+    }
+
+    #[inline]
+    fn tell(&self, now: Instant, slot: u32, event: Event, observer: &mut impl Observer<P>) {
+        if let Some(packet) = self.store.packet(slot) {
+            observer.on_event(now, packet, event);
+        }
+    }
+}

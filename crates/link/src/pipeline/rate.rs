@@ -1,0 +1,95 @@
+//! The current rate: fixed, drawn for each packet, or changing as time goes on.
+
+use units::{Bytes, Duration, Instant, Rate, Streams};
+
+use crate::config::Config;
+use crate::distribution::{Quantity, Source};
+
+/// Answers how fast a transmission that starts now is.
+#[derive(Debug)]
+pub(super) struct RateProcess {
+    mode: Mode,
+    /// The last answer: sizes repeat, and a division costs more than two comparisons.
+    memo: (Rate, Bytes, Duration),
+}
+
+#[derive(Debug)]
+enum Mode {
+    Instantaneous,
+    Fixed(Rate),
+    PerPacket(Source<Rate>),
+    Changing(Course),
+}
+
+/// A rate that changes on its own, whether or not there is anything to transmit.
+#[derive(Debug)]
+struct Course {
+    rate: Rate,
+    next_change: Instant,
+    rates: Source<Rate>,
+    intervals: Source<Duration>,
+}
+
+/// How long a transmission takes, or when there will be a rate again.
+pub(super) enum Answer {
+    Takes(Duration),
+    OutageUntil(Instant),
+}
+
+impl RateProcess {
+    pub(super) fn new(config: &Config, streams: &Streams) -> Self {
+        let mode = match (config.rate, &config.available_rate) {
+            (None, _) => Mode::Instantaneous,
+            (Some(rate), None) => Mode::Fixed(rate),
+            (Some(rate), Some(available)) => {
+                let rates = Source::new(available, streams.stream("available_rate"));
+                match &config.rate_change_interval {
+                    None => Mode::PerPacket(rates),
+                    Some(interval) => {
+                        let intervals = Source::new(interval, streams.stream("rate_change_interval"));
+                        Mode::Changing(Course::new(rate, rates, intervals))
+                    }
+                }
+            }
+        };
+        Self { mode, memo: (Rate::default(), Bytes::ZERO, Duration::MAX) }
+    }
+
+    /// How long `size` takes if its transmission starts now.
+    pub(super) fn transmission(&mut self, now: Instant, size: Bytes) -> Answer {
+        let rate = match &mut self.mode {
+            Mode::Instantaneous => return Answer::Takes(Duration::ZERO),
+            Mode::Fixed(rate) => *rate,
+            Mode::PerPacket(rates) => rates.draw().max(SLOWEST),
+            Mode::Changing(course) => match course.rate_at(now) {
+                Rate::ZERO => return Answer::OutageUntil(course.next_change),
+                rate => rate,
+            },
+        };
+        if (self.memo.0, self.memo.1) != (rate, size) {
+            self.memo = (rate, size, rate.time_for(size));
+        }
+        Answer::Takes(self.memo.2)
+    }
+}
+
+impl Course {
+    fn new(base: Rate, rates: Source<Rate>, mut intervals: Source<Duration>) -> Self {
+        let next_change = Instant::START + intervals.draw().max(SHORTEST_INTERVAL);
+        Self { rate: base, next_change, rates, intervals }
+    }
+
+    fn rate_at(&mut self, now: Instant) -> Rate {
+        while self.next_change <= now {
+            self.rate = self.rates.draw();
+            self.next_change += self.intervals.draw().max(SHORTEST_INTERVAL);
+        }
+        self.rate
+    }
+}
+
+/// What a draw of zero counts as where each packet draws its own rate: it must end some time.
+const SLOWEST: Rate = Rate::from_bits_per_sec(1);
+
+/// What a shorter draw counts as: time must go on. No radio changes its rate faster.
+const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);

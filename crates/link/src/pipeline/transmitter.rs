@@ -1,0 +1,42 @@
+//! The transmitter: one packet at a time.
+
+use units::{Bytes, Instant};
+
+/// What the transmitter is doing, and until when.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transmitter {
+    /// Nothing.
+    Idle,
+    /// It waits until `until`: for the channel to be allocated, or for a rate above zero.
+    Waiting {
+        /// The packet that is to be transmitted then.
+        slot: u32,
+        /// Its size with framing.
+        size: Bytes,
+        /// Until when.
+        until: Instant,
+    },
+    /// It sends a packet.
+    Sending {
+        /// The packet.
+        slot: u32,
+        /// Its size with framing.
+        size: Bytes,
+        /// When its last bit is out.
+        until: Instant,
+    },
+}
+
+impl Transmitter {
+    /// When what it does is over; never for idleness.
+    pub(super) const fn until(&self) -> Instant {
+        match self {
+            Self::Idle => Instant::NEVER,
+            Self::Waiting { until, .. } | Self::Sending { until, .. } => *until,
+        }
+    }
+
+    pub(super) const fn is_idle(&self) -> bool {
+        matches!(self, Self::Idle)
+    }
+}

@@ -1,0 +1,44 @@
+//! Tail drop: whoever finds the queue at its limit is dropped. The limit is the queue's own, so
+//! this policy lets everything pass.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Stream;
+
+use super::{Arrival, Departure, Entry, Policy, Setting, Verdict};
+use crate::config::ConfigError;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "tail-drop",
+    summary: "first in, first out; a packet that finds the queue at its limit is dropped",
+    source: "RFC 7567 §3",
+};
+
+/// It has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn policy(&self, _: Stream) -> Box<dyn Policy> {
+        Box::new(TailDrop)
+    }
+}
+
+#[derive(Debug)]
+struct TailDrop;
+
+impl Policy for TailDrop {
+    fn on_arrival(&mut self, _: &Arrival) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn on_departure(&mut self, _: &Departure) -> Verdict {
+        Verdict::Pass
+    }
+}

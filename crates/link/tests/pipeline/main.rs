@@ -1,0 +1,8 @@
+//! The pipeline from outside: timing, Seawind's semantics, errors, and laws that hold for any
+//! configuration. Read `support.rs` first.
+
+extern crate lasthop_link as link;
+
+mod seawind;
+mod support;
+mod timing;

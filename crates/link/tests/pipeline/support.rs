@@ -1,0 +1,115 @@
+//! A link with a driver that keeps to the order of calls, and an observer that writes all down.
+
+use link::{Config, Event, Link, Observer, Packet};
+use units::{Bytes, Duration, Instant, PacketId, Streams};
+
+/// A packet with nothing in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parcel {
+    pub(crate) id: u64,
+    pub(crate) size: u64,
+    pub(crate) damaged: bool,
+}
+
+impl Packet for Parcel {
+    fn id(&self) -> PacketId {
+        PacketId(self.id)
+    }
+
+    fn size(&self) -> Bytes {
+        Bytes(self.size)
+    }
+
+    fn corrupt(&mut self) {
+        self.damaged = true;
+    }
+}
+
+/// Writes every event down: when, to whom, what.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Journal(pub(crate) Vec<(Instant, u64, Event)>);
+
+impl Observer<Parcel> for Journal {
+    fn on_event(&mut self, now: Instant, packet: &Parcel, event: Event) {
+        self.0.push((now, packet.id, event));
+    }
+}
+
+/// A link under a driver that calls it exactly when it asks.
+pub(crate) struct Driver {
+    pub(crate) link: Link<Parcel>,
+    pub(crate) journal: Journal,
+    /// What came out, and when.
+    pub(crate) out: Vec<(Instant, Parcel)>,
+    pub(crate) wake_ups: u64,
+    next_id: u64,
+}
+
+impl Driver {
+    pub(crate) fn new(config: &Config, seed: u64) -> Self {
+        config.validate().expect("a valid configuration");
+        let link = Link::new(config, &Streams::new(seed).below("link.lasthop.down"));
+        Self { link, journal: Journal::default(), out: Vec::new(), wake_ups: 0, next_id: 1 }
+    }
+
+    /// A packet of `size` bytes comes at `now`, after all that was due before it.
+    pub(crate) fn send(&mut self, now: Instant, size: u64) -> u64 {
+        self.run_until(now);
+        let id = self.next_id;
+        self.next_id += 1;
+        self.link.handle_packet(now, Parcel { id, size, damaged: false }, &mut self.journal);
+        self.drain(now);
+        id
+    }
+
+    pub(crate) fn send_many(&mut self, now: Instant, size: u64, count: u64) {
+        for _ in 0..count {
+            self.send(now, size);
+        }
+    }
+
+    pub(crate) fn run_until(&mut self, limit: Instant) {
+        while let Some(due) = self.link.poll_timeout().filter(|due| *due <= limit) {
+            self.wake_ups += 1;
+            self.link.handle_timeout(due, &mut self.journal);
+            self.drain(due);
+        }
+    }
+
+    pub(crate) fn run(&mut self) {
+        self.run_until(Instant::from_nanos(u64::MAX - 1));
+    }
+
+    fn drain(&mut self, now: Instant) {
+        while let Some(packet) = self.link.poll_delivery() {
+            self.out.push((now, packet));
+        }
+    }
+
+    /// Numbers and times of what came out.
+    pub(crate) fn deliveries(&self) -> Vec<(u64, Instant)> {
+        self.out.iter().map(|(at, packet)| (packet.id, *at)).collect()
+    }
+
+    pub(crate) fn delivered_at(&self, id: u64) -> Option<Instant> {
+        self.out.iter().find(|(_, packet)| packet.id == id).map(|(at, _)| *at)
+    }
+
+    /// The numbers of the packets that an event of this name happened to.
+    pub(crate) fn who(&self, event: &str) -> Vec<u64> {
+        self.journal.0.iter().filter(|entry| entry.2.id() == event).map(|entry| entry.1).collect()
+    }
+}
+
+/// A configuration as it would stand in a file, in JSON.
+pub(crate) fn config(json: serde_json::Value) -> Config {
+    serde_json::from_value(json).expect("a readable configuration")
+}
+
+pub(crate) fn ms(millis: u64) -> Instant {
+    Instant::START + Duration::from_millis(millis)
+}
+
+pub(crate) fn us(micros: u64) -> Instant {
+    Instant::START + Duration::from_micros(micros)
+}
