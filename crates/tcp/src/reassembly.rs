@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use units::{Bytes, Seq, SeqRange};
 use wire::{Payload, SackBlocks};
 
+use crate::window::Held;
+
 /// The receive buffer of one connection.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
@@ -90,11 +92,10 @@ impl Reassembly {
         Some(payload)
     }
 
-    /// Bytes that take room in the receive buffer and hold the window down: those in order and not
-    /// read. (Bytes out of order already lie inside the window that was offered.)
+    /// What the buffer holds.
     #[must_use]
-    pub const fn unread(&self) -> Bytes {
-        self.ready_bytes
+    pub const fn held(&self) -> Held {
+        Held { unread: self.ready_bytes, out_of_order: self.pieces_bytes }
     }
 
     /// Whether something waits behind a gap.
@@ -251,7 +252,7 @@ mod tests {
         }
         let expected: Vec<u8> = (0..60).map(Payload::pattern_byte).collect();
         assert_eq!(read_all(&mut stream), expected);
-        assert!(!stream.has_gap() && stream.unread().is_zero());
+        assert!(!stream.has_gap() && stream.held().unread.is_zero());
     }
 
     #[test]

@@ -115,12 +115,14 @@ impl Endpoint {
         let newly_sacked = self.enter_sacks(segment);
         let flight = self.sending.board.outstanding();
         let acked = self.sending.board.acknowledge(segment.ack);
-        if !acked.bytes.is_zero() {
+        let advances = segment.ack.after(self.sending.una);
+        if advances {
             self.on_advance(now, segment, &acked);
         }
         let ack = Ack {
             now,
             number: segment.ack,
+            advances,
             acked: acked.bytes,
             newly_sacked,
             duplicate: is_duplicate,
@@ -218,8 +220,7 @@ impl Endpoint {
         let sending = &mut self.sending;
         sending.una = segment.ack;
         sending.expirations = 0;
-        let control = u64::from(acked.syn) + u64::from(acked.fin);
-        sending.stream_acked += acked.bytes - Bytes(control);
+        sending.stream_acked += acked.bytes;
         self.take_sample(now, segment, acked);
         if acked.syn {
             self.establish(now);
@@ -246,13 +247,13 @@ impl Endpoint {
     fn carry_out(&mut self, verdict: Verdict, ack: &Ack, flight: Bytes) {
         let loss = CongestionLoss { now: ack.now, flight, again: false };
         match verdict {
-            Verdict::Ordinary if ack.advances() => {
+            Verdict::Ordinary if ack.advances => {
                 self.sending.congestion.on_ack(&Growth { now: ack.now, acked: ack.acked, flight });
                 self.restart_retransmission_timer(ack.now, true);
             }
             Verdict::Ordinary => {}
             Verdict::Hold { restart_timer } => {
-                self.restart_retransmission_timer(ack.now, restart_timer && ack.advances());
+                self.restart_retransmission_timer(ack.now, restart_timer && ack.advances);
             }
             Verdict::Loss => {
                 self.sending.congestion.on_loss(&loss);

@@ -90,7 +90,7 @@ impl Receiving {
     /// The window field for a segment that goes out now, with `shift`; moves the offered edge.
     pub(crate) fn offer(&mut self, shift: u8) -> u16 {
         let offered = self.wnd();
-        let room = self.window.room(self.stream.unread());
+        let room = self.window.room(&self.stream.held());
         // RFC 9293 §3.8.6.2.2: the edge moves by worthwhile steps only, and never back.
         let grows = room >= offered + self.worthwhile()
             || (room > offered && offered.is_zero() && room == self.greatest_window);
@@ -107,7 +107,7 @@ impl Receiving {
     /// may be waiting, should be told (RFC 9293 §3.8.6.2.2).
     pub(crate) fn window_reopened(&self, shift: u8) -> bool {
         let offered = self.wnd();
-        let room = self.window.room(self.stream.unread());
+        let room = self.window.room(&self.stream.held());
         let sayable = Bytes(room.0 >> shift << shift);
         offered < self.worthwhile() && sayable >= offered + self.worthwhile()
     }

@@ -58,7 +58,7 @@ pub struct Scoreboard {
 /// What a cumulative acknowledgment took off the board.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
-    /// Sequence numbers acknowledged.
+    /// Data acknowledged.
     pub bytes: Bytes,
     /// Of them, those that were not SACKed before.
     pub newly: Bytes,
@@ -78,7 +78,7 @@ impl Scoreboard {
             self.sent.back().is_none_or(|last| last.range.end == range.start),
             "a gap on the board"
         );
-        self.outstanding += length(range);
+        self.outstanding += Bytes(u64::from(payload.len()));
         self.sent.push_back(Sent {
             range,
             payload,
@@ -99,7 +99,7 @@ impl Scoreboard {
         sent.transmissions += 1;
         if sent.mark != Mark::InFlight {
             sent.mark = Mark::InFlight;
-            self.lost -= length(sent.range);
+            self.lost -= sent.size();
             self.find_first_lost(index + 1);
         }
     }
@@ -114,12 +114,12 @@ impl Scoreboard {
                 break;
             }
             if front.range.end.after(ack) {
-                let part = ack.since(front.range.start);
-                let taken = front.take_front(part);
-                acked.syn |= taken;
+                let before = front.size();
+                acked.syn |= front.take_front(ack.since(front.range.start));
                 ambiguous |= front.transmissions > 1;
+                let part = before - front.size();
                 let (sacked, lost) = (front.sacked, front.mark != Mark::InFlight);
-                self.uncount(Bytes(u64::from(part)), sacked, lost, &mut acked);
+                self.uncount(part, sacked, lost, &mut acked);
                 break;
             }
             let front = self.sent.pop_front().expect("the loop has just seen it");
@@ -129,7 +129,7 @@ impl Scoreboard {
             acked.fin |= front.fin;
             self.first_lost = self.first_lost.and_then(|index| index.checked_sub(1));
             let was_lost = front.mark != Mark::InFlight;
-            self.uncount(length(front.range), front.sacked, was_lost, &mut acked);
+            self.uncount(front.size(), front.sacked, was_lost, &mut acked);
             if was_lost && self.first_lost.is_none() {
                 self.find_first_lost(0);
             }
@@ -153,13 +153,13 @@ impl Scoreboard {
                 continue;
             }
             sent.sacked = true;
-            newly += length(sent.range);
-            self.sacked += length(sent.range);
+            newly += sent.size();
+            self.sacked += sent.size();
             self.highest_sacked =
                 Some(self.highest_sacked.map_or(sent.range.end, |seq| seq.max(sent.range.end)));
             if sent.mark != Mark::InFlight {
                 sent.mark = Mark::InFlight;
-                self.lost -= length(sent.range);
+                self.lost -= sent.size();
                 if self.first_lost == Some(index) {
                     self.find_first_lost(index + 1);
                 }
@@ -182,7 +182,7 @@ impl Scoreboard {
             return;
         }
         sent.mark = Mark::Lost(cause);
-        self.lost += length(sent.range);
+        self.lost += sent.size();
         self.first_lost = Some(self.first_lost.map_or(index, |first| first.min(index)));
     }
 
@@ -219,7 +219,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything sent and not cumulatively acknowledged: FlightSize (RFC 5681 §2).
+    /// Data sent and not cumulatively acknowledged: FlightSize (RFC 5681 §2).
     #[must_use]
     pub const fn outstanding(&self) -> Bytes {
         self.outstanding
@@ -302,6 +302,12 @@ impl Scoreboard {
 }
 
 impl Sent {
+    /// Its data: what FlightSize and the windows count. SYN and FIN weigh nothing.
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        Bytes(u64::from(self.payload.len()))
+    }
+
     /// Cuts `count` numbers off the front; returns whether the SYN was among them.
     fn take_front(&mut self, count: u32) -> bool {
         let syn = u32::from(self.syn);
@@ -310,10 +316,6 @@ impl Sent {
         self.range.start += count;
         std::mem::take(&mut self.syn)
     }
-}
-
-fn length(range: SeqRange) -> Bytes {
-    Bytes(u64::from(range.len()))
 }
 
 #[cfg(test)]

@@ -134,8 +134,9 @@ impl Sending {
     /// When the retransmission timer shall run out after an ACK of new data, or `None` with nothing left.
     pub(crate) fn rto_deadline(&self, now: Instant) -> Option<Instant> {
         let oldest = self.board.front()?;
-        let from_oldest = self.rto.counts_from() == CountsFrom::OldestSent
-            && !matches!(self.recovery.phase(), Phase::AfterTimeout { .. });
+        // While a loss is repaired, the oldest segment is just being sent again.
+        let from_oldest =
+            self.rto.counts_from() == CountsFrom::OldestSent && self.recovery.phase() == Phase::Open;
         let start = if from_oldest { oldest.last_sent } else { now };
         // A deadline that has passed already runs out at once, but not in the past.
         Some((start + self.rto_length()).max(now))

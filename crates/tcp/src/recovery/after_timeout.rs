@@ -57,18 +57,18 @@ impl AfterTimeout {
     /// An ACK came; the mode may end with it.
     pub fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) {
         let Some(recover) = self.recover else { return };
-        if ack.advances() && ack.number.at_or_after(recover) {
+        if ack.advances && ack.number.at_or_after(recover) {
             self.recover = None;
             self.left = Bytes::ZERO;
             return;
         }
         match self.style {
             Style::GoBackN => {}
-            Style::Linux if ack.advances() => {
+            Style::Linux if ack.advances => {
                 self.left = self.left.saturating_sub(ack.acked.saturating_sub(ack.smss));
             }
             Style::Linux if ack.duplicate => self.left += ack.smss,
-            Style::Hold if ack.advances() && board.front().is_some_and(|first| first.transmissions == 1) => {
+            Style::Hold if ack.advances && board.front().is_some_and(|first| first.transmissions == 1) => {
                 board.mark_lost(0, Cause::AfterTimeout);
             }
             Style::Linux | Style::Hold => {}

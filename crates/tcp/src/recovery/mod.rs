@@ -21,7 +21,7 @@ pub use after_timeout::{AfterTimeout, Style};
 
 use crate::Cause;
 use crate::registry::Entry;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Scoreboard, Sent};
 
 /// The algorithms that there are.
 pub const ENTRIES: &[Entry<dyn Recovery>] =
@@ -79,7 +79,9 @@ pub struct Ack {
     pub now: Instant,
     /// Its acknowledgment number; SND.UNA by now.
     pub number: Seq,
-    /// Sequence numbers that it newly acknowledged cumulatively.
+    /// Whether SND.UNA advanced.
+    pub advances: bool,
+    /// Data that it newly acknowledged cumulatively.
     pub acked: Bytes,
     /// Bytes that it newly SACKed.
     pub newly_sacked: Bytes,
@@ -93,14 +95,6 @@ pub struct Ack {
     pub smss: Bytes,
     /// The slow-start threshold.
     pub ssthresh: Bytes,
-}
-
-impl Ack {
-    /// Whether SND.UNA advanced.
-    #[must_use]
-    pub const fn advances(&self) -> bool {
-        !self.acked.is_zero()
-    }
 }
 
 /// What an ACK means for the window and the timer.
@@ -162,7 +156,7 @@ pub fn without_sack() -> Box<dyn Recovery> {
 /// (RFC 5681 §3.2 step 3).
 fn lost_first(board: &Scoreboard, room: &Room, forced: bool, new_allowed: bool) -> Next {
     if let Some((index, cause)) = board.first_lost() {
-        let len = board.get(index).map_or(Bytes::ZERO, |sent| Bytes(u64::from(sent.range.len())));
+        let len = board.get(index).map_or(Bytes::ZERO, Sent::size);
         return if forced || len <= room.usable { Next::Retransmit { index, cause } } else { Next::Nothing };
     }
     match room.new {

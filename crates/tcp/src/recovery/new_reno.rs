@@ -114,7 +114,7 @@ struct FastRecovery {
 
 impl Recovery for NewReno {
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if ack.advances() {
+        if ack.advances {
             self.on_advance(ack, board)
         } else if ack.duplicate {
             self.on_duplicate(ack, board)

@@ -36,7 +36,7 @@ struct Reno {
 
 impl Recovery for Reno {
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if ack.advances() {
+        if ack.advances {
             return self.on_advance(ack, board);
         }
         if !ack.duplicate {

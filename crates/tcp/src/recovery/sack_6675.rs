@@ -47,7 +47,7 @@ struct FastRecovery {
 
 impl Recovery for Sack6675 {
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if ack.advances() {
+        if ack.advances {
             self.duplicates.clear();
         }
         match self.mode {
@@ -111,7 +111,7 @@ impl Sack6675 {
     fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
         self.after_timeout.on_ack(ack, board);
         // A SACK is news even on an ACK that the classic definition does not call a duplicate (§2).
-        let duplicate = !ack.advances() && (ack.duplicate || !ack.newly_sacked.is_zero());
+        let duplicate = !ack.advances && (ack.duplicate || !ack.newly_sacked.is_zero());
         // §5.1: after a timeout no new recovery until what was outstanding is acknowledged.
         if !duplicate || self.after_timeout.recover().is_some() {
             return Verdict::Ordinary;
@@ -165,7 +165,7 @@ impl Sack6675 {
         let enough = ack.smss * u64::from(ack.dupthresh.saturating_sub(1));
         for sent in (0..top).rev().filter_map(|index| board.get(index)).filter(|sent| sent.sacked) {
             segments += 1;
-            bytes += Bytes(u64::from(sent.range.len()));
+            bytes += sent.size();
             if segments >= ack.dupthresh || bytes > enough {
                 return Some(sent.range.start);
             }

@@ -35,7 +35,7 @@ struct Tahoe {
 impl Recovery for Tahoe {
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
         self.after_timeout.on_ack(ack, board);
-        if ack.advances() {
+        if ack.advances {
             self.duplicates.clear();
             self.repairing = self.repairing.filter(|recover| ack.number.before(*recover));
         } else if ack.duplicate && self.duplicates.reach(ack.dupthresh) && self.repairing.is_none() {

@@ -1,4 +1,5 @@
-//! A receive buffer of fixed size: what is not taken by unread bytes is offered.
+//! A receive buffer of fixed size: what is not taken by unread bytes is offered. Bytes that wait behind a
+//! gap lie inside the window that was offered already, and take nothing off it (as in BSD).
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::Window;
+use super::{Held, Window};
 use crate::registry::Entry;
 
 /// Parameters of the fixed buffer.
@@ -28,8 +29,8 @@ impl Default for Params {
 struct Fixed(Bytes);
 
 impl Window for Fixed {
-    fn room(&self, unread: Bytes) -> Bytes {
-        self.0.saturating_sub(unread)
+    fn room(&self, held: &Held) -> Bytes {
+        self.0.saturating_sub(held.unread)
     }
 
     fn greatest(&self) -> Bytes {
