@@ -1,1 +1,9 @@
+//! What the tests of the TCP endpoint are built with; nothing here ships.
+//!
+//! - [`pair`]: two endpoints and a clock, with a fate for each packet between them.
+//! - [`fate`]: what can befall a packet, by a list or by a seeded draw.
+//!
+//! The tests themselves are under `tests/` and, as timelines, under `scripts/tcp/`.
 
+pub mod fate;
+pub mod pair;
