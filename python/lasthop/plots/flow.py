@@ -1,0 +1,237 @@
+"""What the sender of one flow sent, heard and lost, read from the tables `segments`, `packets` and `tcp`.
+
+Sequence numbers are turned into offsets: 0 is the first byte of data. Times are seconds, lengths bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from lasthop.errors import InputError
+from lasthop.plots.columns import Booleans, Columns, Floats, Texts
+from lasthop.plots.source import Source
+
+FIRST_DATA_SEQ: Final = 1
+"""Relative to the initial sequence number, which the SYN takes (RFC 9293 §3.4)."""
+
+DROPPED: Final = ("queue_drop", "error_drop", "dropper_drop", "oversize_drop")
+"""The fates of a packet that never came out of its link."""
+
+HELD_ON_PURPOSE: Final = ("error", "scripted")
+"""Causes of a delay that befalls single packets. An allocation delay befalls all and would mark them all."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Data segments as they left the sender.
+
+    `verdict` is "original", or for one that was sent again "needed", "needless" or "unjudged".
+    """
+
+    time: Floats
+    start: Floats
+    end: Floats
+    packet: Floats
+    verdict: Texts
+
+    def of(self, verdict: str) -> Booleans:
+        """Which of them have that verdict."""
+        return np.asarray(self.verdict == verdict, dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class Acks:
+    """Acknowledgments as they reached the sender. `edge` is the right edge of the advertised window."""
+
+    time: Floats
+    ack: Floats
+    edge: Floats
+    duplicate: Booleans
+
+
+@dataclass(frozen=True)
+class Sacks:
+    """The blocks of selective acknowledgments, as they reached the sender."""
+
+    time: Floats
+    start: Floats
+    end: Floats
+
+
+@dataclass(frozen=True)
+class Drops:
+    """Data packets that were dropped on the way: when, and which bytes (the middle of them)."""
+
+    time: Floats
+    offset: Floats
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Data packets that were held up on the way: from when to when, and which bytes (the middle of them)."""
+
+    begin: Floats
+    end: Floats
+    offset: Floats
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Retransmission timeouts of the sender; `spurious` where the segment that timed out was not lost."""
+
+    time: Floats
+    spurious: Booleans
+
+
+class FlowTables:
+    """One flow of a result. Each table is read once, when it is first asked for."""
+
+    def __init__(self, source: Source, name: str | None) -> None:
+        self._source = source
+        segments = Columns("segments", source.table("segments"))
+        self.name = choose_flow(segments.distinct("flow"), name)
+        self._segments = segments.equal("flow", self.name)
+        self.sender = _sender(self._segments)
+        self._at_sender = self._segments.equal("host", self.sender)
+
+    def sent(self) -> Sent:
+        """The data segments that the sender sent."""
+        rows = self._at_sender.equal("direction", "sent")
+        rows = rows.where(rows.numbers("len") > 0)
+        start = rows.numbers("seq") - FIRST_DATA_SEQ
+        return Sent(
+            time=rows.seconds("time_ns"),
+            start=start,
+            end=start + rows.numbers("len"),
+            packet=rows.numbers("packet"),
+            verdict=_verdicts(rows),
+        )
+
+    def acks(self) -> Acks:
+        """The acknowledgments that reached the sender.
+
+        One is a duplicate where it is nothing but an ACK, of the same number and with the same window
+        (RFC 5681 §2).
+        """
+        rows = self._at_sender.equal("direction", "received")
+        rows = rows.where(rows.known("ack") & (rows.numbers("ack") >= FIRST_DATA_SEQ))
+        ack = rows.numbers("ack") - FIRST_DATA_SEQ
+        edge = ack + rows.numbers("window")
+        same = np.zeros(len(ack), dtype=np.bool_)
+        same[1:] = (ack[1:] == ack[:-1]) & (edge[1:] == edge[:-1])
+        return Acks(
+            time=rows.seconds("time_ns"),
+            ack=np.maximum.accumulate(ack),
+            edge=edge,
+            duplicate=same & (rows.texts("kind") == "ack"),
+        )
+
+    def sacks(self) -> Sacks:
+        """The blocks in the acknowledgments that reached the sender. None in tables without them."""
+        heard = self._at_sender.equal("direction", "received")
+        texts = heard.texts("sack") if "sack" in heard else ()
+        rows = [
+            (time, start - FIRST_DATA_SEQ, end - FIRST_DATA_SEQ)
+            for time, text in zip(heard.seconds("time_ns"), texts, strict=False)
+            for start, end in sack_blocks(text)
+        ]
+        return Sacks(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
+
+    def drops(self, sent: Sent) -> Drops:
+        """Where the packets of those segments were dropped. None where the packets were not recorded."""
+        packets = self._data_packets(sent)
+        if packets is None:
+            return Drops(np.empty(0), np.empty(0))
+        lost = packets.where(np.isin(packets.texts("fate").astype(str), DROPPED))
+        return Drops(_end_of_packet(lost), _middle(lost))
+
+    def delays(self, sent: Sent) -> Delays:
+        """Which of those segments a link held up singly. None where the packets were not recorded."""
+        packets = self._data_packets(sent)
+        if packets is None:
+            return Delays(np.empty(0), np.empty(0), np.empty(0))
+        single = np.isin(packets.texts("delay_cause").astype(str), HELD_ON_PURPOSE)
+        held = packets.where(single & (packets.numbers("delay_ns") > 0))
+        end = _end_of_packet(held)
+        return Delays(end - held.seconds("delay_ns"), end, _middle(held))
+
+    def timeouts(self) -> Timeouts:
+        """The sender's timeouts: from its own record if there is one, else from what it sent on them."""
+        resent = self._at_sender.equal("direction", "sent").equal("cause", "timeout")
+        resent_at = resent.seconds("time_ns")
+        needless_at = resent_at[resent.flags("needless")]
+        time = resent_at
+        if "tcp" in self._source.table_names:
+            time = self.decisions().equal("event", "timeout").seconds("time_ns")
+        return Timeouts(time, np.isin(time, needless_at))
+
+    def decisions(self) -> Columns:
+        """The sender's rows of the table `tcp`."""
+        tcp = Columns("tcp", self._source.table("tcp"))
+        return tcp.equal("flow", self.name).equal("host", self.sender)
+
+    def segment_size(self) -> float:
+        """The usual length of a data segment in bytes: the commonest. 0 where there is none."""
+        lengths = self._at_sender.numbers("len")
+        sizes, counts = np.unique(lengths[lengths > 0], return_counts=True)
+        return float(sizes[counts.argmax()]) if len(sizes) else 0.0
+
+    def _packets(self) -> Columns | None:
+        if "packets" not in self._source.table_names:
+            return None
+        return Columns("packets", self._source.table("packets")).equal("flow", self.name)
+
+    def _data_packets(self, sent: Sent) -> Columns | None:
+        packets = self._packets()
+        if packets is None:
+            return None
+        return packets.where(np.isin(packets.numbers("packet"), sent.packet))
+
+
+def choose_flow(flows: list[str], name: str | None) -> str:
+    """The flow of that name, or the first. Raises InputError, with the names, where there is none."""
+    if name is None and flows:
+        return flows[0]
+    if name is None:
+        raise InputError("the result has no flow", help="see that a flow starts before the run stops")
+    if name not in flows:
+        raise InputError(
+            f"no flow {name!r} in the result", key="flow", help=f"choose one of {', '.join(flows) or 'none'}"
+        )
+    return name
+
+
+def sack_blocks(text: str) -> list[tuple[float, float]]:
+    """The blocks in a text like "513-1025 1281-1537": left edge and the number after the right edge."""
+    numbers = [float(number) for number in re.findall(r"\d+", text)]
+    return list(zip(numbers[0::2], numbers[1::2], strict=False))
+
+
+def _sender(segments: Columns) -> str:
+    """The end that sent most data; in a flow without data, the one that sent first."""
+    sent = segments.equal("direction", "sent")
+    hosts, lengths = sent.texts("host"), sent.numbers("len")
+    totals = {host: float(lengths[hosts == host].sum()) for host in dict.fromkeys(hosts)}
+    return max(totals, key=totals.__getitem__, default="")
+
+
+def _verdicts(rows: Columns) -> Texts:
+    needless, judged = rows.flags("needless"), rows.known("needless")
+    verdict = np.where(needless, "needless", np.where(judged, "needed", "unjudged"))
+    return np.where(rows.flags("retransmission"), verdict, "original").astype(np.object_)
+
+
+def _end_of_packet(packets: Columns) -> Floats:
+    """When a packet was last seen on its link: on leaving it, else on the wire, else on entering."""
+    end = packets.seconds("delivered_ns")
+    for earlier in ("transmitted_ns", "entered_ns"):
+        end = np.where(np.isnan(end), packets.seconds(earlier), end)
+    return end
+
+
+def _middle(packets: Columns) -> Floats:
+    return packets.numbers("seq") - FIRST_DATA_SEQ + packets.numbers("len") / 2

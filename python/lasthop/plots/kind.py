@@ -1,0 +1,56 @@
+"""What a kind of picture is, and what a user may say about one picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from matplotlib.figure import Figure
+
+from lasthop.errors import InputError
+from lasthop.plots.source import Source
+
+SequenceUnit = Literal["bytes", "segments"]
+
+
+@dataclass(frozen=True)
+class View:
+    """What is to be seen of a result.
+
+    `flow` is a flow's name (none: the first one), `start_s` and `end_s` bound the time axis in seconds,
+    `unit` is that of sequence numbers and windows, `width` fits one column of a paper or the whole page.
+    `title` replaces the words above the picture; an empty one leaves them away. `table` and `metric` choose
+    among a study's rows.
+    """
+
+    flow: str | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+    unit: SequenceUnit = "bytes"
+    width: Literal["column", "page"] = "page"
+    title: str | None = None
+    table: str | None = None
+    metric: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.start_s is not None and self.end_s is not None and self.start_s >= self.end_s:
+            raise InputError(
+                f"the picture would end at {self.end_s:g} s, before it starts at {self.start_s:g} s",
+                key="to",
+                help="give --to a later time than --from",
+            )
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of picture.
+
+    `needs` are the tables without which it cannot be drawn; `uses` are those that add to it where recorded.
+    """
+
+    id: str
+    summary: str
+    needs: tuple[str, ...]
+    uses: tuple[str, ...]
+    draw: Callable[[Source, View], Figure]

@@ -1,0 +1,42 @@
+"""All kinds of picture. A new one is a file beside this and a line here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from matplotlib.figure import Figure
+
+from lasthop.errors import InputError
+from lasthop.plots import cwnd, progress, published, queue, rtt, style, time_sequence
+from lasthop.plots.kind import Kind, View
+from lasthop.plots.source import Source, check_tables
+
+KINDS: Final[tuple[Kind, ...]] = (
+    time_sequence.KIND,
+    cwnd.KIND,
+    rtt.KIND,
+    queue.KIND,
+    progress.KIND,
+    published.KIND,
+)
+
+
+def kind_of(id: str) -> Kind:
+    """The kind of that name. Raises InputError where there is none."""
+    for kind in KINDS:
+        if kind.id == id:
+            return kind
+    raise InputError(
+        f"no kind of picture {id!r}", key="kind", help=f"choose one of {', '.join(kind.id for kind in KINDS)}"
+    )
+
+
+def draw(id: str, source: Source, view: View | None = None) -> Figure:
+    """Draw a picture of that kind.
+
+    Raises InputError for an unknown kind or flow, and where a table is missing (it says how to record it).
+    """
+    kind = kind_of(id)
+    check_tables(source, kind.id, kind.needs)
+    with style.settings():
+        return kind.draw(source, view or View())

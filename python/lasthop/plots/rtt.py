@@ -1,0 +1,107 @@
+"""The sender's idea of the round-trip time and its retransmission timer, beside what round trips took."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lasthop.plots import style
+from lasthop.plots.axes import Span, mark_timeouts, raster_if_many, set_time_axis, set_title, span_of
+from lasthop.plots.columns import Columns, Floats
+from lasthop.plots.flow import Acks, FlowTables, Sent
+from lasthop.plots.kind import Kind, View
+from lasthop.plots.source import Source
+
+HEIGHT_IN: Final = 2.7
+
+
+def draw(source: Source, view: View) -> Figure:
+    """Draw one flow's round-trip times and retransmission timer."""
+    flow = FlowTables(source, view.flow)
+    tcp = flow.decisions()
+    acked_at, round_trip = round_trips(flow.sent(), flow.acks())
+    span = span_of(view, tcp.seconds("time_ns"))
+    figure = style.new_figure(view.width, HEIGHT_IN)
+    axes = figure.subplots()
+    set_time_axis(axes, span)
+    axes.set_ylabel("Round trip and timer (s)")
+    set_title(axes, view, source, f"flow {flow.name}, sender {flow.sender}")
+    if span.holds(tcp.seconds("time_ns")).any():
+        _draw_round_trips(axes, acked_at, round_trip, span)
+        _draw_curves(axes, tcp, span)
+        mark_timeouts(axes, flow.timeouts(), span)
+    else:
+        style.say_empty(axes, "the sender decided nothing in this time")
+    axes.set_ylim(bottom=0)
+    style.legend_below(figure, [axes])
+    return figure
+
+
+def round_trips(sent: Sent, acks: Acks) -> tuple[Floats, Floats]:
+    """When each segment was first covered by an ACK, and how long after it was sent.
+
+    Only of bytes that were sent once, since an ACK of others does not say which copy it is for (Karn's rule,
+    RFC 6298 §3).
+    """
+    again = sent.verdict != "original"
+    starts_again = np.unique(sent.start[again])
+    once = ~again & ~np.isin(sent.start, starts_again)
+    if not once.any() or not len(acks.ack):
+        return np.empty(0), np.empty(0)
+    first = np.searchsorted(acks.ack, sent.end[once])
+    covered = first < len(acks.ack)
+    acked_at = acks.time[first[covered]]
+    return acked_at, acked_at - sent.time[once][covered]
+
+
+def _draw_round_trips(axes: Axes, acked_at: Floats, round_trip: Floats, span: Span) -> None:
+    shown = span.holds(acked_at)
+    if shown.any():
+        axes.plot(
+            acked_at[shown],
+            round_trip[shown],
+            linestyle="none",
+            marker=".",
+            markersize=2.5,
+            markeredgewidth=0,
+            color=style.GREY,
+            zorder=2,
+            rasterized=raster_if_many(int(shown.sum())),
+            label="round trip of a segment sent once",
+        )
+
+
+def _draw_curves(axes: Axes, tcp: Columns, span: Span) -> None:
+    time = tcp.seconds("time_ns")
+    for column, words, colour, dashes in (
+        ("rto_ns", "retransmission timer (RTO)", style.ORANGE, (0, (4, 1.2))),
+        ("srtt_ns", "smoothed round trip (SRTT)", style.BLUE, "-"),
+    ):
+        seconds = tcp.seconds(column)
+        if np.isfinite(seconds[span.holds(time)]).any():
+            axes.step(time, seconds, where="post", color=colour, linestyle=dashes, zorder=3, label=words)
+    srtt, deviation = tcp.seconds("srtt_ns"), tcp.seconds("rttvar_ns")
+    if np.isfinite(srtt + deviation).any():
+        axes.fill_between(
+            time,
+            srtt - deviation,
+            srtt + deviation,
+            step="post",
+            color=style.BLUE,
+            alpha=0.15,
+            linewidth=0,
+            zorder=1,
+            label="± its deviation (RTTVAR)",
+        )
+
+
+KIND: Final = Kind(
+    id="rtt",
+    summary="round-trip times, their smoothed value and deviation, and the retransmission timer of one flow",
+    needs=("tcp", "segments"),
+    uses=(),
+    draw=draw,
+)

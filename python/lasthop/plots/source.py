@@ -1,0 +1,72 @@
+"""Where a picture's tables come from: a result folder, or tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from lasthop.errors import InputError
+
+if TYPE_CHECKING:
+    from lasthop.results.run import ArrowStream
+
+
+class Source(Protocol):
+    """Tables with a name: a run's opened folder (`lasthop.open_run`), a study's result, or `Tables`."""
+
+    @property
+    def name(self) -> str:
+        """What the tables are of: the scenario's name, or the study's."""
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The tables that there are."""
+
+    def table(self, name: str) -> pa.Table:
+        """One of them. Raises InputError where there is none of that name."""
+
+
+class Tables:
+    """Tables in memory, so that a study can draw without writing. Nothing is copied."""
+
+    def __init__(self, tables: Mapping[str, ArrowStream], name: str = "") -> None:
+        self._tables = dict(tables)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """What the tables are of."""
+        return self._name
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The tables that there are."""
+        return tuple(self._tables)
+
+    def table(self, name: str) -> pa.Table:
+        """Raises InputError where there is none of that name."""
+        if name not in self._tables:
+            raise InputError(f"there is no table {name!r} (there are: {', '.join(self._tables) or 'none'})")
+        return pa.table(self._tables[name])
+
+
+def check_tables(source: Source, kind: str, needs: tuple[str, ...]) -> None:
+    """Raise InputError, naming the table and how to record it, where `source` lacks one that `kind` needs."""
+    for name in needs:
+        if name not in source.table_names:
+            raise InputError(
+                f"the picture {kind!r} needs the table {name!r}, which is not there "
+                f"(there are: {', '.join(source.table_names) or 'none'})",
+                help=_how_to_record(name),
+            )
+
+
+def _how_to_record(name: str) -> str:
+    if name == "rows":
+        return "draw it from the result of `lasthop study`, not from one run"
+    return (
+        f'add "{name}" to tables under [record] in the scenario and run it again, '
+        f"or run it with --set 'record.tables=[\"{name}\"]'"
+    )

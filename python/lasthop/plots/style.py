@@ -1,0 +1,140 @@
+"""How every picture looks: colours, letters, sizes. Nothing else in this package names a colour or a font.
+
+The colours are Paul Tol's "vibrant" set and the purple of his "muted" one (personal.sron.nl/~pault, 2021),
+which stay distinct for the colour-blind; shapes and dashes tell the same things apart in print without
+colour. The letters are DejaVu Sans, which comes with matplotlib, so that a picture has the same bytes on
+every machine.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Literal
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+BLACK: Final = "#222222"
+GREY: Final = "#8A8A8A"
+LIGHT_GREY: Final = "#D9D9D9"
+BLUE: Final = "#0077BB"
+CYAN: Final = "#33BBEE"
+TEAL: Final = "#009988"
+ORANGE: Final = "#EE7733"
+RED: Final = "#CC3311"
+MAGENTA: Final = "#EE3377"
+PURPLE: Final = "#AA4499"
+
+SERIES: Final = (BLUE, ORANGE, TEAL, MAGENTA, CYAN, RED, BLACK)
+"""Colours of things of one sort, in the order in which they are given out."""
+
+SHADES: Final = {
+    "slow_start": "#E3F4FC",
+    "congestion_avoidance": "#F1F5EC",
+    "fast_recovery": "#FCE9DC",
+    "after_timeout": "#FBDDE7",
+}
+"""Tints behind the curves, by phase of the sender."""
+
+OTHER_SHADE: Final = "#EFEFEF"
+
+COLUMN_IN: Final = 3.5
+PAGE_IN: Final = 7.2
+"""Widths of one column and of the page in inches, as in the two-column styles of IEEE and ACM."""
+
+LETTER_IN: Final = 0.05
+HANDLE_IN: Final = 0.42
+"""Room that a legend takes: for a letter, and for the sign before the words with the gap to the next."""
+
+LINE_IN: Final = 0.15
+"""Height of a line of the legend."""
+
+_SETTINGS: Final[dict[str, Any]] = {
+    "axes.edgecolor": "#555555",
+    "axes.formatter.useoffset": False,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 12,
+    "axes.titlesize": 8,
+    "figure.constrained_layout.h_pad": 0.04,
+    "figure.constrained_layout.w_pad": 0.04,
+    "figure.dpi": 200,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 7.5,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.4,
+    "legend.borderaxespad": 0.2,
+    "legend.columnspacing": 1.4,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "lines.linewidth": 0.9,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "lasthop",
+    "xtick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.labelsize": 7,
+    "ytick.major.width": 0.6,
+}
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Matplotlib's settings for drawing and for writing; the user's own do not shine through."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        parameters: Any = mpl.rcParams  # typed by every key there is, which a plain dictionary is not
+        parameters.update(_SETTINGS)
+        yield
+
+
+def new_figure(width: Literal["column", "page"], height_in: float) -> Figure:
+    """An empty figure that lays itself out. It belongs to nobody but the caller: pyplot does not know it."""
+    return Figure(figsize=(COLUMN_IN if width == "column" else PAGE_IN, height_in), layout="constrained")
+
+
+def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = ()) -> None:
+    """Put one legend under the picture, outside the data, and make the figure higher by its room.
+
+    Each label stands once; those in `order` come first.
+    """
+    entries = {
+        label: handle
+        for axes in panels
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    if not entries:
+        return
+    labels = [
+        *(label for label in order if label in entries),
+        *(each for each in entries if each not in order),
+    ]
+    longest = max(len(label) for label in labels)
+    width, height = figure.get_size_inches()
+    columns = min(max(int(width / (LETTER_IN * longest + HANDLE_IN)), 1), len(labels))
+    figure.set_figheight(height + LINE_IN * math.ceil(len(labels) / columns))
+    figure.legend(
+        [entries[label] for label in labels],
+        labels,
+        loc="outside lower center",
+        ncols=columns,
+    )
+
+
+def wrapped(words: str, width: Literal["column", "page"]) -> str:
+    """A title in lines that fit."""
+    return textwrap.fill(words, 46 if width == "column" else 108)
+
+
+def say_empty(axes: Axes, words: str) -> None:
+    """Say in the middle of the picture why there is nothing in it."""
+    axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color=GREY)

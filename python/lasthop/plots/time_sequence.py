@@ -1,0 +1,257 @@
+"""The time-sequence diagram, as seen by the sender, in the tradition of xplot and tcptrace.
+
+Each data segment is an upright stroke from its first byte to its last, at the time it was sent; the line
+under them is what had been acknowledged, the line over them what the receiver's window allowed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.markers import CARETDOWN, CARETUP
+
+from lasthop.plots import style
+from lasthop.plots.axes import (
+    Scale,
+    Span,
+    mark_timeouts,
+    raster_if_many,
+    scale_of,
+    set_time_axis,
+    set_title,
+    span_of,
+)
+from lasthop.plots.columns import Booleans, Floats
+from lasthop.plots.flow import Acks, Delays, Drops, FlowTables, Sacks, Sent
+from lasthop.plots.kind import Kind, View
+from lasthop.plots.source import Source
+
+HEIGHT_IN: Final = 3.6
+
+ARROW_FROM_PT: Final = 7.0
+"""From this height on, a segment has room for arrow heads at both ends, as xplot draws them."""
+
+DOT_BELOW_PT: Final = 2.5
+"""Below this height a stroke is lengthened by its own width, or it would not be seen."""
+
+WINDOW: Final = "advertised window"
+WINDOW_OFF_SCALE: Final = "window (off the scale)"
+
+LEGEND: Final = ("data segment", "acknowledged", WINDOW, WINDOW_OFF_SCALE)
+"""What comes first in the legend; the others follow in the order in which they are drawn."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How segments with one verdict on their being sent again are drawn."""
+
+    id: str
+    words: str
+    colour: str
+    marker: str
+    face: str
+
+
+VERDICTS: Final = (
+    Verdict("needed", "sent again, needed", style.BLUE, "^", style.BLUE),
+    Verdict("needless", "sent again, needless", style.MAGENTA, "D", "white"),
+    Verdict("unjudged", "sent again", style.BLUE, "s", "white"),
+)
+
+
+def draw(source: Source, view: View) -> Figure:
+    """Draw one flow's time-sequence diagram."""
+    flow = FlowTables(source, view.flow)
+    sent, acks = flow.sent(), flow.acks()
+    drops = flow.drops(sent)
+    span = span_of(view, sent.time, acks.time, drops.time)
+    low, high = _limits(sent, acks, drops, span)
+    figure = style.new_figure(view.width, HEIGHT_IN)
+    diagram = Diagram(figure.subplots(), span, scale_of(view.unit, high, flow.segment_size()), low, high)
+    diagram.prepare()
+    set_title(diagram.axes, view, source, f"flow {flow.name}, seen at {flow.sender}")
+    diagram.draw_acks(acks)
+    diagram.draw_sacks(flow.sacks())
+    diagram.draw_segments(sent)
+    diagram.draw_delays(flow.delays(sent))
+    diagram.draw_drops(drops)
+    mark_timeouts(diagram.axes, flow.timeouts(), span)
+    if not span.holds(sent.time).any():
+        style.say_empty(diagram.axes, "no data was sent in this time")
+    style.legend_below(figure, [diagram.axes], LEGEND)
+    return figure
+
+
+def _limits(sent: Sent, acks: Acks, drops: Drops, span: Span) -> tuple[float, float]:
+    """The bytes that are to be seen: all that were sent, acknowledged or dropped in `span`, with a margin."""
+    in_span = span.holds(sent.time)
+    shown = np.concatenate(
+        [
+            sent.start[in_span],
+            sent.end[in_span],
+            acks.ack[span.holds(acks.time)],
+            drops.offset[span.holds(drops.time)],
+        ]
+    )
+    if not len(shown):
+        return 0.0, 1.0
+    room = 0.03 * max(float(np.ptp(shown)), 1.0)
+    return float(shown.min()) - room, float(shown.max()) + room
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """The diagram while it is being drawn: its axes, and what time and bytes (`low` to `high`) they show."""
+
+    axes: Axes
+    span: Span
+    scale: Scale
+    low: float
+    high: float
+
+    def prepare(self) -> None:
+        """Set the axes up."""
+        set_time_axis(self.axes, self.span)
+        self.axes.set_ylim(self.low / self.scale.divisor, self.high / self.scale.divisor)
+        self.axes.set_ylabel(f"Sequence number ({self.scale.label})")
+
+    def draw_acks(self, acks: Acks) -> None:
+        """The line of what was acknowledged, with a tick for each duplicate, and the edge of the window."""
+        if not len(acks.time):
+            return
+        ack, edge = acks.ack / self.scale.divisor, acks.edge / self.scale.divisor
+        self.axes.step(acks.time, ack, where="post", color=style.TEAL, zorder=2, label="acknowledged")
+        in_span = self.span.holds(acks.time)
+        self._mark(
+            acks.time, acks.ack, in_span & acks.duplicate, "duplicate ACK",
+            marker="|", markersize=3.5, markeredgewidth=0.6, color=style.TEAL, zorder=2,
+        )  # fmt: skip
+        in_sight = (in_span & (acks.edge >= self.low) & (acks.edge <= self.high)).any()
+        self.axes.step(
+            acks.time,
+            edge,
+            where="post",
+            color=style.CYAN,
+            linestyle=(0, (4, 1.5)),
+            zorder=1.8,
+            label=WINDOW if in_sight else WINDOW_OFF_SCALE,
+        )
+
+    def draw_sacks(self, sacks: Sacks) -> None:
+        """An upright line for each block of a selective acknowledgment."""
+        shown = self.span.holds(sacks.time)
+        if shown.any():
+            self._stroke(
+                sacks.time, sacks.start, sacks.end, shown,
+                color=style.PURPLE, linewidths=0.7, alpha=0.55, zorder=1.9, label="SACK block",
+            )  # fmt: skip
+
+    def draw_segments(self, sent: Sent) -> None:
+        """A stroke for each data segment; those that were sent again in their own colours, with a marker."""
+        shown = self.span.holds(sent.time)
+        height = self._height_pt(sent, shown)
+        self._draw_strokes(sent, shown & sent.of("original"), style.BLACK, height, "data segment")
+        for verdict in VERDICTS:
+            rows = shown & sent.of(verdict.id)
+            self._draw_strokes(sent, rows, verdict.colour, height, None)
+            self._mark(
+                sent.time, (sent.start + sent.end) / 2, rows, verdict.words,
+                marker=verdict.marker, markersize=3.2, markeredgewidth=0.7, color=verdict.colour,
+                markerfacecolor=verdict.face, zorder=4,
+            )  # fmt: skip
+
+    def draw_delays(self, delays: Delays) -> None:
+        """A level bar for each packet that was held up, from when to when."""
+        shown = self.span.touches(delays.begin, delays.end)
+        for number, row in enumerate(np.flatnonzero(shown)):
+            offset = float(delays.offset[row]) / self.scale.divisor
+            self.axes.plot(
+                [float(delays.begin[row]), float(delays.end[row])],
+                [offset, offset],
+                color=style.ORANGE,
+                linewidth=1.2,
+                marker="|",
+                markersize=5,
+                markeredgewidth=1.0,
+                zorder=3.5,
+                label=f"held up on the link ({int(shown.sum())})" if number == 0 else None,
+            )
+
+    def draw_drops(self, drops: Drops) -> None:
+        """A cross where a packet was dropped; its arms show from under the marker of a segment sent again."""
+        self._mark(
+            drops.time, drops.offset, self.span.holds(drops.time), "dropped",
+            marker="x", markersize=5.5, markeredgewidth=0.9, color=style.RED, zorder=3.8,
+        )  # fmt: skip
+
+    def _mark(self, time: Floats, offset: Floats, rows: Booleans, words: str, **looks: Any) -> None:
+        count = int(rows.sum())
+        if count:
+            self.axes.plot(
+                time[rows],
+                offset[rows] / self.scale.divisor,
+                linestyle="none",
+                rasterized=raster_if_many(count),
+                label=f"{words} ({count})",
+                **looks,
+            )
+
+    def _draw_strokes(
+        self, sent: Sent, rows: Booleans, colour: str, height: float, label: str | None
+    ) -> None:
+        if not rows.any():
+            return
+        cap = "projecting" if height < DOT_BELOW_PT else "butt"
+        self._stroke(
+            sent.time,
+            sent.start,
+            sent.end,
+            rows,
+            color=colour,
+            linewidths=0.9,
+            capstyle=cap,
+            zorder=3,
+            label=label,
+        )
+        heads: tuple[tuple[Floats, int], ...] = ((sent.start, CARETDOWN), (sent.end, CARETUP))
+        for ends, marker in heads if height >= ARROW_FROM_PT else ():
+            self.axes.plot(
+                sent.time[rows],
+                ends[rows] / self.scale.divisor,
+                linestyle="none",
+                marker=marker,
+                markersize=2.2,
+                markeredgewidth=0,
+                color=colour,
+                zorder=3,
+            )
+
+    def _stroke(self, time: Floats, start: Floats, end: Floats, rows: Booleans, **looks: Any) -> None:
+        """Upright lines, one for each marked row, from `start` to `end`."""
+        low = np.column_stack([time[rows], start[rows] / self.scale.divisor])
+        high = np.column_stack([time[rows], end[rows] / self.scale.divisor])
+        lines = list(np.stack([low, high], axis=1))
+        self.axes.add_collection(
+            LineCollection(lines, rasterized=raster_if_many(len(lines)), **looks), autolim=False
+        )
+
+    def _height_pt(self, sent: Sent, shown: Booleans) -> float:
+        """How high the median segment will stand, in points; the axes take about 80 % of the height."""
+        if not shown.any():
+            return 0.0
+        share = float(np.median((sent.end - sent.start)[shown])) / (self.high - self.low)
+        return share * 0.8 * HEIGHT_IN * 72
+
+
+KIND: Final = Kind(
+    id="time-sequence",
+    summary="what one flow's sender sent and heard: segments, ACKs, window, what was resent and dropped",
+    needs=("segments",),
+    uses=("packets", "tcp"),
+    draw=draw,
+)

@@ -1,0 +1,231 @@
+"""Each picture draws what its tables say: how many marks, where, and within which limits."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from lasthop.plots import Tables, View, draw
+from lasthop.plots.flow import DROPPED
+from plots.modem_run import QUEUE_LIMIT, SEGMENT, SEGMENTS, ModemRun
+
+DELAYED_PACKET, DELAY_S = 20, 6.0
+
+
+@pytest.fixture(scope="module")
+def run() -> Tables:
+    return Tables(ModemRun({DELAYED_PACKET: DELAY_S}).run(), "modem")
+
+
+def only_axes(figure: Figure) -> Axes:
+    (axes,) = figure.axes
+    return axes
+
+
+def lines(axes: Axes, words: str) -> list[Line2D]:
+    return [line for line in axes.lines if str(line.get_label()).startswith(words)]
+
+
+def line(axes: Axes, words: str) -> Line2D:
+    (found,) = lines(axes, words)
+    return found
+
+
+def marks(axes: Axes, words: str) -> int:
+    return len(np.asarray(line(axes, words).get_xdata()))
+
+
+def strokes(axes: Axes, words: str) -> int:
+    return sum(
+        len(each.get_segments())
+        for each in axes.collections
+        if isinstance(each, LineCollection) and str(each.get_label()).startswith(words)
+    )
+
+
+def rows(source: Tables, table: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = source.table(table).to_pylist()
+    return found
+
+
+def legend_words(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_every_segment_that_was_sent_has_its_stroke(run: Tables) -> None:
+    axes = only_axes(draw("time-sequence", run))
+    assert strokes(axes, "data segment") == SEGMENTS
+
+
+def test_segments_sent_again_are_told_apart_by_need(run: Tables) -> None:
+    axes = only_axes(draw("time-sequence", run))
+    again = [row for row in rows(run, "segments") if row["retransmission"]]
+    needless = sum(1 for row in again if row["needless"])
+    assert 0 < needless < len(again)
+    assert marks(axes, "sent again, needless") == needless
+    assert marks(axes, "sent again, needed") == len(again) - needless
+
+
+def test_segments_without_a_verdict_are_drawn_as_such(run: Tables) -> None:
+    segments = run.table("segments")
+    place = segments.column_names.index("needless")
+    unjudged = segments.set_column(place, "needless", pa.nulls(len(segments), pa.bool_()))
+    axes = only_axes(draw("time-sequence", Tables({"segments": unjudged})))
+    again = sum(1 for row in rows(run, "segments") if row["retransmission"])
+    assert f"sent again ({again})" in [handle.get_label() for handle in axes.lines]
+
+
+def test_drops_are_crosses_at_the_time_of_the_drop(run: Tables) -> None:
+    axes = only_axes(draw("time-sequence", run))
+    dropped = [row for row in rows(run, "packets") if row["fate"] in DROPPED]
+    expected = [(row["entered_ns"] / 1e9, (row["seq"] - 1 + SEGMENT / 2) / 1e3) for row in dropped]
+    assert np.allclose(np.asarray(line(axes, "dropped").get_xydata()), expected)
+
+
+def test_a_delayed_packet_has_a_bar_as_long_as_its_delay(run: Tables) -> None:
+    axes = only_axes(draw("time-sequence", run))
+    begin, end = np.asarray(line(axes, "held up on the link (1)").get_xdata())
+    assert end - begin == pytest.approx(DELAY_S)
+
+
+def test_a_spurious_timeout_is_marked_as_spurious(run: Tables) -> None:
+    axes = only_axes(draw("time-sequence", run))
+    (timeout,) = [row for row in rows(run, "tcp") if row["event"] == "timeout"]
+    assert np.asarray(line(axes, "timeout, spurious (1)").get_xdata())[0] == timeout["time_ns"] / 1e9
+    assert [text.get_text() for text in axes.texts] == ["RTO"]
+
+
+def test_timeouts_are_found_without_the_senders_own_record(run: Tables) -> None:
+    axes = only_axes(draw("time-sequence", Tables({"segments": run.table("segments")})))
+    assert lines(axes, "timeout, spurious (1)")
+
+
+def test_the_line_of_acknowledgments_never_falls_and_ends_at_the_last_byte(run: Tables) -> None:
+    acked = np.asarray(line(only_axes(draw("time-sequence", run)), "acknowledged").get_ydata())
+    assert (np.diff(acked) >= 0).all()
+    assert acked[-1] == pytest.approx(SEGMENT * SEGMENTS / 1e3)
+
+
+def test_each_block_of_a_selective_acknowledgment_has_its_line(run: Tables) -> None:
+    heard = [row for row in rows(run, "segments") if row["host"] == "server" and row["sack"]]
+    assert heard
+    assert strokes(only_axes(draw("time-sequence", run)), "SACK block") == len(heard)
+
+
+def test_the_view_bounds_the_time_and_the_bytes_follow(run: Tables) -> None:
+    axes = only_axes(draw("time-sequence", run, View(start_s=4, end_s=14)))
+    assert axes.get_xlim() == (4, 14)
+    low, high = axes.get_ylim()
+    assert 3000 < low < high < 10_000
+
+
+def test_a_window_beyond_the_picture_is_named_so(run: Tables) -> None:
+    assert "window (off the scale)" in legend_words(draw("time-sequence", run, View(start_s=4, end_s=14)))
+    assert "advertised window" in legend_words(draw("time-sequence", run))
+
+
+def test_sequence_numbers_can_be_counted_in_segments(run: Tables) -> None:
+    axes = only_axes(draw("time-sequence", run, View(unit="segments")))
+    assert axes.get_ylabel() == "Sequence number (segments of 256 bytes)"
+    assert np.asarray(line(axes, "acknowledged").get_ydata())[-1] == SEGMENTS
+
+
+def test_arrow_heads_appear_where_there_is_room_for_them(run: Tables) -> None:
+    def heads(view: View) -> int:
+        return len(
+            [
+                each
+                for each in only_axes(draw("time-sequence", run, view)).lines
+                if each.get_marker() in (6, 7)
+            ]
+        )
+
+    assert heads(View()) == 0
+    assert heads(View(start_s=0, end_s=2)) == 2
+
+
+def test_the_window_curves_are_the_senders_record(run: Tables) -> None:
+    axes = only_axes(draw("cwnd", run))
+    record = rows(run, "tcp")
+    assert np.array_equal(np.asarray(line(axes, "cwnd").get_ydata()), [row["cwnd"] for row in record])
+    ssthresh = np.asarray(line(axes, "ssthresh").get_ydata())
+    assert np.isnan(ssthresh[0])
+    assert ssthresh[-1] == record[-1]["ssthresh"]
+    found = sum(1 for row in record if row["event"] == "fast_retransmit")
+    assert len(np.asarray(line(axes, "loss found").get_xdata())) == found
+
+
+def test_each_phase_is_shaded_and_named_once(run: Tables) -> None:
+    words = legend_words(draw("cwnd", run))
+    for phase in ("slow start", "congestion avoidance", "fast recovery", "after timeout"):
+        assert words.count(phase) == 1
+
+
+def test_phases_cover_the_whole_run_without_gaps(run: Tables) -> None:
+    axes = only_axes(draw("cwnd", run))
+    edges = sorted((patch.get_extents().x0, patch.get_extents().x1) for patch in axes.patches)
+    assert all(abs(end - begin) < 1e-6 for (_, end), (begin, _) in pairwise(edges))
+
+
+def test_the_queue_is_drawn_with_its_drops_at_the_length_they_met(run: Tables) -> None:
+    axes = only_axes(draw("queue", run))
+    assert np.asarray(line(axes, "waiting").get_ydata()).max() == QUEUE_LIMIT
+    crosses = np.asarray(line(axes, "dropped").get_ydata())
+    assert set(crosses) == {QUEUE_LIMIT}
+    assert len(crosses) == sum(1 for row in rows(run, "packets") if row["fate"] == "queue_drop")
+    assert axes.get_ylim()[0] == 0
+
+
+def test_the_average_of_red_has_its_line(run: Tables) -> None:
+    queue = run.table("queue")
+    average = pa.array(np.linspace(0, 5, len(queue)))
+    place = queue.column_names.index("average")
+    axes = only_axes(draw("queue", Tables({"queue": queue.set_column(place, "average", average)})))
+    assert len(np.asarray(line(axes, "average (RED)").get_ydata())) == len(queue)
+
+
+def test_each_direction_with_a_queue_has_a_panel(run: Tables) -> None:
+    queue = run.table("queue")
+    place = queue.column_names.index("direction")
+    up = queue.set_column(place, "direction", pa.array(["up"] * len(queue)).dictionary_encode())
+    assert len(draw("queue", Tables({"queue": pa.concat_tables([queue, up])})).axes) == 2
+
+
+def test_round_trips_are_only_of_segments_sent_once(run: Tables) -> None:
+    axes = only_axes(draw("rtt", run))
+    again = {row["seq"] for row in rows(run, "segments") if row["retransmission"]}
+    assert len(np.asarray(line(axes, "round trip").get_xdata())) == SEGMENTS - len(again)
+
+
+def test_the_timer_is_the_senders_record(run: Tables) -> None:
+    timer = np.asarray(line(only_axes(draw("rtt", run)), "retransmission timer").get_ydata())
+    assert np.allclose(timer, [row["rto_ns"] / 1e9 for row in rows(run, "tcp")])
+
+
+def several(count: int) -> Tables:
+    runs = [ModemRun(flow=f"download-{n + 1}", start_s=n / 10).run() for n in range(count)]
+    return Tables(
+        {name: pa.concat_tables([each[name] for each in runs]).unify_dictionaries() for name in runs[0]}
+    )
+
+
+def test_each_flow_has_its_own_line_of_progress() -> None:
+    axes = only_axes(draw("progress", several(4)))
+    assert [str(each.get_label()) for each in axes.lines] == [f"download-{n}" for n in (1, 2, 3, 4)]
+
+
+def test_of_many_flows_the_first_and_the_last_to_finish_are_named() -> None:
+    assert legend_words(draw("progress", several(9))) == ["download-1", "download-9"]
+
+
+def test_one_flow_of_several_can_be_asked_for() -> None:
+    figure = draw("time-sequence", several(2), View(flow="download-2"))
+    assert "download-2" in only_axes(figure).get_title(loc="left")
