@@ -1,1 +1,33 @@
+//! The world: hosts, routers, links and flows on one event queue.
+//!
+//! A [`World`] is built from a [`Spec`] and run in virtual time, or driven by a clock through
+//! [`World::run_until`], [`World::next_event`], [`World::inject`] and [`World::poll_external`]; the
+//! links and the rules are the same. What is left of it is an [`Outcome`].
+//!
+//! Where to read: `spec.rs` for what a run is made of; `engine.rs` for the way of a packet; `queue/`
+//! for who is woken next; `flow.rs` for what a flow sends and counts; `record/` for tables and
+//! captures.
+//!
+//! This crate must never read a clock, a file or a device, decide what a TCP or a link does, or
+//! let the order of a hash map or the presence of an unrelated component change a packet.
 
+mod build;
+mod engine;
+mod external;
+mod flow;
+mod outcome;
+mod packet;
+mod queue;
+mod record;
+mod route;
+mod spec;
+mod summary;
+mod witness;
+mod world;
+
+pub use build::BuildError;
+pub use external::ExternalPacket;
+pub use queue::EventQueue;
+pub use spec::{Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
+pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};
+pub use world::{Outcome, RunError, World};

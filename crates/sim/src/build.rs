@@ -1,0 +1,313 @@
+//! From a specification to an engine that is ready to run.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use tcp::{Endpoint, Ports};
+use units::{Bytes, Duration, Instant, Seq, Streams};
+use wire::Segment;
+
+use crate::engine::{Direction, End, Engine};
+use crate::external::Gateway;
+use crate::flow::Flow;
+use crate::packet::Store;
+use crate::queue::EventQueue;
+use crate::record::Recorder;
+use crate::route::{Graph, LinkDirection};
+use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec};
+
+/// Why no world can be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// Two nodes, links or flows have one name.
+    #[error("two {what} are called {name}; give each a name of its own")]
+    DuplicateName {
+        /// "nodes", "links" or "flows".
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Two nodes have one address.
+    #[error("{first} and {second} both have the address {address}; give each its own")]
+    DuplicateAddress {
+        /// The address.
+        address: Ipv4Addr,
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// Something refers to a node or link that is not there.
+    #[error("{what} refers to {kind} number {index}, but there are only {count}")]
+    NoSuch {
+        /// What refers to it.
+        what: String,
+        /// "node" or "link".
+        kind: &'static str,
+        /// The place that was given.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A link joins a node with itself.
+    #[error("link {link} joins {node} with itself; a link joins two nodes")]
+    Loop {
+        /// The link.
+        link: String,
+        /// The node.
+        node: String,
+    },
+    /// A flow begins or ends where there is no TCP of ours.
+    #[error("flow {flow} needs a host at each end, and {node} is none")]
+    NotAHost {
+        /// The flow.
+        flow: String,
+        /// The node.
+        node: String,
+    },
+    /// A flow leads to where it begins.
+    #[error("flow {flow} leads from {node} to itself; it needs two hosts")]
+    FlowToItself {
+        /// The flow.
+        flow: String,
+        /// The node.
+        node: String,
+    },
+    /// No path of links and routers joins the two hosts of a flow.
+    #[error("flow {flow}: there is no path from {from} to {to}; join them with links, over routers")]
+    NoRoute {
+        /// The flow.
+        flow: String,
+        /// The host that sends.
+        from: String,
+        /// The host that it cannot reach.
+        to: String,
+    },
+}
+
+/// Builds the engine of `spec`.
+pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>, BuildError> {
+    check(spec)?;
+    let streams = Streams::new(spec.seed);
+    let links: Vec<Direction> = spec.links.iter().flat_map(|link| directions(link, &streams)).collect();
+    let mut routes = Vec::new();
+    let gateway = gateway(spec, &mut routes);
+    let (flows, ends) = flows_and_ends(spec, &streams, &mut routes)?;
+    let components = [(links.len(), 0), (ends.len(), 1), (flows.len(), 2)];
+    let priorities = components.iter().flat_map(|&(count, priority)| std::iter::repeat_n(priority, count));
+    let mut engine = Engine {
+        now: Instant::START,
+        queue: EventQueue::new(priorities.collect()),
+        links,
+        ends,
+        open_flows: flows.len(),
+        flows,
+        routes,
+        packets: Store::default(),
+        arrivals: VecDeque::new(),
+        gateway,
+        recorder,
+        stopped: None,
+        progress: Instant::START,
+        failure: None,
+    };
+    engine.arm();
+    Ok(engine)
+}
+
+fn directions(spec: &LinkSpec, streams: &Streams) -> [Direction; 2] {
+    let streams = streams.below("link").below(&spec.name);
+    let direction = |config, name| Direction {
+        link: link::Link::new(config, &streams.below(name)),
+        mtu: u32::try_from(spec.mtu.0).unwrap_or(u32::MAX),
+        oversize_drops: 0,
+        held: VecDeque::new(),
+        waiting: VecDeque::new(),
+    };
+    [direction(&spec.down, "down"), direction(&spec.up, "up")]
+}
+
+type Routes = Vec<Box<[LinkDirection]>>;
+
+/// The external nodes, with a route between every two of them that can reach each other.
+fn gateway(spec: &Spec, routes: &mut Routes) -> Gateway {
+    let mut gateway = Gateway::new(spec.flows.len());
+    let graph = Graph::new(&spec.nodes, &spec.links);
+    let externals: Vec<(usize, Ipv4Addr)> = spec.nodes.iter().enumerate().filter_map(external).collect();
+    for &(to, address) in &externals {
+        gateway.add_node(to, address);
+        let tree = graph.tree(to);
+        for &(from, _) in externals.iter().filter(|(from, _)| *from != to) {
+            if let Some(path) = tree.path_from(from) {
+                gateway.add_route(from, to, routes.len() as u32);
+                routes.push(path.into());
+            }
+        }
+    }
+    gateway
+}
+
+fn external((index, node): (usize, &NodeSpec)) -> Option<(usize, Ipv4Addr)> {
+    match node.kind {
+        NodeKind::External { address } => Some((index, address)),
+        _ => None,
+    }
+}
+
+fn flows_and_ends(
+    spec: &Spec,
+    streams: &Streams,
+    routes: &mut Routes,
+) -> Result<(Vec<Flow>, Vec<End>), BuildError> {
+    let pairs: Vec<(usize, usize)> =
+        spec.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]).collect();
+    let paths = shortest_paths(&Graph::new(&spec.nodes, &spec.links), &pairs);
+    let mut used_ports = BTreeSet::new();
+    let (mut flows, mut ends) = (Vec::new(), Vec::new());
+    for (flow, paths) in spec.flows.iter().zip(paths.chunks_exact(2)) {
+        let streams = streams.below("flow").below(&flow.name);
+        let number = |name| Seq(streams.number(name) as u32);
+        let ports = ports(flow, &streams, &mut used_ports);
+        let path = paths.iter().flatten().flatten();
+        let mtu = path.map(|direction| spec.links[*direction as usize / 2].mtu).min();
+        let [sender, receiver] = [&flow.sender, &flow.receiver].map(|config| fitted(config, mtu));
+        let receiver = Endpoint::listen(&receiver, ports.remote, number("iss.receiver"));
+        for ((path, endpoint), node) in paths.iter().zip([None, Some(receiver)]).zip([flow.from, flow.to]) {
+            let path = path.clone().ok_or_else(|| no_route(spec, flow))?;
+            ends.push(End::new(endpoint, node, routes.len(), path[0]));
+            routes.push(path.into());
+        }
+        flows.push(Flow::new(flow, sender, start(flow, &streams), ports, number("iss.sender")));
+    }
+    Ok((flows, ends))
+}
+
+/// The TCP, with segments that the smallest MTU of its path carries: path MTU discovery's result
+/// (RFC 1191), without its probing.
+fn fitted(config: &Arc<tcp::Config>, mtu: Option<Bytes>) -> Arc<tcp::Config> {
+    let headers = Bytes(u64::from(IPV4_HEADER_LEN + Segment::HEADER_LEN));
+    let mss = mtu.unwrap_or(Bytes::MAX).saturating_sub(headers).max(Bytes(1));
+    if config.plain.mss <= mss {
+        return Arc::clone(config);
+    }
+    let mut config = tcp::Config::clone(config);
+    config.limit_mss(mss);
+    Arc::new(config)
+}
+
+/// The path of each pair, by one search for each destination.
+fn shortest_paths(graph: &Graph, pairs: &[(usize, usize)]) -> Vec<Option<Vec<LinkDirection>>> {
+    let mut by_destination: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, &(_, to)) in pairs.iter().enumerate() {
+        by_destination.entry(to).or_default().push(index);
+    }
+    let mut paths = vec![None; pairs.len()];
+    for (to, indices) in by_destination {
+        let tree = graph.tree(to);
+        for index in indices {
+            paths[index] = tree.path_from(pairs[index].0);
+        }
+    }
+    paths
+}
+
+/// A port of the dynamic range for the sender; the first that the same two hosts do not use yet.
+fn ports(flow: &FlowSpec, streams: &Streams, used: &mut BTreeSet<(usize, usize, u16)>) -> Ports {
+    let drawn = streams.number("port") % u64::from(DYNAMIC_PORTS);
+    let port = |step: u64| FIRST_DYNAMIC_PORT + ((drawn + step) % u64::from(DYNAMIC_PORTS)) as u16;
+    let local = (0..u64::from(DYNAMIC_PORTS))
+        .map(port)
+        .find(|port| used.insert((flow.from, flow.to, *port)))
+        .unwrap_or_else(|| port(0));
+    Ports { local, remote: SERVICE_PORT }
+}
+
+fn start(flow: &FlowSpec, streams: &Streams) -> Instant {
+    // The top 64 bits of a 64 × 64 bit product: uniform over 0..=jitter (Lemire 2019, without the
+    // rejection, whose bias of jitter / 2⁶⁴ nobody can measure).
+    let jitter = flow.start_jitter.map_or(0, |longest| {
+        ((u128::from(streams.number("start")) * (u128::from(longest.as_nanos()) + 1)) >> 64) as u64
+    });
+    Instant::START + flow.start + Duration::from_nanos(jitter)
+}
+
+fn no_route(spec: &Spec, flow: &FlowSpec) -> BuildError {
+    let name = |node: usize| spec.nodes[node].name.clone();
+    BuildError::NoRoute { flow: flow.name.clone(), from: name(flow.from), to: name(flow.to) }
+}
+
+fn check(spec: &Spec) -> Result<(), BuildError> {
+    check_names("nodes", spec.nodes.iter().map(|node| &node.name))?;
+    check_names("links", spec.links.iter().map(|link| &link.name))?;
+    check_names("flows", spec.flows.iter().map(|flow| &flow.name))?;
+    check_addresses(&spec.nodes)?;
+    spec.links.iter().try_for_each(|link| check_link(spec, link))?;
+    spec.flows.iter().try_for_each(|flow| check_flow(spec, flow))?;
+    spec.record.captures.iter().try_for_each(|point| match *point {
+        CapturePoint::Node(index) => there_is("a capture".to_owned(), "node", index, spec.nodes.len()),
+        CapturePoint::Link(index) => there_is("a capture".to_owned(), "link", index, spec.links.len()),
+    })
+}
+
+fn check_names<'a>(what: &'static str, names: impl Iterator<Item = &'a String>) -> Result<(), BuildError> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(BuildError::DuplicateName { what, name: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn check_addresses(nodes: &[NodeSpec]) -> Result<(), BuildError> {
+    let mut seen: BTreeMap<Ipv4Addr, &str> = BTreeMap::new();
+    for node in nodes {
+        let Some(address) = node.kind.address() else { continue };
+        if let Some(first) = seen.insert(address, &node.name) {
+            let (first, second) = (first.to_owned(), node.name.clone());
+            return Err(BuildError::DuplicateAddress { address, first, second });
+        }
+    }
+    Ok(())
+}
+
+fn check_link(spec: &Spec, link: &LinkSpec) -> Result<(), BuildError> {
+    for end in link.ends {
+        there_is(format!("link {}", link.name), "node", end, spec.nodes.len())?;
+    }
+    if link.ends[0] == link.ends[1] {
+        let node = spec.nodes[link.ends[0]].name.clone();
+        return Err(BuildError::Loop { link: link.name.clone(), node });
+    }
+    Ok(())
+}
+
+fn check_flow(spec: &Spec, flow: &FlowSpec) -> Result<(), BuildError> {
+    for end in [flow.from, flow.to] {
+        there_is(format!("flow {}", flow.name), "node", end, spec.nodes.len())?;
+        let node = &spec.nodes[end];
+        if !matches!(node.kind, NodeKind::Host { .. }) {
+            return Err(BuildError::NotAHost { flow: flow.name.clone(), node: node.name.clone() });
+        }
+    }
+    if flow.from == flow.to {
+        let node = spec.nodes[flow.from].name.clone();
+        return Err(BuildError::FlowToItself { flow: flow.name.clone(), node });
+    }
+    Ok(())
+}
+
+fn there_is(what: String, kind: &'static str, index: usize, count: usize) -> Result<(), BuildError> {
+    if index < count { Ok(()) } else { Err(BuildError::NoSuch { what, kind, index, count }) }
+}
+
+/// RFC 6335 §6: the dynamic ports are 49152-65535.
+const FIRST_DYNAMIC_PORT: u16 = 49_152;
+const DYNAMIC_PORTS: u16 = 65_535 - FIRST_DYNAMIC_PORT + 1;
+
+/// Where receivers listen: the port of ttcp and iperf, which every tool knows for bulk data.
+const SERVICE_PORT: u16 = 5001;
+
+/// The IPv4 header without options (RFC 791 §3.1).
+pub(crate) const IPV4_HEADER_LEN: u32 = 20;

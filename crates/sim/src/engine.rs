@@ -1,0 +1,438 @@
+//! The engine: takes the next wake-up, lets its component act, and carries packets on.
+//!
+//! Written once for any recorder; with [`crate::record::Off`] recording costs nothing.
+//! Components stand in the event queue in this order: directions of links, ends of flows, flows.
+
+use std::collections::VecDeque;
+
+use tcp::{Endpoint, Event, Transmit};
+use units::{Duration, Instant};
+use wire::Segment;
+
+use crate::build::IPV4_HEADER_LEN;
+use crate::external::{Admitted, ExternalPacket, Gateway};
+use crate::flow::{Flow, Phase};
+use crate::packet::{Body, Packet, Store, Ticket};
+use crate::queue::EventQueue;
+use crate::record::Recorder;
+use crate::route::LinkDirection;
+use crate::witness::witness;
+use crate::world::{RunError, Stop};
+
+/// The state of a run.
+pub(crate) struct Engine<R> {
+    pub(crate) now: Instant,
+    pub(crate) queue: EventQueue,
+    pub(crate) links: Vec<Direction>,
+    /// Flow `i` has ends `2 i` (the sender) and `2 i + 1` (the receiver).
+    pub(crate) ends: Vec<End>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) routes: Vec<Box<[LinkDirection]>>,
+    pub(crate) packets: Store,
+    /// Packets that passed a link without taking time, in order.
+    pub(crate) arrivals: VecDeque<Ticket>,
+    pub(crate) gateway: Gateway,
+    pub(crate) recorder: R,
+    pub(crate) stopped: Option<Stop>,
+    /// Flows that are not over.
+    pub(crate) open_flows: usize,
+    /// When last anything reached an end or a flow began.
+    pub(crate) progress: Instant,
+    pub(crate) failure: Option<RunError>,
+}
+
+/// One direction of a link and what the world knows of it.
+pub(crate) struct Direction {
+    pub(crate) link: link::Link<Ticket>,
+    pub(crate) mtu: u32,
+    pub(crate) oversize_drops: u64,
+    /// What waits for the link: packets that routers hold back, and ends that have more to send.
+    pub(crate) held: VecDeque<Ticket>,
+    pub(crate) waiting: VecDeque<u32>,
+}
+
+impl Direction {
+    /// Whether a packet may enter now; if not, flow control holds it back.
+    #[inline]
+    fn accepts(&self) -> bool {
+        self.held.is_empty() && self.link.can_accept()
+    }
+}
+
+/// One end of a flow.
+pub(crate) struct End {
+    /// Not there until the flow starts.
+    pub(crate) endpoint: Option<Endpoint>,
+    pub(crate) node: u32,
+    pub(crate) route: u32,
+    pub(crate) first_hop: LinkDirection,
+    pub(crate) over: bool,
+    /// Whether the end stands in its first link's `waiting`.
+    waiting: bool,
+}
+
+impl End {
+    pub(crate) fn new(
+        endpoint: Option<Endpoint>,
+        node: usize,
+        route: usize,
+        first_hop: LinkDirection,
+    ) -> Self {
+        let (node, route) = (node as u32, route as u32);
+        Self { endpoint, node, route, first_hop, over: false, waiting: false }
+    }
+}
+
+/// Whether `end` is the sending one of its flow.
+const fn sends(end: usize) -> bool {
+    end.is_multiple_of(2)
+}
+
+impl<R: Recorder> Engine<R> {
+    /// Acts on every wake-up up to and with `until`, or until the run is over.
+    pub(crate) fn run_until(&mut self, until: Instant) {
+        while self.stopped.is_none() && self.failure.is_none() {
+            match self.queue.next() {
+                Some((at, component)) if at <= until => self.wake(at, component),
+                _ => break,
+            }
+        }
+    }
+
+    fn wake(&mut self, at: Instant, component: usize) {
+        debug_assert!(at >= self.now, "time ran back: {at} is before {}", self.now);
+        self.now = at;
+        let (links, ends) = (self.links.len(), self.ends.len());
+        if component < links {
+            self.wake_link(component);
+        } else if component < links + ends {
+            self.wake_end(component - links);
+        } else {
+            self.wake_flow(component - links - ends);
+        }
+        self.settle();
+    }
+
+    fn wake_link(&mut self, index: usize) {
+        let (direction, mut witness) = witness!(self, index);
+        direction.link.handle_timeout(self.now, &mut witness);
+        while let Some(ticket) = self.links[index].link.poll_delivery() {
+            self.arrive(ticket);
+        }
+        self.rearm_link(index);
+        self.release_held(index);
+        if let Some(reason) = self.links[index].link.stopped() {
+            let reason = *reason;
+            self.stopped.get_or_insert(Stop::Link { link: index as u32, reason });
+        }
+    }
+
+    fn rearm_link(&mut self, index: usize) {
+        let link = &self.links[index].link;
+        self.queue.set(index, link.poll_timeout().unwrap_or(Instant::NEVER));
+    }
+
+    /// Flow control has ended, perhaps: what waits may enter as long as the link takes it.
+    fn release_held(&mut self, index: usize) {
+        while self.links[index].link.can_accept() {
+            if let Some(ticket) = self.links[index].held.pop_front() {
+                self.enter(index, ticket);
+            } else if let Some(end) = self.links[index].waiting.pop_front() {
+                self.ends[end as usize].waiting = false;
+                self.pump(end as usize);
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn wake_end(&mut self, end: usize) {
+        if self.now.saturating_since(self.progress) > STALL {
+            self.stopped = Some(Stop::Stalled);
+            return;
+        }
+        if let Some(endpoint) = &mut self.ends[end].endpoint {
+            endpoint.handle_timeout(self.now);
+            self.pump(end);
+        }
+    }
+
+    fn wake_flow(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let end = &mut self.ends[2 * index];
+        if flow.phase == Phase::Waiting {
+            let endpoint = end.endpoint.insert(Endpoint::connect(&flow.config, flow.ports, flow.iss));
+            endpoint.set_recording(R::ON);
+            flow.open(endpoint);
+            self.progress = self.now;
+        } else if let Some(endpoint) = &mut end.endpoint {
+            flow.stop_writing(endpoint);
+        }
+        self.pump(2 * index);
+        self.rearm_flow(index);
+    }
+
+    fn rearm_flow(&mut self, index: usize) {
+        let component = self.links.len() + self.ends.len() + index;
+        self.queue.set(component, self.flows[index].wake_up());
+    }
+
+    /// Carries on what passed a link without taking time.
+    fn settle(&mut self) {
+        while let Some(ticket) = self.arrivals.pop_front() {
+            self.arrive(ticket);
+        }
+    }
+
+    /// A packet is at a node: at its birth, and whenever a link has delivered it.
+    fn arrive(&mut self, ticket: Ticket) {
+        let packet = self.packets.get_mut(&ticket);
+        let path = &self.routes[packet.route as usize];
+        match path.get(packet.hop as usize) {
+            Some(&direction) => {
+                packet.hop += 1;
+                self.forward(direction as usize, ticket);
+            }
+            None => self.deliver(ticket),
+        }
+    }
+
+    fn forward(&mut self, index: usize, ticket: Ticket) {
+        let direction = &mut self.links[index];
+        if ticket.size > direction.mtu {
+            self.refuse(index, &ticket);
+        } else if !direction.accepts() {
+            direction.held.push_back(ticket);
+        } else {
+            self.enter(index, ticket);
+        }
+    }
+
+    fn enter(&mut self, index: usize, ticket: Ticket) {
+        if R::ON {
+            let packet = self.packets.get_mut(&ticket);
+            self.recorder.on_entered(self.now, index, packet, ticket.size);
+        }
+        let (direction, mut witness) = witness!(self, index);
+        direction.link.handle_packet(self.now, ticket, &mut witness);
+        while let Some(ticket) = direction.link.poll_delivery() {
+            self.arrivals.push_back(ticket);
+        }
+        self.rearm_link(index);
+    }
+
+    /// A packet is longer than the link's MTU, and nobody fragments.
+    #[cold]
+    fn refuse(&mut self, index: usize, ticket: &Ticket) {
+        self.links[index].oversize_drops += 1;
+        let packet = self.packets.get_mut(ticket);
+        self.recorder.on_entered(self.now, index, packet, ticket.size);
+        self.recorder.on_oversize(packet);
+        let (_, mut witness) = witness!(self, index);
+        witness.lose(self.now, ticket, OVERSIZE);
+    }
+
+    fn deliver(&mut self, ticket: Ticket) {
+        let packet = self.packets.take(&ticket);
+        if R::ON {
+            self.recorder.on_received(self.now, &packet);
+        }
+        match packet.body {
+            // The checksum tells; the receiver discards the segment as if it had never come.
+            Body::Segment { segment, end, .. } if ticket.corrupted => {
+                let flow = &mut self.flows[end as usize / 2];
+                flow.on_lost(self.now, packet.id, &segment, !sends(end as usize), CORRUPTED);
+            }
+            Body::Segment { segment, end, .. } => self.receive(end as usize, segment),
+            Body::Raw(bytes) => {
+                let arrived = ExternalPacket { id: packet.id, due: self.now, bytes };
+                self.gateway.deliver(packet.to as usize, arrived, ticket.corrupted);
+            }
+        }
+    }
+
+    fn receive(&mut self, end: usize, segment: Segment) {
+        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        self.progress = self.now;
+        endpoint.handle_segment(self.now, segment);
+        if sends(end) {
+            self.flows[end / 2].on_acknowledged(self.now, endpoint);
+        }
+        self.pump(end);
+    }
+
+    /// Takes from an endpoint all that it has to say: bytes and news for the program, segments, and
+    /// when to wake it.
+    fn pump(&mut self, end: usize) {
+        self.read_all(end);
+        while let Some(event) = self.next_event_of(end) {
+            self.on_event(end, event);
+        }
+        self.send_all(end);
+        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        self.queue.set(self.links.len() + end, endpoint.poll_timeout().unwrap_or(Instant::NEVER));
+        if R::ON {
+            self.recorder.on_decisions(end, endpoint);
+        }
+    }
+
+    /// The receiving program reads at once whatever there is.
+    fn read_all(&mut self, end: usize) {
+        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        let flow = &mut self.flows[end / 2];
+        while let Some(payload) = endpoint.read() {
+            if let Err(position) = flow.on_read(&payload) {
+                let flow = flow.name.clone();
+                self.failure.get_or_insert(RunError::Integrity { flow, position, at: self.now });
+            }
+        }
+    }
+
+    fn next_event_of(&mut self, end: usize) -> Option<Event> {
+        self.ends[end].endpoint.as_mut()?.poll_event()
+    }
+
+    fn on_event(&mut self, end: usize, event: Event) {
+        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        let flow = &mut self.flows[end / 2];
+        match event {
+            Event::Connected if sends(end) => flow.on_connected(endpoint),
+            Event::PeerClosed if !sends(end) => {
+                flow.on_end_of_stream();
+                // A program that has read to the end of the stream has no more to say.
+                endpoint.close();
+            }
+            Event::Closed | Event::Reset(_) => self.ends_over(end, event),
+            _ => {}
+        }
+    }
+
+    /// An end has done its part. A reset sender has nobody left to speak with, whether or not the
+    /// receiver ever hears of it.
+    #[cold]
+    fn ends_over(&mut self, end: usize, event: Event) {
+        self.ends[end].over = true;
+        let reset = sends(end) && matches!(event, Event::Reset(_));
+        let flow = &mut self.flows[end / 2];
+        if flow.phase != Phase::Over && (reset || self.ends[end ^ 1].over) {
+            flow.phase = Phase::Over;
+            self.open_flows -= 1;
+            if self.open_flows == 0 {
+                self.stopped.get_or_insert(Stop::FlowsOver);
+            }
+        }
+    }
+
+    fn send_all(&mut self, end: usize) {
+        while self.may_send(end) {
+            let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+            if sends(end) {
+                self.flows[end / 2].feed(endpoint);
+            }
+            let Some(transmit) = endpoint.poll_transmit(self.now) else { return };
+            self.send(end, transmit);
+        }
+    }
+
+    /// Whether the first link takes a packet; otherwise the end queues up for it.
+    fn may_send(&mut self, end: usize) -> bool {
+        let sender = &mut self.ends[end];
+        let direction = &mut self.links[sender.first_hop as usize];
+        if direction.accepts() {
+            return true;
+        }
+        if !std::mem::replace(&mut sender.waiting, true) {
+            direction.waiting.push_back(end as u32);
+        }
+        false
+    }
+
+    fn send(&mut self, end: usize, transmit: Transmit) {
+        let flow = &mut self.flows[end / 2];
+        let id = flow.next_packet((end / 2) as u32);
+        if sends(end) {
+            flow.on_sent(self.now, id, &transmit);
+        }
+        let Transmit { segment, kind } = transmit;
+        let size = IPV4_HEADER_LEN + segment.wire_len();
+        let sender = &self.ends[end];
+        let peer = end ^ 1;
+        let body = Body::Segment { segment, kind, end: peer as u32 };
+        let (from, to) = (sender.node, self.ends[peer].node);
+        let mut packet = Packet { id, route: sender.route, hop: 1, from, to, body, described: 0, passage: 0 };
+        if R::ON {
+            self.recorder.on_sent(self.now, &mut packet);
+        }
+        let first_hop = sender.first_hop as usize;
+        let ticket = self.packets.insert(packet, size);
+        self.forward(first_hop, ticket);
+    }
+
+    /// Arms every component for the first time.
+    pub(crate) fn arm(&mut self) {
+        for index in 0..self.links.len() {
+            self.rearm_link(index);
+        }
+        for index in 0..self.flows.len() {
+            self.rearm_flow(index);
+        }
+    }
+
+    /// The run is over, for there is nothing to do before `stop`.
+    pub(crate) fn conclude(&mut self, stop: Instant) {
+        if self.stopped.is_some() || self.failure.is_some() {
+            return;
+        }
+        if stop == Instant::NEVER {
+            self.stopped = Some(Stop::Quiet);
+        } else {
+            self.advance(stop, stop);
+        }
+    }
+
+    /// Nothing is due before `time`; at `stop` the run is over.
+    pub(crate) fn advance(&mut self, time: Instant, stop: Instant) {
+        if self.stopped.is_none() && self.failure.is_none() {
+            self.now = self.now.max(time);
+            if self.now >= stop {
+                self.stopped = Some(Stop::Time);
+            }
+        }
+    }
+
+    /// Whether a direction of a link takes packets.
+    pub(crate) fn accepts(&self, direction: usize) -> bool {
+        self.links[direction].accepts()
+    }
+
+    pub(crate) fn next_event(&self) -> Option<Instant> {
+        if self.stopped.is_some() { None } else { self.queue.next().map(|(at, _)| at) }
+    }
+
+    pub(crate) fn failure(&self) -> Result<(), RunError> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// A packet comes in from outside.
+    pub(crate) fn inject(&mut self, now: Instant, node: usize, bytes: Vec<u8>) {
+        self.now = self.now.max(now);
+        let Some(Admitted { id, route, destination }) = self.gateway.admit(node, &bytes) else { return };
+        let size = bytes.len() as u32;
+        let (from, to) = (node as u32, destination as u32);
+        let body = Body::Raw(bytes);
+        let mut packet = Packet { id, route, hop: 0, from, to, body, described: 0, passage: 0 };
+        self.recorder.on_sent(self.now, &mut packet);
+        let ticket = self.packets.insert(packet, size);
+        self.arrive(ticket);
+        self.settle();
+    }
+}
+
+/// A rule that drops packets, as tables and verdicts name it: longer than the MTU.
+const OVERSIZE: &str = "mtu";
+/// Likewise: damaged on the way, found by the receiver's checksum.
+const CORRUPTED: &str = "corrupted";
+
+/// A run in which nothing has reached any end for so long will not come to life again: endpoints
+/// give up a silent connection after minutes (RFC 9293 §3.8.3), and their timers stop at 2 min.
+const STALL: Duration = Duration::from_secs(3600);

@@ -1,0 +1,86 @@
+//! External nodes: ends whose stack is elsewhere, a real kernel behind a TUN device.
+//!
+//! Their packets are IP packets as bytes. They are injected here, cross the same links as any
+//! other packet, and are polled out where they arrive.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
+
+use units::{Instant, PacketId};
+
+/// A packet that has reached an external node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalPacket {
+    /// Who it is.
+    pub id: PacketId,
+    /// When it arrived in the time of the run: a driver that hands it over later is late.
+    pub due: Instant,
+    /// The IP packet.
+    pub bytes: Vec<u8>,
+}
+
+/// Where packets from outside come in and go out.
+#[derive(Debug, Default)]
+pub(crate) struct Gateway {
+    addresses: BTreeMap<Ipv4Addr, usize>,
+    routes: BTreeMap<(usize, usize), u32>,
+    outbox: VecDeque<(usize, ExternalPacket)>,
+    /// The first series of packet identities that no flow uses.
+    series: u32,
+    born: BTreeMap<usize, u64>,
+    pub(crate) unroutable: u64,
+}
+
+/// What the gateway makes of a packet from outside.
+pub(crate) struct Admitted {
+    pub(crate) id: PacketId,
+    pub(crate) route: u32,
+    pub(crate) destination: usize,
+}
+
+impl Gateway {
+    pub(crate) fn new(series: usize) -> Self {
+        Self { series: series as u32, ..Self::default() }
+    }
+
+    pub(crate) fn add_node(&mut self, node: usize, address: Ipv4Addr) {
+        self.addresses.insert(address, node);
+        self.born.insert(node, 0);
+    }
+
+    pub(crate) fn add_route(&mut self, from: usize, to: usize, route: u32) {
+        self.routes.insert((from, to), route);
+    }
+
+    /// Looks where a packet from `node` wants to go. A packet that leads nowhere (multicast, IPv6,
+    /// an address that nobody has) is counted and otherwise passed over, as a router would.
+    pub(crate) fn admit(&mut self, node: usize, bytes: &[u8]) -> Option<Admitted> {
+        let found = self.destination(node, bytes);
+        let Some((destination, route)) = found else {
+            self.unroutable += 1;
+            return None;
+        };
+        let series = self.series + self.born.range(..node).count() as u32;
+        let born = self.born.get_mut(&node)?;
+        *born += 1;
+        Some(Admitted { id: PacketId::in_series(series, *born), route, destination })
+    }
+
+    fn destination(&self, node: usize, bytes: &[u8]) -> Option<(usize, u32)> {
+        let wire::ip::Header::V4(header) = wire::ip::decode(bytes).ok()?.header else { return None };
+        let destination = *self.addresses.get(&header.destination)?;
+        Some((destination, *self.routes.get(&(node, destination))?))
+    }
+
+    pub(crate) fn deliver(&mut self, node: usize, mut packet: ExternalPacket, corrupted: bool) {
+        if corrupted && let Some(last) = packet.bytes.last_mut() {
+            // Any checksum over the packet finds one inverted byte.
+            *last = !*last;
+        }
+        self.outbox.push_back((node, packet));
+    }
+
+    pub(crate) fn poll(&mut self) -> Option<(usize, ExternalPacket)> {
+        self.outbox.pop_front()
+    }
+}

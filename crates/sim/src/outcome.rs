@@ -1,0 +1,64 @@
+//! Gathers what is left of a run: the summary, the tables, the captures.
+
+use trace::ledger::Diagnosis;
+
+use crate::engine::{Direction, Engine};
+use crate::record::Recorder;
+use crate::spec::{NodeKind, Spec};
+use crate::summary::{Clock, FlowSummary, LinkSummary, Summary};
+use crate::world::{Outcome, Stop};
+
+pub(crate) fn gather<R: Recorder>(mut engine: Engine<R>, spec: &Spec) -> Outcome {
+    let (flows, diagnoses) = flows(&mut engine, spec);
+    let summary = Summary {
+        scenario: spec.name.clone(),
+        seed: spec.seed,
+        clock: clock(spec),
+        stopped_s: engine.now.as_secs_f64(),
+        stopped_by: engine.stopped.as_ref().unwrap_or(&Stop::Time).describe(spec),
+        flows,
+        links: links(&engine, spec),
+    };
+    let (tables, captures) = engine.recorder.finish(spec, &summary, &diagnoses);
+    Outcome { summary, tables, captures }
+}
+
+/// A world with an end in the outside follows the clock on the wall.
+fn clock(spec: &Spec) -> Clock {
+    let external = spec.nodes.iter().any(|node| matches!(node.kind, NodeKind::External { .. }));
+    if external { Clock::Real } else { Clock::Virtual }
+}
+
+fn flows<R>(engine: &mut Engine<R>, spec: &Spec) -> (Vec<FlowSummary>, Vec<Diagnosis>) {
+    let flows = spec.flows.iter().zip(&mut engine.flows).zip(engine.ends.chunks_exact(2));
+    flows
+        .map(|((flow_spec, flow), ends)| {
+            let name = |node: usize| spec.nodes[node].name.as_str();
+            flow.finish(ends[0].endpoint.as_ref(), name(flow_spec.from), name(flow_spec.to))
+        })
+        .unzip()
+}
+
+fn links<R>(engine: &Engine<R>, spec: &Spec) -> Vec<LinkSummary> {
+    let directions = spec.links.iter().flat_map(|link| [(link, "down"), (link, "up")]);
+    directions
+        .zip(&engine.links)
+        .map(|((spec, direction), state)| link_summary(&spec.name, direction, state))
+        .collect()
+}
+
+fn link_summary(name: &str, direction: &str, state: &Direction) -> LinkSummary {
+    let counters = state.link.counters();
+    LinkSummary {
+        link: name.to_owned(),
+        direction: direction.to_owned(),
+        packets_in: counters.packets_in + state.oversize_drops,
+        packets_out: counters.packets_out,
+        queue_drops: counters.queue_drops,
+        error_drops: counters.error_drops,
+        queue_max: counters.queue_max,
+        dropper_drops: counters.dropper_drops,
+        oversize_drops: state.oversize_drops,
+        packets_inside: counters.inside(),
+    }
+}

@@ -1,0 +1,104 @@
+//! The event queue: when each component wants to be woken, and who is next.
+//!
+//! One entry per component, in a tournament tree: the leaves are the components, each inner node
+//! names the earlier of its two children. Changing a wake-up replays the games from that leaf
+//! upwards and stops as soon as a game's outcome stands, so the cost is a handful of comparisons
+//! that grows with the logarithm of the number of components. An indexed heap does the same work
+//! but moves entries about; here nothing moves, and the commonest change (a component woken and
+//! armed anew) needs no search. See Knuth, TAOCP vol. 3, §5.4.1 (trees of winners).
+
+#[cfg(test)]
+mod tests;
+
+use units::Instant;
+
+/// When each component wants to be woken.
+///
+/// Who is next is decided by time, then by the component's priority (the lower first), then by the
+/// order in which the wake-ups were armed.
+#[derive(Clone, Debug)]
+pub struct EventQueue {
+    keys: Vec<Key>,
+    priorities: Vec<u8>,
+    /// `winners[i]` is the component that wins the game at inner node `i`; the leaves follow from
+    /// `winners[leaves]`, the root is node 1.
+    winners: Vec<u32>,
+    armed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    at: Instant,
+    /// Priority in the top byte, then the counter.
+    order: u64,
+}
+
+impl Key {
+    const IDLE: Self = Self { at: Instant::NEVER, order: u64::MAX };
+}
+
+impl EventQueue {
+    /// A queue for components `0..priorities.len()`, none of which wants to be woken yet.
+    #[must_use]
+    pub fn new(priorities: Vec<u8>) -> Self {
+        let leaves = priorities.len().next_power_of_two();
+        let mut winners: Vec<u32> = (0..2 * leaves).map(|node| (node % leaves) as u32).collect();
+        for node in (1..leaves).rev() {
+            winners[node] = winners[2 * node];
+        }
+        Self { keys: vec![Key::IDLE; leaves], priorities, winners, armed: 0 }
+    }
+
+    /// Wakes `component` at `at` and not when it wanted before; [`Instant::NEVER`] lets it sleep.
+    /// The same time as before keeps its place among equals.
+    #[inline]
+    pub fn set(&mut self, component: usize, at: Instant) {
+        if self.keys[component].at != at {
+            self.keys[component] = self.key(component, at);
+            self.replay(component);
+        }
+    }
+
+    /// The next wake-up and whose it is.
+    #[inline]
+    #[must_use]
+    pub fn next(&self) -> Option<(Instant, usize)> {
+        let winner = self.winners[1] as usize;
+        let at = self.keys[winner].at;
+        (at != Instant::NEVER).then_some((at, winner))
+    }
+
+    /// When `component` wants to be woken.
+    #[must_use]
+    pub fn wake_up(&self, component: usize) -> Instant {
+        self.keys[component].at
+    }
+
+    #[inline]
+    fn key(&mut self, component: usize, at: Instant) -> Key {
+        if at == Instant::NEVER {
+            return Key::IDLE;
+        }
+        self.armed += 1;
+        Key { at, order: u64::from(self.priorities[component]) << PRIORITY_SHIFT | self.armed }
+    }
+
+    #[inline]
+    fn replay(&mut self, component: usize) {
+        let mut node = self.keys.len() + component;
+        while node > 1 {
+            node /= 2;
+            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
+            let right_wins = self.keys[right as usize] < self.keys[left as usize];
+            let winner = if right_wins { right } else { left };
+            // Another winner than us who stays the winner: nothing changes further up.
+            if self.winners[node] == winner && winner as usize != component {
+                return;
+            }
+            self.winners[node] = winner;
+        }
+    }
+}
+
+/// The counter has 56 bits: at ten million wake-ups a second it lasts two centuries.
+const PRIORITY_SHIFT: u32 = 56;

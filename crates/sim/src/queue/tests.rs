@@ -1,0 +1,107 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The obvious queue: a sorted map of keys.
+#[derive(Default)]
+struct Model {
+    entries: BTreeMap<(Instant, u8, u64), usize>,
+    armed: u64,
+}
+
+impl Model {
+    fn set(&mut self, priorities: &[u8], component: usize, at: Instant) {
+        let old = self.entries.iter().find(|(_, owner)| **owner == component).map(|(key, _)| *key);
+        if old.map_or(Instant::NEVER, |key| key.0) == at {
+            return;
+        }
+        if let Some(key) = old {
+            self.entries.remove(&key);
+        }
+        if at != Instant::NEVER {
+            self.armed += 1;
+            self.entries.insert((at, priorities[component], self.armed), component);
+        }
+    }
+
+    fn next(&self) -> Option<(Instant, usize)> {
+        self.entries.first_key_value().map(|(key, component)| (key.0, *component))
+    }
+}
+
+fn wake_up() -> impl Strategy<Value = Instant> {
+    prop_oneof![1 => Just(Instant::NEVER), 6 => (0_u64..20).prop_map(Instant::from_nanos)]
+}
+
+proptest! {
+    #[test]
+    fn the_next_wake_up_is_the_one_of_a_sorted_map(
+        priorities in prop::collection::vec(0_u8..3, 1..70),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), wake_up()), 1..300),
+    ) {
+        let mut queue = EventQueue::new(priorities.clone());
+        let mut model = Model::default();
+        prop_assert_eq!(queue.next(), None);
+        for (component, at) in changes {
+            let component = component.index(priorities.len());
+            queue.set(component, at);
+            model.set(&priorities, component, at);
+            prop_assert_eq!(queue.next(), model.next());
+        }
+    }
+
+    #[test]
+    fn draining_gives_the_order_of_a_sorted_map(
+        priorities in prop::collection::vec(0_u8..3, 1..40),
+        times in prop::collection::vec(0_u64..10, 40),
+    ) {
+        let mut queue = EventQueue::new(priorities.clone());
+        let mut model = Model::default();
+        for component in 0..priorities.len() {
+            queue.set(component, Instant::from_nanos(times[component]));
+            model.set(&priorities, component, Instant::from_nanos(times[component]));
+        }
+        while let Some((at, component)) = queue.next() {
+            prop_assert_eq!(model.next(), Some((at, component)));
+            queue.set(component, Instant::NEVER);
+            model.set(&priorities, component, Instant::NEVER);
+        }
+        prop_assert_eq!(model.next(), None);
+    }
+}
+
+#[test]
+fn among_equals_the_lower_priority_number_goes_first_then_the_earlier_armed() {
+    let mut queue = EventQueue::new(vec![1, 0, 0]);
+    let at = Instant::from_nanos(5);
+    for component in [0, 2, 1] {
+        queue.set(component, at);
+    }
+    let mut order = Vec::new();
+    while let Some((_, component)) = queue.next() {
+        order.push(component);
+        queue.set(component, Instant::NEVER);
+    }
+    assert_eq!(order, [2, 1, 0]);
+}
+
+#[test]
+fn arming_for_the_same_time_keeps_the_place() {
+    let mut queue = EventQueue::new(vec![0, 0]);
+    let at = Instant::from_nanos(5);
+    queue.set(0, at);
+    queue.set(1, at);
+    queue.set(0, at);
+    assert_eq!(queue.next(), Some((at, 0)));
+}
+
+#[test]
+fn a_lone_component_needs_no_games() {
+    let mut queue = EventQueue::new(vec![0]);
+    assert_eq!(queue.next(), None);
+    queue.set(0, Instant::from_nanos(7));
+    assert_eq!(queue.next(), Some((Instant::from_nanos(7), 0)));
+    assert_eq!(queue.wake_up(0), Instant::from_nanos(7));
+}

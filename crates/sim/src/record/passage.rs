@@ -1,0 +1,105 @@
+//! What became of one packet on one direction of a link.
+
+use link::Event;
+use units::{Duration, Instant};
+
+/// One packet's way over one direction of a link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    /// Its description in the register.
+    pub(super) packet: u32,
+    pub(super) link: u32,
+    /// IP header included, framing not.
+    pub(super) size: u32,
+    pub(super) entered: Instant,
+    /// The length of the queue that it met, in packets.
+    pub(super) behind: u32,
+    /// When its last bit was out.
+    pub(super) transmitted: Option<Instant>,
+    pub(super) delivered: Option<Instant>,
+    pub(super) fate: Fate,
+    /// What dropped or damaged it.
+    pub(super) rule: Option<&'static str>,
+    /// How long stages held it that hold only some packets.
+    pub(super) delay: Duration,
+    pub(super) delay_cause: Option<&'static str>,
+}
+
+/// How a passage ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    InFlight,
+    Delivered,
+    Corrupted,
+    QueueDrop,
+    ErrorDrop,
+    DropperDrop,
+    OversizeDrop,
+}
+
+impl Passage {
+    pub(super) fn new(packet: u32, link: usize, size: u32, entered: Instant) -> Self {
+        Self {
+            packet,
+            link: link as u32,
+            size,
+            entered,
+            behind: 0,
+            transmitted: None,
+            delivered: None,
+            fate: Fate::InFlight,
+            rule: None,
+            delay: Duration::ZERO,
+            delay_cause: None,
+        }
+    }
+
+    pub(super) fn on_event(&mut self, now: Instant, event: Event) {
+        match event {
+            Event::Queued { behind, .. } => self.behind = behind,
+            Event::QueueDropped { rule, behind, .. } => {
+                self.behind = behind;
+                self.ends(Fate::QueueDrop, rule.id());
+            }
+            Event::TransmissionEnded => self.transmitted = Some(now),
+            Event::Delayed { by, cause } => {
+                self.delay += by;
+                self.delay_cause = Some(cause.id());
+            }
+            Event::ErrorDropped { cause } => self.ends(Fate::ErrorDrop, cause.id()),
+            Event::Corrupted { cause } => self.rule = Some(cause.id()),
+            Event::DropperDropped => self.ends(Fate::DropperDrop, "dropper"),
+            Event::Delivered => self.arrives(now),
+            Event::LeftQueue { .. } | Event::TransmissionStarted => {}
+        }
+    }
+
+    pub(super) fn on_oversize(&mut self) {
+        self.ends(Fate::OversizeDrop, "mtu");
+    }
+
+    fn arrives(&mut self, now: Instant) {
+        self.delivered = Some(now);
+        self.fate = if self.rule.is_some() { Fate::Corrupted } else { Fate::Delivered };
+    }
+
+    fn ends(&mut self, fate: Fate, rule: &'static str) {
+        self.fate = fate;
+        self.rule = Some(rule);
+    }
+}
+
+impl Fate {
+    /// Its name in tables.
+    pub(super) const fn id(self) -> &'static str {
+        match self {
+            Self::InFlight => "in_flight",
+            Self::Delivered => "delivered",
+            Self::Corrupted => "corrupted",
+            Self::QueueDrop => "queue_drop",
+            Self::ErrorDrop => "error_drop",
+            Self::DropperDrop => "dropper_drop",
+            Self::OversizeDrop => "oversize_drop",
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Packets as they were sent: each is described once, and everything else refers to that.
+
+use std::net::IpAddr;
+
+use tcp::Kind;
+use units::{PacketId, Seq, SeqRange};
+use wire::{Flags, Segment};
+
+use crate::packet::{Body, Packet};
+use crate::spec::Spec;
+
+/// A packet as it was sent. Sequence numbers are relative: a direction's SYN is 0, its first byte 1.
+#[derive(Clone, Debug)]
+pub(super) struct Described {
+    pub(super) id: PacketId,
+    pub(super) flow: u32,
+    /// The nodes that it goes between.
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) kind: &'static str,
+    pub(super) retransmission: bool,
+    pub(super) cause: Option<&'static str>,
+    pub(super) seq: u32,
+    pub(super) len: u32,
+    pub(super) ack: u32,
+    pub(super) flags: Flags,
+    /// In bytes: scaled.
+    pub(super) window: u32,
+    /// "5-9 12-14", the first byte of each block and the one behind it.
+    pub(super) sack: Option<Box<str>>,
+    /// Kept for captures only.
+    pub(super) content: Option<Box<Content>>,
+}
+
+/// What a packet carried.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    Segment(Segment),
+    Raw(Vec<u8>),
+}
+
+/// Everything that was sent, and what is known of the connections that it belongs to.
+pub(super) struct Register {
+    packets: Vec<Described>,
+    conversations: Vec<Conversation>,
+}
+
+/// A connection: one of our flows, or one that was seen between external nodes.
+struct Conversation {
+    name: String,
+    /// Whose it is, for connections from outside.
+    key: Option<Key>,
+    /// What each direction has shown: that of the one that sent first (or `from`), then the other.
+    directions: [Shown; 2],
+}
+
+type Key = [(IpAddr, u16); 2];
+
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    iss: Option<Seq>,
+    window_scale: Option<u8>,
+    snd_max: Option<Seq>,
+}
+
+impl Register {
+    pub(super) fn new(spec: &Spec) -> Self {
+        let conversation = |flow: &crate::spec::FlowSpec| Conversation::new(flow.name.clone(), None);
+        Self { packets: Vec::new(), conversations: spec.flows.iter().map(conversation).collect() }
+    }
+
+    /// Describes a packet at its birth; the answer names the description.
+    pub(super) fn enter(&mut self, packet: &Packet, with_content: bool) -> u32 {
+        let mut described = match &packet.body {
+            Body::Segment { segment, kind, end } => {
+                let (flow, backward) = (*end as usize / 2, end % 2 == 0);
+                let conversation = &mut self.conversations[flow];
+                let mut described = conversation.describe(segment, backward);
+                (described.kind, described.cause) = kind_and_cause(*kind);
+                described.retransmission = matches!(kind, Kind::Retransmission { .. });
+                described.flow = flow as u32;
+                described
+            }
+            Body::Raw(bytes) => self.describe_raw(bytes),
+        };
+        described.id = packet.id;
+        (described.from, described.to) = (packet.from, packet.to);
+        described.content = with_content.then(|| Box::new(Content::of(&packet.body)));
+        self.packets.push(described);
+        (self.packets.len() - 1) as u32
+    }
+
+    pub(super) fn described(&self, index: u32) -> &Described {
+        &self.packets[index as usize]
+    }
+
+    /// The name of a flow.
+    pub(super) fn flow_name(&self, flow: u32) -> &str {
+        &self.conversations[flow as usize].name
+    }
+
+    /// `seq` of `end`'s direction, relative.
+    pub(super) fn relative(&self, end: u32, seq: Seq) -> u32 {
+        let shown = self.conversations[end as usize / 2].directions[end as usize % 2];
+        shown.iss.map_or(0, |iss| seq.since(iss))
+    }
+
+    fn describe_raw(&mut self, bytes: &[u8]) -> Described {
+        let parsed = wire::parse(bytes).ok();
+        let addressed = parsed.as_ref().and_then(|parsed| {
+            let segment = parsed.segment()?;
+            let header = &parsed.header;
+            let source = (header.source(), segment.source_port);
+            Some((segment, source, (header.destination(), segment.destination_port)))
+        });
+        let Some((segment, source, destination)) = addressed else {
+            return Described { flow: self.find([NOBODY; 2], || "other".to_owned()), ..Described::other() };
+        };
+        let backward = source > destination;
+        let key = if backward { [destination, source] } else { [source, destination] };
+        let name = || format!("{}:{}-{}:{}", key[0].0, key[0].1, key[1].0, key[1].1);
+        let flow = self.find(key, name);
+        let conversation = &mut self.conversations[flow as usize];
+        let again = conversation.has_sent(segment, backward);
+        let mut described = conversation.describe(segment, backward);
+        described.kind = if again { "retransmission" } else { raw_kind(segment) };
+        described.retransmission = again;
+        described.flow = flow;
+        described
+    }
+
+    /// The connection of `key`, entered now if it is new.
+    fn find(&mut self, key: Key, name: impl Fn() -> String) -> u32 {
+        let found = self.conversations.iter().position(|conversation| conversation.key == Some(key));
+        let index = found.unwrap_or_else(|| {
+            self.conversations.push(Conversation::new(name(), Some(key)));
+            self.conversations.len() - 1
+        });
+        index as u32
+    }
+}
+
+impl Conversation {
+    fn new(name: String, key: Option<Key>) -> Self {
+        Self { name, key, directions: [Shown::default(); 2] }
+    }
+
+    /// Whether the first sequence number that `segment` takes was sent before.
+    fn has_sent(&self, segment: &Segment, backward: bool) -> bool {
+        let shown = self.directions[usize::from(backward)];
+        segment.seq_len() > 0 && shown.snd_max.is_some_and(|snd_max| segment.seq.before(snd_max))
+    }
+
+    fn describe(&mut self, segment: &Segment, backward: bool) -> Described {
+        let own = &mut self.directions[usize::from(backward)];
+        let end = segment.seq + segment.seq_len();
+        own.snd_max = Some(own.snd_max.map_or(end, |snd_max| snd_max.max(end)));
+        if segment.flags.contains(Flags::SYN) {
+            own.iss = Some(segment.seq);
+            own.window_scale = segment.options.window_scale;
+        }
+        // A capture may begin in the middle: count from what is seen first.
+        let iss = *own.iss.get_or_insert(segment.seq - 1);
+        let own = *own;
+        let peer = self.directions[usize::from(!backward)];
+        let acked = segment.flags.contains(Flags::ACK);
+        let peer_iss = peer.iss.unwrap_or(segment.ack - 1);
+        Described {
+            seq: segment.seq.since(iss),
+            len: segment.payload.len(),
+            ack: if acked { segment.ack.since(peer_iss) } else { 0 },
+            flags: segment.flags,
+            window: u32::from(segment.window) << shift(segment, own, peer),
+            sack: sack(segment, peer_iss),
+            ..Described::other()
+        }
+    }
+}
+
+impl Described {
+    fn other() -> Self {
+        Self {
+            id: PacketId(0),
+            flow: 0,
+            from: 0,
+            to: 0,
+            kind: "other",
+            retransmission: false,
+            cause: None,
+            seq: 0,
+            len: 0,
+            ack: 0,
+            flags: Flags::empty(),
+            window: 0,
+            sack: None,
+            content: None,
+        }
+    }
+}
+
+impl Content {
+    fn of(body: &Body) -> Self {
+        match body {
+            Body::Segment { segment, .. } => Self::Segment(segment.clone()),
+            Body::Raw(bytes) => Self::Raw(bytes.clone()),
+        }
+    }
+}
+
+/// RFC 7323 §2.2: scaling needs the option on both SYNs, and a SYN's own window is never scaled.
+fn shift(segment: &Segment, own: Shown, peer: Shown) -> u8 {
+    match (own.window_scale, peer.window_scale) {
+        (Some(shift), Some(_)) if !segment.flags.contains(Flags::SYN) => shift.min(MAX_WINDOW_SHIFT),
+        _ => 0,
+    }
+}
+
+fn sack(segment: &Segment, iss: Seq) -> Option<Box<str>> {
+    let block = |block: &SeqRange| format!("{}-{}", block.start.since(iss), block.end.since(iss));
+    let blocks: Vec<String> = segment.options.sack.as_slice().iter().map(block).collect();
+    (!blocks.is_empty()).then(|| blocks.join(" ").into())
+}
+
+fn kind_and_cause(kind: Kind) -> (&'static str, Option<&'static str>) {
+    match kind {
+        Kind::Syn => ("syn", None),
+        Kind::Data => ("data", None),
+        Kind::Fin => ("fin", None),
+        Kind::Retransmission { cause, .. } => ("retransmission", Some(cause.id())),
+        Kind::Ack => ("ack", None),
+        Kind::WindowUpdate => ("window_update", None),
+        Kind::ZeroWindowProbe => ("zero_window_probe", None),
+        Kind::KeepAlive => ("keep_alive", None),
+        Kind::Reset => ("reset", None),
+    }
+}
+
+fn raw_kind(segment: &Segment) -> &'static str {
+    let flags = segment.flags;
+    match () {
+        () if flags.contains(Flags::RST) => "reset",
+        () if flags.contains(Flags::SYN) => "syn",
+        () if flags.contains(Flags::FIN) => "fin",
+        () if !segment.payload.is_empty() => "data",
+        () => "ack",
+    }
+}
+
+/// The key under which everything that is not TCP is kept.
+const NOBODY: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);
+
+/// RFC 7323 §2.3: a larger shift is taken for 14.
+const MAX_WINDOW_SHIFT: u8 = 14;

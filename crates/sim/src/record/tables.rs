@@ -1,0 +1,172 @@
+//! The tables, as the rest of the house reads them. Columns are only ever added.
+//!
+//! Times are nanoseconds since the start of the run, sequence numbers relative (a direction's SYN
+//! is 0, its first byte 1), windows in bytes.
+
+use trace::ledger::Diagnosis;
+use units::Bytes;
+
+use super::columns::Columns;
+use super::{Recording, Tables, verdict};
+use crate::spec::Spec;
+use crate::summary::Summary;
+
+/// Every table that was asked for, and `flows`.
+pub(super) fn all(kept: &Recording, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> Tables {
+    let mut tables = Vec::new();
+    if kept.wanted.packets {
+        tables.push(packets(kept, spec));
+    }
+    if kept.wanted.tcp {
+        tables.push(tcp(kept, spec));
+    }
+    if kept.wanted.queue {
+        tables.push(queue(kept, spec));
+    }
+    if kept.wanted.segments {
+        tables.push(segments(kept, spec, diagnoses));
+    }
+    tables.push(flows(summary));
+    tables
+}
+
+type Table = (&'static str, arrow_array::RecordBatch);
+
+/// One row for each packet's way over each link. `behind` is the queue that it met, in packets;
+/// `transmitted_ns` is when its last bit was out.
+fn packets(kept: &Recording, spec: &Spec) -> Table {
+    let rows = || kept.passages.iter();
+    let sent = || rows().map(|row| kept.register.described(row.packet));
+    let columns = Columns::default()
+        .u64("packet", sent().map(|packet| packet.id.0))
+        .text("flow", sent().map(|packet| kept.register.flow_name(packet.flow)))
+        .text("link", rows().map(|row| link_name(spec, row.link)))
+        .text("direction", rows().map(|row| direction(row.link)))
+        .text("kind", sent().map(|packet| packet.kind))
+        .u32("bytes", rows().map(|row| row.size))
+        .u32("seq", sent().map(|packet| packet.seq))
+        .u32("len", sent().map(|packet| packet.len))
+        .u32("ack", sent().map(|packet| packet.ack))
+        .text("flags", sent().map(|packet| packet.flags.to_string()))
+        .u32("window", sent().map(|packet| packet.window))
+        .maybe_text("sack", sent().map(|packet| packet.sack.as_deref()))
+        .boolean("retransmission", sent().map(|packet| packet.retransmission))
+        .maybe_text("cause", sent().map(|packet| packet.cause))
+        .time("entered_ns", rows().map(|row| row.entered))
+        .u32("behind", rows().map(|row| row.behind))
+        .maybe_time("transmitted_ns", rows().map(|row| row.transmitted))
+        .maybe_time("delivered_ns", rows().map(|row| row.delivered))
+        .text("fate", rows().map(|row| row.fate.id()))
+        .maybe_text("rule", rows().map(|row| row.rule))
+        .length("delay_ns", rows().map(|row| row.delay))
+        .maybe_text("delay_cause", rows().map(|row| row.delay_cause));
+    ("packets", columns.finish())
+}
+
+/// One row for each decision of an endpoint, with what it was made on. `ssthresh` is null while
+/// it is unset.
+fn tcp(kept: &Recording, spec: &Spec) -> Table {
+    let rows = || kept.decisions.iter().map(|(_, record)| record);
+    let ends = || kept.decisions.iter().map(|(end, _)| *end);
+    let unless_unset = |amount: Bytes| (amount != Bytes::MAX).then_some(amount.0);
+    let relative = kept.decisions.iter().map(|(end, record)| kept.register.relative(*end, record.seq));
+    let columns = Columns::default()
+        .time("time_ns", rows().map(|row| row.at))
+        .text("flow", ends().map(|end| kept.register.flow_name(end / 2)))
+        .text("host", ends().map(|end| host_of_end(spec, end)))
+        .text("event", rows().map(|row| row.event))
+        .text("reason", rows().map(|row| row.reason))
+        .u32("seq", relative)
+        .u32("len", rows().map(|row| row.len))
+        .u64("cwnd", rows().map(|row| row.cwnd.0))
+        .maybe_u64("ssthresh", rows().map(|row| unless_unset(row.ssthresh)))
+        .u64("flight", rows().map(|row| row.flight.0))
+        .u64("advertised", rows().map(|row| row.advertised.0))
+        .maybe_length("srtt_ns", rows().map(|row| row.srtt))
+        .maybe_length("rttvar_ns", rows().map(|row| row.rttvar))
+        .length("rto_ns", rows().map(|row| row.rto))
+        .text("phase", rows().map(|row| row.phase));
+    ("tcp", columns.finish())
+}
+
+/// One row for each change of a queue's length: packets that wait for the send buffer.
+fn queue(kept: &Recording, spec: &Spec) -> Table {
+    let mut lengths = kept.queue_lengths.clone();
+    // A link tells of the past when it is next called; among links that is out of order.
+    lengths.sort_by_key(|row| row.at);
+    let rows = || lengths.iter();
+    let columns = Columns::default()
+        .time("time_ns", rows().map(|row| row.at))
+        .text("link", rows().map(|row| link_name(spec, row.link)))
+        .text("direction", rows().map(|row| direction(row.link)))
+        .u32("packets", rows().map(|row| row.packets))
+        .u64("bytes", rows().map(|row| row.bytes.0))
+        .maybe_f64("average", rows().map(|row| row.average));
+    ("queue", columns.finish())
+}
+
+/// One row for each packet that an end sent or received. `why` names the verdict on a
+/// retransmission, `explanation` says it in a sentence.
+fn segments(kept: &Recording, spec: &Spec, diagnoses: &[Diagnosis]) -> Table {
+    let rows = || kept.sightings.iter();
+    let sent = || rows().map(|row| kept.register.described(row.packet));
+    let verdicts = || sent().map(|packet| verdict(diagnoses, packet));
+    let host = |(row, packet): (&super::Sighting, &super::Described)| {
+        let node = if row.received { packet.to } else { packet.from };
+        spec.nodes[node as usize].name.as_str()
+    };
+    let columns = Columns::default()
+        .time("time_ns", rows().map(|row| row.at))
+        .text("flow", sent().map(|packet| kept.register.flow_name(packet.flow)))
+        .text("host", rows().zip(sent()).map(host))
+        .text("direction", rows().map(|row| if row.received { "received" } else { "sent" }))
+        .u64("packet", sent().map(|packet| packet.id.0))
+        .text("kind", sent().map(|packet| packet.kind))
+        .u32("seq", sent().map(|packet| packet.seq))
+        .u32("len", sent().map(|packet| packet.len))
+        .u32("ack", sent().map(|packet| packet.ack))
+        .u32("window", sent().map(|packet| packet.window))
+        .boolean("retransmission", sent().map(|packet| packet.retransmission))
+        .maybe_text("cause", sent().map(|packet| packet.cause))
+        .maybe_boolean("needless", verdicts().map(|verdict| verdict.map(|found| !found.necessary)))
+        .maybe_text("why", verdicts().map(|verdict| verdict.map(|found| found.why.id())))
+        .maybe_text("explanation", verdicts().map(|verdict| verdict.map(|found| found.why.to_string())))
+        .text("flags", sent().map(|packet| packet.flags.to_string()))
+        .maybe_text("sack", sent().map(|packet| packet.sack.as_deref()));
+    ("segments", columns.finish())
+}
+
+/// The summary's flows.
+pub(super) fn flows(summary: &Summary) -> Table {
+    let rows = || summary.flows.iter();
+    let columns = Columns::default()
+        .text("flow", rows().map(|row| &row.flow))
+        .text("from", rows().map(|row| &row.from))
+        .text("to", rows().map(|row| &row.to))
+        .u64("bytes", rows().map(|row| row.bytes))
+        .maybe_f64("elapsed_s", rows().map(|row| row.elapsed_s))
+        .maybe_f64("throughput_Bps", rows().map(|row| row.throughput_bps))
+        .u64("segments_sent", rows().map(|row| row.segments_sent))
+        .u64("retransmissions", rows().map(|row| row.retransmissions))
+        .u64("unnecessary_retransmissions", rows().map(|row| row.unnecessary_retransmissions))
+        .u64("timeouts", rows().map(|row| row.timeouts))
+        .u64("spurious_timeouts", rows().map(|row| row.spurious_timeouts))
+        .u64("fast_retransmits", rows().map(|row| row.fast_retransmits))
+        .boolean("completed", rows().map(|row| row.completed));
+    ("flows", columns.finish())
+}
+
+fn link_name(spec: &Spec, link: u32) -> &str {
+    &spec.links[link as usize / 2].name
+}
+
+/// The name of a link's direction.
+pub(super) const fn direction(link: u32) -> &'static str {
+    if link.is_multiple_of(2) { "down" } else { "up" }
+}
+
+fn host_of_end(spec: &Spec, end: u32) -> &str {
+    let flow = &spec.flows[end as usize / 2];
+    let node = if end.is_multiple_of(2) { flow.from } else { flow.to };
+    &spec.nodes[node].name
+}

@@ -1,0 +1,153 @@
+//! What a run is made of. A run is a pure function of its [`Spec`].
+//!
+//! The `scenario` crate makes one from a file; tests write one by hand.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use units::{Bytes, Duration};
+
+/// A whole run: who is there, how they are joined, who sends what, and what is kept of it.
+///
+/// Nodes, links and flows refer to each other by their place in these lists. Names are what random
+/// streams, results and messages go by, so they are unique within their list.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The scenario's name.
+    pub name: String,
+    /// Master seed of all random streams.
+    pub seed: u64,
+    /// When the run ends at the latest; without it, when every flow has closed.
+    pub stop: Option<Duration>,
+    /// Hosts, routers and external nodes.
+    pub nodes: Vec<NodeSpec>,
+    /// What joins them.
+    pub links: Vec<LinkSpec>,
+    /// Who sends what to whom.
+    pub flows: Vec<FlowSpec>,
+    /// What is kept.
+    pub record: RecordSpec,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// An end with our own TCP. Hosts do not forward.
+    Host {
+        /// Its address.
+        address: Ipv4Addr,
+    },
+    /// Forwards packets, and has no address.
+    Router,
+    /// An end whose stack is elsewhere: a real kernel behind a TUN device.
+    External {
+        /// Its address.
+        address: Ipv4Addr,
+    },
+}
+
+/// One link: two directions, each a pipeline of its own.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Its name.
+    pub name: String,
+    /// The two nodes that it joins.
+    pub ends: [usize; 2],
+    /// The direction from the first end to the second.
+    pub down: link::Config,
+    /// The direction from the second end to the first.
+    pub up: link::Config,
+    /// The largest packet, IP header included, that either direction takes.
+    pub mtu: Bytes,
+}
+
+/// One connection and what is sent over it.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// Its name.
+    pub name: String,
+    /// The host that connects and sends.
+    pub from: usize,
+    /// The host that listens and reads.
+    pub to: usize,
+    /// When `from` connects.
+    pub start: Duration,
+    /// Longest delay added to `start`, drawn uniformly from the flow's own stream.
+    pub start_jitter: Option<Duration>,
+    /// What is sent.
+    pub workload: Workload,
+    /// The TCP of `from`.
+    pub sender: Arc<tcp::Config>,
+    /// The TCP of `to`.
+    pub receiver: Arc<tcp::Config>,
+    /// Amounts whose time of acknowledgment is reported.
+    pub milestones: Vec<Bytes>,
+}
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// As fast as the connection takes it; then the sender closes.
+    Bulk(Amount),
+}
+
+/// How much a bulk flow sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// Whatever goes until this time of the run.
+    Until(Duration),
+}
+
+/// What is kept of a run. With nothing chosen, packets cost no recording at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordSpec {
+    /// The table `packets`: every packet's passage over every link, with its fate.
+    pub packets: bool,
+    /// The table `tcp`: every decision of every sender.
+    pub tcp: bool,
+    /// The table `queue`: the length of every queue at every change.
+    pub queue: bool,
+    /// The table `segments`: what the ends sent and received.
+    pub segments: bool,
+    /// Where packets are captured.
+    pub captures: Vec<CapturePoint>,
+}
+
+/// A place whose packets are captured into one pcapng file, named after the node or link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapturePoint {
+    /// What a node sends and receives.
+    Node(usize),
+    /// What enters a link, at either end.
+    Link(usize),
+}
+
+impl RecordSpec {
+    /// Whether anything is kept.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.packets || self.tcp || self.queue || self.segments || !self.captures.is_empty()
+    }
+}
+
+impl NodeKind {
+    /// The node's address, if it has one.
+    #[must_use]
+    pub const fn address(&self) -> Option<Ipv4Addr> {
+        match self {
+            Self::Host { address } | Self::External { address } => Some(*address),
+            Self::Router => None,
+        }
+    }
+}

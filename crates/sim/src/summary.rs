@@ -1,0 +1,109 @@
+//! The summary of a run: the object that `lasthop run --json` prints.
+//!
+//! Its keys are only ever added, and stand in the order of these structs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Master seed.
+    pub seed: u64,
+    /// Which clock the run followed.
+    pub clock: Clock,
+    /// When the run ended, in its own time.
+    pub stopped_s: f64,
+    /// What ended it.
+    pub stopped_by: String,
+    /// One for each flow, in the order of the scenario.
+    pub flows: Vec<FlowSummary>,
+    /// Two for each link, down and up.
+    pub links: Vec<LinkSummary>,
+}
+
+/// The clock that a run followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// From event to event.
+    Virtual,
+    /// The wall clock.
+    Real,
+}
+
+/// What came of one flow. Counts are the data sender's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowSummary {
+    /// Its name.
+    pub flow: String,
+    /// The host that sent.
+    pub from: String,
+    /// The host that received.
+    pub to: String,
+    /// Bytes of the stream that the sender knows to have arrived.
+    pub bytes: u64,
+    /// From the first SYN sent to the last ACK received by the sender, which is the ACK of its FIN
+    /// if the flow completed; null if none came.
+    pub elapsed_s: Option<f64>,
+    /// `bytes` / `elapsed_s`, in bytes per second.
+    #[serde(rename = "throughput_Bps")]
+    pub throughput_bps: Option<f64>,
+    /// Segments with data, retransmissions among them.
+    pub segments_sent: u64,
+    /// Segments that were sent again (data, SYN or FIN).
+    pub retransmissions: u64,
+    /// Of these, the ones whose every byte had an earlier copy that was not lost.
+    pub unnecessary_retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Of these, the ones whose segment was not lost.
+    pub spurious_timeouts: u64,
+    /// Entries into fast retransmit.
+    pub fast_retransmits: u64,
+    /// Whether all data and the FIN were acknowledged, and the receiver read every byte.
+    pub completed: bool,
+    /// When the milestones were reached.
+    pub milestones: Vec<MilestoneSummary>,
+    /// Needless retransmissions by cause.
+    pub causes: BTreeMap<String, u64>,
+}
+
+/// When a milestone was reached.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MilestoneSummary {
+    /// The amount.
+    pub bytes: u64,
+    /// From the first SYN to the ACK that covers the amount; null if it never came.
+    pub elapsed_s: Option<f64>,
+    /// Retransmissions until then.
+    pub retransmissions: u64,
+}
+
+/// What came of one direction of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkSummary {
+    /// The link's name.
+    pub link: String,
+    /// "down" or "up".
+    pub direction: String,
+    /// Packets that arrived at it.
+    pub packets_in: u64,
+    /// Packets that left it.
+    pub packets_out: u64,
+    /// Packets that its queue refused.
+    pub queue_drops: u64,
+    /// Packets that errors destroyed.
+    pub error_drops: u64,
+    /// The longest queue, in packets.
+    pub queue_max: u64,
+    /// Packets that the output dropper took.
+    pub dropper_drops: u64,
+    /// Packets that were longer than the link's MTU.
+    pub oversize_drops: u64,
+    /// Packets still on the link when the run ended.
+    pub packets_inside: u64,
+}

@@ -1,0 +1,216 @@
+//! The world: what a driver sees of a run.
+
+use arrow_array::RecordBatch;
+use link::StopReason;
+use units::{Duration, Instant};
+
+use crate::build::{self, BuildError};
+use crate::engine::Engine;
+use crate::external::ExternalPacket;
+use crate::record::{Off, Recording};
+use crate::route::LinkDirection;
+use crate::spec::Spec;
+use crate::summary::Summary;
+
+/// A run in progress.
+///
+/// In virtual time: [`World::run`], then [`World::finish`].
+///
+/// In real time a driver does, over and over: wait until [`World::next_event`] or until a packet
+/// comes in; [`World::run_until`] the present; [`World::inject`] what came; [`World::poll_external`]
+/// until there is nothing left.
+pub struct World {
+    engine: AnyEngine,
+    spec: Spec,
+}
+
+/// What is left of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its numbers.
+    pub summary: Summary,
+    /// The tables that were asked for, by name, and `flows`.
+    pub tables: Vec<(&'static str, RecordBatch)>,
+    /// The captures that were asked for, by the name of their point: pcapng files.
+    pub captures: Vec<(String, Vec<u8>)>,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The receiver read a byte that the sender did not write there.
+    #[error("flow {flow}: byte {position} of the stream is wrong at the receiver ({at})")]
+    Integrity {
+        /// The flow.
+        flow: String,
+        /// Place in the stream.
+        position: u64,
+        /// When it was read.
+        at: Instant,
+    },
+}
+
+/// What ended a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Every flow is over.
+    FlowsOver,
+    /// The time is up.
+    Time,
+    /// Nobody wants to be woken.
+    Quiet,
+    /// Nothing has arrived anywhere for very long.
+    Stalled,
+    /// A link is configured to stop the run where its queue overflows.
+    Link { link: LinkDirection, reason: StopReason },
+}
+
+/// With and without recording: two machines from one text, so that the one without pays nothing.
+enum AnyEngine {
+    Bare(Box<Engine<Off>>),
+    Recording(Box<Engine<Recording>>),
+}
+
+macro_rules! each {
+    ($engine:expr, $name:ident => $call:expr) => {
+        match $engine {
+            AnyEngine::Bare($name) => $call,
+            AnyEngine::Recording($name) => $call,
+        }
+    };
+}
+
+impl World {
+    /// Builds the world of `spec`.
+    ///
+    /// # Errors
+    /// If the specification contradicts itself, or two hosts of a flow cannot reach each other.
+    pub fn new(spec: Spec) -> Result<Self, BuildError> {
+        let engine = if spec.record.is_on() {
+            AnyEngine::Recording(Box::new(build::engine(&spec, Recording::new(&spec))?))
+        } else {
+            AnyEngine::Bare(Box::new(build::engine(&spec, Off)?))
+        };
+        Ok(Self { engine, spec })
+    }
+
+    /// Runs in virtual time until the run is over: every flow has closed, the stop time has come,
+    /// a link stopped it, or nothing is left to happen.
+    ///
+    /// # Errors
+    /// If the stream that arrives is not the stream that was sent.
+    pub fn run(&mut self) -> Result<(), RunError> {
+        let until = self.stop_time();
+        each!(&mut self.engine, engine => {
+            engine.run_until(until);
+            engine.conclude(until);
+            engine.failure()
+        })
+    }
+
+    /// Does everything that is due up to and with `time`; the world's time is then `time`.
+    ///
+    /// # Errors
+    /// If the stream that arrives is not the stream that was sent.
+    pub fn run_until(&mut self, time: Instant) -> Result<(), RunError> {
+        let stop = self.stop_time();
+        each!(&mut self.engine, engine => {
+            engine.run_until(time.min(stop));
+            engine.advance(time.min(stop), stop);
+            engine.failure()
+        })
+    }
+
+    /// When the world next has something to do; `None` if it has not, or the run is over.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        each!(&self.engine, engine => engine.next_event())
+    }
+
+    /// The world's time.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        each!(&self.engine, engine => engine.now)
+    }
+
+    /// Whether the run is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        each!(&self.engine, engine => engine.stopped.is_some())
+    }
+
+    /// Ends the run at the world's present time, as a driver does whose user has had enough.
+    pub fn stop(&mut self) {
+        each!(&mut self.engine, engine => { engine.stopped.get_or_insert(Stop::Time); });
+    }
+
+    /// An external node sends an IP packet at `now`, up to which the world must have been run. A
+    /// packet to an address that nobody has is passed over.
+    ///
+    /// # Errors
+    /// If the stream that arrives somewhere because of it is not the stream that was sent.
+    pub fn inject(&mut self, now: Instant, node: usize, bytes: Vec<u8>) -> Result<(), RunError> {
+        each!(&mut self.engine, engine => {
+            engine.inject(now, node, bytes);
+            engine.failure()
+        })
+    }
+
+    /// Whether the way out of `node` takes packets. A driver that is told no leaves packets where
+    /// they are: that is flow control.
+    #[must_use]
+    pub fn accepts(&self, node: usize) -> bool {
+        let links = self.spec.links.iter().enumerate();
+        let mut leaving = links.flat_map(|(index, link)| {
+            let down = (link.ends[0] == node).then_some(2 * index);
+            down.into_iter().chain((link.ends[1] == node).then_some(2 * index + 1))
+        });
+        each!(&self.engine, engine => leaving.all(|direction| engine.accepts(direction)))
+    }
+
+    /// The next packet that has reached an external node, and the node.
+    pub fn poll_external(&mut self) -> Option<(usize, ExternalPacket)> {
+        each!(&mut self.engine, engine => engine.gateway.poll())
+    }
+
+    /// Packets from outside that led nowhere, so far.
+    #[must_use]
+    pub fn unroutable(&self) -> u64 {
+        each!(&self.engine, engine => engine.gateway.unroutable)
+    }
+
+    /// Packets that are somewhere between two ends.
+    #[must_use]
+    pub fn packets_under_way(&self) -> usize {
+        each!(&self.engine, engine => engine.packets.len())
+    }
+
+    /// What is left of the run.
+    #[must_use]
+    pub fn finish(self) -> Outcome {
+        match self.engine {
+            AnyEngine::Bare(engine) => crate::outcome::gather(*engine, &self.spec),
+            AnyEngine::Recording(engine) => crate::outcome::gather(*engine, &self.spec),
+        }
+    }
+
+    fn stop_time(&self) -> Instant {
+        self.spec.stop.map_or(Instant::NEVER, |stop: Duration| Instant::START + stop)
+    }
+}
+
+impl Stop {
+    /// What ended the run, in words.
+    pub(crate) fn describe(&self, spec: &Spec) -> String {
+        match self {
+            Self::FlowsOver => "every flow closed".to_owned(),
+            Self::Time => "stop time".to_owned(),
+            Self::Quiet => "nothing left to happen".to_owned(),
+            Self::Stalled => "nothing had arrived for an hour".to_owned(),
+            Self::Link { link, reason: StopReason { packet, waiting, .. } } => {
+                let name = &spec.links[*link as usize / 2].name;
+                format!("link {name}: packet {packet} found the queue full, {waiting} waiting")
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Whole worlds, from specification to outcome.
+
+mod support;
+mod transfer;
