@@ -160,7 +160,7 @@ def test_the_window_curves_are_the_senders_record(run: Tables) -> None:
     assert np.isnan(ssthresh[0])
     assert ssthresh[-1] == record[-1]["ssthresh"]
     found = sum(1 for row in record if row["event"] == "fast_retransmit")
-    assert len(np.asarray(line(axes, "loss found").get_xdata())) == found
+    assert len(np.asarray(line(axes, "fast retransmit").get_xdata())) == found
 
 
 def test_each_phase_is_shaded_and_named_once(run: Tables) -> None:
@@ -206,7 +206,7 @@ def test_round_trips_are_only_of_segments_sent_once(run: Tables) -> None:
 
 
 def test_the_timer_is_the_senders_record(run: Tables) -> None:
-    timer = np.asarray(line(only_axes(draw("rtt", run)), "retransmission timer").get_ydata())
+    timer = np.asarray(line(only_axes(draw("rtt", run)), "timer (RTO)").get_ydata())
     assert np.allclose(timer, [row["rto_ns"] / 1e9 for row in rows(run, "tcp")])
 
 

@@ -119,7 +119,7 @@ def _draw_losses(axes: Axes, tcp: Columns, drops: Drops, span: Span, scale: Scal
             markeredgewidth=0,
             color=style.BLACK,
             zorder=6,
-            label=f"loss found by duplicate ACKs ({len(entered)})",
+            label=f"fast retransmit ({len(entered)})",
         )
     dropped = drops.time[span.holds(drops.time)]
     if len(dropped):

@@ -20,6 +20,9 @@ MOST_NAMED: Final = len(style.SERIES)
 """Up to so many flows have a colour each. Of more, only the first and the last to finish are named."""
 
 
+RING: Final = "o"
+
+
 def draw(source: Source, view: View) -> Figure:
     """Draw the acknowledged data of every flow, or of the one that the view names."""
     names = Columns("segments", source.table("segments")).distinct("flow")
@@ -40,6 +43,7 @@ def draw(source: Source, view: View) -> Figure:
     colours = _colours(acks)
     for flow, each, colour in zip(flows, acks, colours, strict=True):
         _draw_flow(axes, flow, each, scale, colour)
+    _name_rings(axes)
     style.legend_below(figure, [axes])
     return figure
 
@@ -66,13 +70,28 @@ def _mark_stalls(axes: Axes, acks: Acks, timeouts: Timeouts, scale: Scale, colou
         timeouts.time,
         _level_at(acks, timeouts.time) / scale.divisor,
         linestyle="none",
-        marker="o",
+        marker=RING,
         markersize=4,
         markeredgewidth=0.8,
         color=colour,
         markerfacecolor="white",
         zorder=4,
     )
+
+
+def _name_rings(axes: Axes) -> None:
+    """Name the rings once in the legend, in no flow's colour."""
+    if any(line.get_marker() == RING for line in axes.lines):
+        axes.plot(
+            [],
+            [],
+            linestyle="none",
+            marker=RING,
+            markersize=4,
+            color=style.GREY,
+            markerfacecolor="white",
+            label="timeout",
+        )
 
 
 def _level_at(acks: Acks, times: Floats) -> Floats:

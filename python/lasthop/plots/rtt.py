@@ -70,15 +70,15 @@ def _draw_round_trips(axes: Axes, acked_at: Floats, round_trip: Floats, span: Sp
             color=style.GREY,
             zorder=2,
             rasterized=raster_if_many(int(shown.sum())),
-            label="round trip of a segment sent once",
+            label="round trip, sent once",
         )
 
 
 def _draw_curves(axes: Axes, tcp: Columns, span: Span) -> None:
     time = tcp.seconds("time_ns")
     for column, words, colour, dashes in (
-        ("rto_ns", "retransmission timer (RTO)", style.ORANGE, (0, (4, 1.2))),
-        ("srtt_ns", "smoothed round trip (SRTT)", style.BLUE, "-"),
+        ("rto_ns", "timer (RTO)", style.ORANGE, (0, (4, 1.2))),
+        ("srtt_ns", "smoothed (SRTT)", style.BLUE, "-"),
     ):
         seconds = tcp.seconds(column)
         if np.isfinite(seconds[span.holds(time)]).any():
@@ -94,7 +94,7 @@ def _draw_curves(axes: Axes, tcp: Columns, span: Span) -> None:
             alpha=0.15,
             linewidth=0,
             zorder=1,
-            label="± its deviation (RTTVAR)",
+            label="± deviation (RTTVAR)",
         )
 
 
