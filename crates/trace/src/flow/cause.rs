@@ -12,7 +12,7 @@ use crate::ledger::causes;
 pub enum Cause {
     /// Its retransmission timer ran out.
     Timeout,
-    /// It lay behind a segment whose timer ran out.
+    /// It lay behind a segment whose timer ran out, or from which Tahoe went back.
     AfterTimeout,
     /// Duplicate ACKs or SACK blocks told of a loss, and recovery began.
     FastRetransmit,
@@ -57,6 +57,10 @@ pub(super) struct Evidence {
     pub(super) duplicates: u32,
     /// SACK blocks above it are there.
     pub(super) sacked_above: bool,
+    /// The last arrival brought a new SACK block.
+    pub(super) sack_news: bool,
+    /// SACK blocks have come at some time.
+    pub(super) sack_seen: bool,
     /// So much time has passed that a timer can have run out.
     pub(super) overdue: bool,
 }
@@ -94,18 +98,26 @@ impl Evidence {
 
     fn prompted_head(&self, phase: Phase) -> Cause {
         match phase {
-            // Recovery sends its first segment once, unless SACK tells that this was lost as well.
-            Phase::Recovery(_) if self.resent && !self.sacked_above && self.overdue => Cause::Timeout,
-            Phase::Recovery(_) if self.sacked_above || self.resent => Cause::Scoreboard,
+            Phase::Recovery(_) | Phase::AfterTimeout(_) if self.resent => self.once_more(),
+            Phase::Recovery(_) if self.sack_seen => Cause::Scoreboard,
+            // A sender without SACK does not wait for duplicates after a partial ACK, unless it has
+            // left recovery with that ACK: Reno (RFC 5681 §3.2).
+            Phase::Recovery(_) if self.duplicates >= DUPTHRESH => Cause::FastRetransmit,
             Phase::Recovery(_) => Cause::PartialAck,
             Phase::AfterTimeout(_) if self.duplicates >= DUPTHRESH => Cause::FastRetransmit,
-            Phase::AfterTimeout(_) if self.resent && self.overdue => Cause::Timeout,
             Phase::AfterTimeout(_) => Cause::AfterTimeout,
             Phase::Open if self.duplicates >= DUPTHRESH || self.sacked_above => Cause::FastRetransmit,
             Phase::Open if self.overdue => Cause::Timeout,
             Phase::Open if self.duplicates > 0 => Cause::FastRetransmit,
             Phase::Open => Cause::Unknown,
         }
+    }
+
+    /// The first segment again that this phase has sent again already: the timer, which only
+    /// happened to run out when something arrived, unless SACK blocks tell that the copy was lost
+    /// too (RFC 8985 §6.2).
+    fn once_more(&self) -> Cause {
+        if self.sack_news && !self.overdue { Cause::Scoreboard } else { Cause::Timeout }
     }
 
     fn unprompted_head(&self, phase: Phase) -> Cause {
@@ -126,7 +138,10 @@ impl Evidence {
     fn behind_head(&self, phase: Phase) -> Cause {
         match phase {
             Phase::AfterTimeout(_) => Cause::AfterTimeout,
-            Phase::Recovery(_) => Cause::Scoreboard,
+            Phase::Recovery(_) if self.sack_seen => Cause::Scoreboard,
+            // Only SACK points behind the first segment: this is Tahoe, which goes back as after a
+            // timeout.
+            Phase::Recovery(_) => Cause::AfterTimeout,
             Phase::Open if self.duplicates > 0 || self.sacked_above => Cause::FastRetransmit,
             Phase::Open => Cause::Unknown,
         }

@@ -24,6 +24,8 @@ pub struct Half {
     outstanding: Outstanding,
     sacked: Sacked,
     sack_seen: bool,
+    /// Whether the last arrival brought a new SACK block.
+    sack_news: bool,
     rtt: Rtt,
     phase: Phase,
     /// Grows with each change of phase.
@@ -166,12 +168,16 @@ impl Half {
         if self.first.is_none() || !segment.flags.contains(Flags::ACK) {
             return;
         }
-        let news = self.take_sack_blocks(segment);
+        self.sack_news = self.take_sack_blocks(segment);
         let position = self.positions.place(segment.ack);
         let bare = !carries_data && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         if position > self.snd_una {
             self.advance(at, position);
-        } else if position == self.snd_una && self.snd_max > self.snd_una && bare && (same_window || news) {
+        } else if position == self.snd_una
+            && self.snd_max > self.snd_una
+            && bare
+            && (same_window || self.sack_news)
+        {
             self.duplicates += 1;
             self.counters.duplicate_acks += 1;
         }
@@ -305,6 +311,9 @@ impl Half {
                 self.change_phase(Phase::Recovery(self.snd_max));
             }
             Cause::TailLossProbe => self.counters.tail_loss_probes += 1,
+            Cause::AfterTimeout if matches!(self.phase, Phase::Recovery(_)) => {
+                self.change_phase(Phase::AfterTimeout(self.snd_max));
+            }
             _ => {}
         }
         let snd_max = Seq(self.snd_max.max(again.end) as u32);
@@ -326,6 +335,8 @@ impl Half {
             resent: sent.is_some_and(|sent| sent.resent_in == Some(self.phase_number)),
             duplicates: self.duplicates,
             sacked_above: self.sacked.reaches_beyond(again.start),
+            sack_news: self.sack_news,
+            sack_seen: self.sack_seen,
             overdue: idle >= self.rtt.shortest_timer(),
         }
     }

@@ -71,12 +71,13 @@ impl Script {
         }
     }
 
-    /// An acknowledgment of all segments before `n` arrives, with SACK blocks for `sacked`.
-    fn ack(&mut self, millis: u64, n: u32, sacked: &[std::ops::Range<u32>]) {
+    /// An acknowledgment of all segments before `n` arrives, with SACK blocks from the first
+    /// segment of each pair up to the second.
+    fn ack(&mut self, millis: u64, n: u32, sacked: &[(u32, u32)]) {
         let mut found = segment(Seq(8), ISS + 1 + n * MSS, Flags::ACK, 0);
-        for block in sacked {
-            let start = ISS + 1 + block.start * MSS;
-            found.options.sack.push(units::SeqRange::new(start, (block.end - block.start) * MSS));
+        for (first, behind) in sacked {
+            let start = ISS + 1 + first * MSS;
+            found.options.sack.push(units::SeqRange::new(start, (behind - first) * MSS));
         }
         self.arrived(ms(millis), found);
     }
@@ -121,12 +122,12 @@ fn a_partial_ack_continues_the_recovery_that_was_begun() {
 fn holes_below_sack_blocks_are_the_scoreboards() {
     let mut script = Script::connected();
     script.window(200, 0..8);
-    script.ack(300, 0, &[1..2]);
-    script.ack(300, 0, &[3..4, 1..2]);
-    script.ack(300, 0, &[3..6, 1..2]);
+    script.ack(300, 0, &[(1, 2)]);
+    script.ack(300, 0, &[(3, 4), (1, 2)]);
+    script.ack(300, 0, &[(3, 6), (1, 2)]);
     assert_eq!(script.data(300, 0), again(Cause::FastRetransmit));
     assert_eq!(script.data(300, 2), again(Cause::Scoreboard));
-    script.ack(400, 2, &[3..6]);
+    script.ack(400, 2, &[(3, 7)]);
     assert_eq!(script.data(401, 2), again(Cause::Scoreboard));
 }
 
@@ -195,8 +196,8 @@ fn the_last_segment_sent_again_in_silence_is_a_tail_loss_probe() {
 fn a_sender_that_waits_for_reordering_to_end_is_not_taken_for_a_timer() {
     let mut script = Script::connected();
     script.window(200, 0..3);
-    script.ack(300, 0, &[1..2]);
-    script.ack(301, 0, &[1..3]);
+    script.ack(300, 0, &[(1, 2)]);
+    script.ack(301, 0, &[(1, 3)]);
     assert_eq!(script.data(326, 0), again(Cause::FastRetransmit));
 }
 

@@ -101,7 +101,8 @@ impl<'a> Sweep<'a> {
         let sent = resent.sent;
         self.catch_up(sent.at);
         let copies = self.book.worst(resent.span);
-        let necessary = why_necessary(copies);
+        let probe = (sent.cause == causes::PROBE).then_some(Why::WindowProbe);
+        let necessary = why_necessary(copies).or(probe);
         let why = necessary.unwrap_or_else(|| self.why_needless(resent, copies));
         let verdict = Verdict {
             packet: sent.packet,

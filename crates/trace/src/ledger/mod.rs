@@ -7,7 +7,8 @@
 //!
 //! The terms, used everywhere in lasthop:
 //! - A retransmission is **needless** if each of its bytes had an earlier copy that was not lost,
-//!   whether that copy had arrived by then or was still to arrive.
+//!   whether that copy had arrived by then or was still to arrive. (A probe of a closed window is
+//!   never needless.)
 //! - A timeout is **spurious** if the segment that it resent was not lost, in the same sense.
 //!
 //! Read [`Ledger`], then [`Why`]; the judging is in `judge.rs`, the book of copies in `copies.rs`.
@@ -67,6 +68,8 @@ pub mod causes {
     pub const PARTIAL_ACK: &str = "partial_ack";
     /// The scoreboard says that it is lost.
     pub const SCOREBOARD: &str = "scoreboard";
+    /// The peer's window was closed to it.
+    pub const PROBE: &str = "probe";
 }
 
 impl Ledger {

@@ -151,6 +151,27 @@ fn lost_acknowledgments_are_named() {
 }
 
 #[test]
+fn a_probe_of_a_closed_window_is_never_needless() {
+    let mut ledger = Ledger::new();
+    resend(&mut ledger, 10, 0, 1, causes::PROBE);
+    let diagnosis = ledger.finish();
+    assert_eq!(whys(&diagnosis), ["window_probe"]);
+    assert_eq!(diagnosis.unnecessary_retransmissions(), 0);
+}
+
+#[test]
+fn the_names_of_reasons_are_listed_with_what_they_speak_for() {
+    let mut ledger = Ledger::new();
+    ledger.on_drop(PacketId(3), segment(3), ms(3), "tail_drop");
+    resend(&mut ledger, 10, 3, 7, causes::FAST_RETRANSMIT);
+    resend(&mut ledger, 11, 3, 7, causes::TIMEOUT);
+    resend(&mut ledger, 12, 5, 7, causes::PROBE);
+    for verdict in ledger.finish().retransmissions {
+        assert!(Why::IDS.contains(&(verdict.why.id(), verdict.necessary)), "{verdict:?}");
+    }
+}
+
+#[test]
 fn a_timeout_that_sends_nothing_is_judged_all_the_same() {
     let mut ledger = Ledger::new();
     ledger.on_drop(PacketId(0), segment(0), ms(0), "tail_drop");

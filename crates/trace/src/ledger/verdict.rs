@@ -68,6 +68,9 @@ pub enum Why {
         /// The latest.
         latest: Loss,
     },
+    /// Necessary, though no copy was lost: the peer's window was closed, and something had to be
+    /// sent to learn when it opens (RFC 9293 §3.8.6.1).
+    WindowProbe,
     /// Needless: the timer ran out although the segment was only late.
     SpuriousTimeout(Option<HeldUp>),
     /// Needless: the data had arrived, but the acknowledgments that said so were lost.
@@ -132,7 +135,7 @@ impl Diagnosis {
 
 impl Why {
     /// Every name that [`Why::id`] can give, with whether it speaks for the necessary.
-    pub const IDS: [(&'static str, bool); 11] = [
+    pub const IDS: [(&'static str, bool); 12] = [
         ("original_lost", true),
         ("every_copy_lost", true),
         ("spurious_timeout", false),
@@ -144,6 +147,7 @@ impl Why {
         ("only_late", false),
         ("needless_recovery", false),
         ("other", false),
+        ("window_probe", true),
     ];
 
     /// The name in tables.
@@ -161,6 +165,7 @@ impl Why {
             Self::OnlyLate => 8,
             Self::NeedlessRecovery => 9,
             Self::Other => 10,
+            Self::WindowProbe => 11,
         };
         Self::IDS[place].0
     }
@@ -192,6 +197,7 @@ impl fmt::Display for Why {
             Self::NeedlessRecovery => {
                 f.write_str("part of a recovery that had begun with a needless fast retransmit")
             }
+            Self::WindowProbe => f.write_str("a probe of a closed window"),
             Self::Other => f.write_str("an earlier copy was not lost"),
         }
     }
