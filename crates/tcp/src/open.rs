@@ -124,8 +124,11 @@ impl Endpoint {
         self.sending.expirations = 0;
         self.take_sample(now, segment, &acked);
         self.timers.clear(Timer::Retransmission);
-        self.receiving.ack_wanted = crate::receiving::Wanted::Now;
         self.begin(now);
+        // It goes out before the user hears of the connection, and so never carries data.
+        let third = self.segment(self.sending.nxt, Flags::empty(), Payload::EMPTY);
+        let third = self.transmit(now, third, Kind::Ack);
+        self.outbox.push_back(third);
     }
 
     /// Our SYN is acknowledged in SYN-RECEIVED.

@@ -237,7 +237,8 @@ impl Endpoint {
             now - units::Duration::from_millis(u64::from(age))
         });
         if let Some(sent) = echoed.or(acked.sample) {
-            self.sending.rto.on_sample(sent, now);
+            let cwnd = self.sending.congestion.cwnd().whole(self.sending.smss);
+            self.sending.rto.on_sample(sent, now, cwnd);
             // RFC 6298 §5.7: a fresh sample ends the back-off.
             self.sending.backoff = 0;
         }

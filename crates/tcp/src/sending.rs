@@ -127,8 +127,7 @@ impl Sending {
 
     /// The retransmission timer's length, back-off included (RFC 6298 §5.5).
     pub(crate) fn rto_length(&self) -> Duration {
-        let cwnd = self.congestion.cwnd().whole(self.smss);
-        self.rto.length(cwnd).doubled(self.backoff).min(self.rto.longest())
+        self.rto.length().doubled(self.backoff).min(self.rto.longest())
     }
 
     /// When the retransmission timer shall run out after an ACK of new data, or `None` with nothing left.

@@ -30,7 +30,8 @@ pub enum Increase {
     PerAck,
     /// One segment whenever a whole window of bytes is acknowledged (RFC 3465 §2.1 with L = 1 segment).
     PerWindow,
-    /// One segment whenever as many ACKs came as the window has segments: the counter of the Linux of 2000.
+    /// One segment whenever as many ACKs came as the window has segments. This is the counter of the Linux
+    /// of 2000, which a timeout clears and a fast retransmit does not.
     CountAcks,
 }
 
@@ -72,8 +73,14 @@ impl Reno {
     fn count(&mut self, step: u64, full: u64) {
         self.counted += step;
         if self.counted >= full {
-            self.counted -= full;
+            self.counted = if self.params.increase == Increase::CountAcks { 0 } else { self.counted - full };
             self.cwnd += self.smss;
+        }
+    }
+
+    fn start_counting_anew(&mut self) {
+        if self.params.increase != Increase::CountAcks {
+            self.counted = 0;
         }
     }
 
@@ -85,7 +92,7 @@ impl Reno {
         // RFC 5681 equation 4: in whole segments, at least two.
         let half = self.smss * (base / 2).whole(self.smss);
         self.ssthresh = half.max(self.smss * 2);
-        self.counted = 0;
+        self.start_counting_anew();
     }
 }
 
@@ -123,7 +130,7 @@ impl Congestion for Reno {
 
     fn on_recovery_exit(&mut self, window: Bytes) {
         self.cwnd = window;
-        self.counted = 0;
+        self.start_counting_anew();
     }
 
     fn cwnd(&self) -> Bytes {

@@ -4,7 +4,7 @@
 //! - it counts from the last transmission of the oldest segment outstanding, not from the last ACK,
 //!   so that a queue that grows cannot push the timer ahead of itself;
 //! - its length is 5/4 of SRTT + 4·MDEV, and while the window is small that much again, divided by
-//!   2^(cwnd−1): a guard against delayed ACKs;
+//!   2^(cwnd−1), a guard against delayed ACKs; it is computed when a sample comes and kept until the next;
 //! - its minimum is 200 ms, its clock ticks every 10 ms.
 
 use std::sync::Arc;
@@ -45,21 +45,28 @@ impl Default for Params {
 struct Linux2000 {
     params: Params,
     estimate: Option<Estimate>,
+    length: Duration,
+}
+
+impl Linux2000 {
+    const fn new(params: Params) -> Self {
+        Self { length: params.initial, params, estimate: None }
+    }
 }
 
 impl Rto for Linux2000 {
-    fn on_sample(&mut self, sent: Instant, now: Instant) {
-        let sample = measured(sent, now, self.params.granularity);
-        self.estimate = Some(Estimate::updated(self.estimate, sample));
-    }
-
-    fn length(&self, cwnd: u64) -> Duration {
-        let Params { initial, min, max, granularity } = self.params;
-        let Some(Estimate { srtt, rttvar }) = self.estimate else { return initial };
-        let plain = srtt + rttvar * 4;
+    fn on_sample(&mut self, sent: Instant, now: Instant, cwnd: u64) {
+        let Params { min, max, granularity, .. } = self.params;
+        let estimate = Estimate::updated(self.estimate, measured(sent, now, granularity));
+        self.estimate = Some(estimate);
+        let plain = estimate.srtt + estimate.rttvar * 4;
         // Beyond 63 halvings nothing is left to add.
         let small_window = Duration::from_nanos(plain.as_nanos() >> cwnd.saturating_sub(1).min(63));
-        (plain + plain / 4 + small_window).rounded_up_to(granularity).clamp(min, max)
+        self.length = (plain + plain / 4 + small_window).rounded_up_to(granularity).clamp(min, max);
+    }
+
+    fn length(&self) -> Duration {
+        self.length
     }
 
     fn longest(&self) -> Duration {
@@ -82,7 +89,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
     source: "Linux 2.2/2.3 tcp_set_rto, as measured through Sarolahti 2000, Table 14",
     parse: |value| {
         let params: Params = Entry::<dyn Rto>::read(value)?;
-        Ok(Arc::new(move || Box::new(Linux2000 { params: params.clone(), estimate: None })))
+        Ok(Arc::new(move || Box::new(Linux2000::new(params.clone()))))
     },
     schema: Entry::<dyn Rto>::describe::<Params>,
 };
@@ -93,11 +100,14 @@ mod tests {
 
     #[test]
     fn a_small_window_lengthens_the_timer() {
-        let mut rto = Linux2000 { params: Params::default(), estimate: None };
-        rto.on_sample(Instant::START, Instant::START + Duration::from_millis(800));
+        let length_for = |cwnd| {
+            let mut rto = Linux2000::new(Params::default());
+            rto.on_sample(Instant::START, Instant::START + Duration::from_millis(800), cwnd);
+            rto.length()
+        };
         // SRTT + 4·MDEV = 800 + 4·400 = 2400 ms.
-        assert_eq!(rto.length(1), Duration::from_millis(3000 + 2400));
-        assert_eq!(rto.length(2), Duration::from_millis(3000 + 1200));
-        assert_eq!(rto.length(70), Duration::from_millis(3000));
+        assert_eq!(length_for(1), Duration::from_millis(3000 + 2400));
+        assert_eq!(length_for(2), Duration::from_millis(3000 + 1200));
+        assert_eq!(length_for(70), Duration::from_millis(3000));
     }
 }

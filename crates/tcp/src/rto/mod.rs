@@ -16,11 +16,12 @@ pub const ENTRIES: &[Entry<dyn Rto>] = &[rfc6298::ENTRY, linux_2000::ENTRY];
 
 /// How long the retransmission timer runs.
 pub trait Rto: std::fmt::Debug + Send {
-    /// A segment that was sent once, at `sent`, is acknowledged at `now`.
-    fn on_sample(&mut self, sent: Instant, now: Instant);
+    /// A segment that was sent once, at `sent`, is acknowledged at `now`, with a congestion window of
+    /// `cwnd` whole segments.
+    fn on_sample(&mut self, sent: Instant, now: Instant, cwnd: u64);
 
-    /// The timer's length without back-off, for a congestion window of `cwnd` whole segments.
-    fn length(&self, cwnd: u64) -> Duration;
+    /// The timer's length without back-off.
+    fn length(&self) -> Duration;
 
     /// The longest that a backed-off timer may become.
     fn longest(&self) -> Duration;
