@@ -1,1 +1,94 @@
+//! The files users write, and the way from them to a run.
+//!
+//! A scenario flows one way: its layers (file, presets, profiles, overrides) are laid over one another as trees
+//! that know where each value was written (`tree`, `compose`), **parsed** into types that are the one definition of
+//! the files ([`file`]: shape and units only), **swept** over the cases of a study ([`study`]), **resolved**
+//! (`resolve`: names looked up, defaults written out, cross-checks made) into a [`Resolved`], and turned into a
+//! `sim::Spec`. Every mistake on the way is an [`InputError`]: file, line, key, what is wrong, what would be right.
+//!
+//! Read first: [`file::Scenario`], then [`load`]. This crate runs nothing and never asks the machine what it is.
 
+mod compose;
+mod error;
+pub mod file;
+mod library;
+mod overrides;
+mod resolve;
+pub mod resolved;
+mod schema;
+mod spec;
+pub mod study;
+mod suggest;
+mod tree;
+
+use std::path::Path;
+
+pub use error::{InputError, Place};
+pub use library::{Kind, Search};
+pub use resolved::Resolved;
+pub use schema::{KINDS, schema, schema_text};
+
+use overrides::Override;
+use tree::Tree;
+
+/// Loads a scenario: a path to a file, or the name of one that the search knows.
+///
+/// `overrides` are texts `path=value`; `seed` replaces the file's.
+///
+/// # Errors
+/// The first mistake in the file, in a profile or preset that it names, or in an override.
+pub fn load(
+    path: impl AsRef<Path>,
+    overrides: &[impl AsRef<str>],
+    seed: Option<u64>,
+    search: &Search,
+) -> Result<Resolved, InputError> {
+    let file = search.given(Kind::Scenario, path.as_ref())?;
+    resolve_tree(&Tree::load(&file)?, &file, overrides, seed, search)
+}
+
+/// Loads a scenario out of a text; `file` is where messages say it is, and where paths in it begin.
+///
+/// # Errors
+/// As [`load`].
+pub fn parse(
+    text: &str,
+    file: impl AsRef<Path>,
+    overrides: &[impl AsRef<str>],
+    seed: Option<u64>,
+    search: &Search,
+) -> Result<Resolved, InputError> {
+    let file = file.as_ref();
+    resolve_tree(&Tree::parse(file, text)?, file, overrides, seed, search)
+}
+
+fn resolve_tree(
+    tree: &Tree,
+    file: &Path,
+    overrides: &[impl AsRef<str>],
+    seed: Option<u64>,
+    search: &Search,
+) -> Result<Resolved, InputError> {
+    let overrides: Result<Vec<_>, _> = overrides.iter().map(|text| Override::parse(text.as_ref())).collect();
+    let tree = compose::compose(tree, &overrides?, search)?;
+    resolve::resolve(&tree, &stem(file), seed)
+}
+
+/// The resolved keys of a profile: its name or a path to it, with what it extends.
+///
+/// # Errors
+/// The first mistake in the profile.
+pub fn profile(name: impl AsRef<Path>, search: &Search) -> Result<serde_json::Value, InputError> {
+    let file = search.given(Kind::Profile, name.as_ref())?;
+    let tree = compose::profile(&file, search, &mut Vec::new())?;
+    let checked = tcp::Config::from_profile(&tree.value);
+    checked.map_err(|error| resolve::tcp_error(&tree, &tree::KeyPath::root(), &error))?;
+    Ok(schema::with_defaults(tree.value))
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests;

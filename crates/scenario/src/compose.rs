@@ -1,0 +1,91 @@
+//! The layers of a scenario laid over one another: overrides, the file, its presets and profiles.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::InputError;
+use crate::file::{Preset, Profile};
+use crate::library::{Kind, Search};
+use crate::overrides::Override;
+use crate::schema;
+use crate::tree::{KeyPath, Merge, Tree};
+
+/// Lays overrides over a scenario file, and presets and profiles under it.
+pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> Result<Tree, InputError> {
+    let mut tree = file.clone();
+    let (deep, shallow): (Vec<_>, Vec<_>) = overrides.iter().partition(|set| set.reaches_into_a_layer());
+    apply(&mut tree, &shallow)?;
+    lay_presets_under(&mut tree, search)?;
+    lay_profiles_under(&mut tree, search)?;
+    apply(&mut tree, &deep)?;
+    Ok(tree)
+}
+
+fn apply(tree: &mut Tree, overrides: &[&Override]) -> Result<(), InputError> {
+    overrides.iter().try_for_each(|set| set.apply(tree))
+}
+
+fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<(), InputError> {
+    let schema = schema::link();
+    let links = KeyPath::of(["links"]);
+    for position in tree.steps_below(&links) {
+        let link = links.below(position);
+        let Some(file) = named_file(tree, &link.below("preset"), Kind::Preset, search)? else { continue };
+        let mut preset = Tree::load(&file)?;
+        preset.read::<Preset>()?;
+        drop_keys(&mut preset, &["summary", "sources"]);
+        Merge::by(&schema).lay_under(tree, &link, &preset);
+    }
+    Ok(())
+}
+
+fn lay_profiles_under(tree: &mut Tree, search: &Search) -> Result<(), InputError> {
+    let hosts = KeyPath::of(["hosts"]);
+    for name in tree.steps_below(&hosts) {
+        let host = hosts.below(name);
+        let Some(file) = named_file(tree, &host.below("profile"), Kind::Profile, search)? else { continue };
+        let profile = profile(&file, search, &mut Vec::new())?;
+        let mut top = Tree::empty(&file);
+        top.graft(&KeyPath::of(["tcp"]), &profile);
+        Merge::by(&schema::host()).lay_under(tree, &host, &top);
+    }
+    Ok(())
+}
+
+/// A profile with what it extends laid under it, without the keys that are not the endpoint's.
+pub(crate) fn profile(file: &Path, search: &Search, seen: &mut Vec<PathBuf>) -> Result<Tree, InputError> {
+    let mut tree = Tree::load(file)?;
+    tree.read::<Profile>()?;
+    let extends = KeyPath::of(["extends"]);
+    let base = named_file(&tree, &extends, Kind::Profile, search)?;
+    if seen.iter().any(|known| known == file) {
+        return Err(tree.error(&extends, "the profile extends itself", "break the circle"));
+    }
+    seen.push(file.to_path_buf());
+    drop_keys(&mut tree, &["summary", "sources", "extends"]);
+    if let Some(base) = base {
+        let base = profile(&base, search, seen)?;
+        Merge::by(&schema::profile_keys()).lay_under(&mut tree, &KeyPath::root(), &base);
+    }
+    Ok(tree)
+}
+
+fn drop_keys(tree: &mut Tree, keys: &[&str]) {
+    for key in keys {
+        tree.remove(&KeyPath::of([key]));
+    }
+}
+
+/// The file that the text at `path` names; none if no text is there (reading the types says so).
+fn named_file(
+    tree: &Tree,
+    path: &KeyPath,
+    kind: Kind,
+    search: &Search,
+) -> Result<Option<PathBuf>, InputError> {
+    let Some(name) = tree.text(path) else { return Ok(None) };
+    let found = search.find(kind, name, &tree.folder(path)).filter(|file| file.is_file());
+    found.map(Some).ok_or_else(|| {
+        let message = format!("there is no {} \"{name}\"", kind.noun());
+        tree.error(path, message, search.advice(kind, name))
+    })
+}

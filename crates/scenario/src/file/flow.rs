@@ -1,0 +1,99 @@
+//! A flow: one connection, or several alike, and what is sent over it.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use units::text::{REMEDY, parse_duration};
+use units::{Bytes, Duration};
+
+/// One connection, or several alike, over which `from` sends as fast as it can.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name; several alike are called name-1, name-2, …
+    pub name: String,
+    /// The host that connects and sends.
+    pub from: String,
+    /// The host that listens and reads.
+    pub to: String,
+    /// How much is sent; or else give `until`.
+    pub bytes: Option<Bytes>,
+    /// Sends until this time of the run; or else give `bytes`.
+    pub until: Option<Duration>,
+    /// When it starts; without it, at once.
+    #[serde(default)]
+    pub start: Start,
+    /// How many alike; without it, one.
+    pub count: Option<u32>,
+    /// Amounts whose time of acknowledgment is reported.
+    #[serde(default)]
+    pub milestones: Vec<Bytes>,
+}
+
+/// When a flow starts: "2 s", or { uniform = ["0 s", "100 ms"] }.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Start {
+    /// At this time.
+    At(Duration),
+    /// At a time drawn uniformly between two, from the flow's own stream.
+    Between {
+        /// Earliest and latest.
+        uniform: [Duration; 2],
+    },
+}
+
+impl Start {
+    /// The earliest start, and the longest delay drawn on top.
+    #[must_use]
+    pub fn parts(self) -> (Duration, Option<Duration>) {
+        match self {
+            Self::At(time) => (time, None),
+            Self::Between { uniform: [earliest, latest] } => {
+                (earliest, Some(latest.saturating_sub(earliest)).filter(|jitter| !jitter.is_zero()))
+            }
+        }
+    }
+}
+
+impl Default for Start {
+    fn default() -> Self {
+        Self::At(Duration::ZERO)
+    }
+}
+
+impl<'de> Deserialize<'de> for Start {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StartVisitor)
+    }
+}
+
+struct StartVisitor;
+
+impl<'de> Visitor<'de> for StartVisitor {
+    type Value = Start;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a duration like \"2 s\" or { uniform = [\"0 s\", \"100 ms\"] }")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Start, E> {
+        parse_duration(text).map(Start::At).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Start, A::Error> {
+        let Some(key) = map.next_key::<String>()? else { return Err(A::Error::missing_field("uniform")) };
+        if key != "uniform" {
+            return Err(A::Error::unknown_field(&key, &["uniform"]));
+        }
+        let uniform: [Duration; 2] = map.next_value()?;
+        if uniform[1] < uniform[0] {
+            let message =
+                format!("the latest start is before the earliest{REMEDY}write the earlier time first");
+            return Err(A::Error::custom(message));
+        }
+        Ok(Start::Between { uniform })
+    }
+}

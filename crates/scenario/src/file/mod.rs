@@ -1,0 +1,19 @@
+//! The files that users write, as types: the one definition of their keys.
+//!
+//! From these types come the parser, the JSON schemas under `docs/schema/`, and the reference docs. They hold
+//! shape and units only; names are looked up and defaults written out by [`crate::resolve`].
+
+mod flow;
+mod preset;
+mod profile;
+mod scenario;
+mod study;
+
+pub use flow::{Flow, Start};
+pub use preset::Preset;
+pub use profile::Profile;
+pub use scenario::{Host, Link, Live, Record, Scenario, SysctlValue, Table};
+pub use study::{
+    Claim, Figure, FigureKind, Fold, Form, Grid, Metric, Published, Scope, Selection, Span, Stat, Study,
+    StudyTable,
+};

@@ -1,0 +1,21 @@
+//! A preset: a named link.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+/// A named link, which a scenario's link can take as its base.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// One line that says what link this is.
+    pub summary: String,
+    /// Where its figures come from.
+    pub sources: Vec<String>,
+    /// The largest packet, IP header included.
+    pub mtu: Option<Bytes>,
+    /// The direction towards the mobile host.
+    pub down: link::Config,
+    /// The direction from the mobile host.
+    pub up: link::Config,
+}

@@ -1,0 +1,253 @@
+//! A study: a base scenario, the cases of a document's tables, its published values, figures and claims.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use units::Bytes;
+
+use super::Table;
+
+/// A study file: the experiments of one document.
+///
+/// A case is one value for each variable. A variable's value sets keys of the base scenario; a table lists its
+/// cases as grids; each case is run with the same seeds (common random numbers), as often as its values ask.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// The study's name; without it, its folder's.
+    pub name: Option<String>,
+    /// One line that says what is studied.
+    pub title: String,
+    /// The document.
+    pub source: String,
+    /// The base scenario: a path seen from the study's folder, or a name.
+    pub scenario: String,
+    /// The seed of each case's first replication; the next ones count up. Without it, 1.
+    pub first_seed: Option<u64>,
+    /// The document's own values.
+    pub published: Option<Published>,
+    /// The columns that tell rows apart: variables, and `table`, `scope` and `metric`.
+    pub columns: Vec<String>,
+    /// What varies, by name: the forms of its values, tried in their order.
+    pub variables: BTreeMap<String, Vec<Form>>,
+    /// The values that variables have where a table, figure or claim gives none.
+    #[serde(default)]
+    pub defaults: BTreeMap<String, Value>,
+    /// How much of a transfer a number is about, by name.
+    #[serde(default)]
+    pub scopes: BTreeMap<String, Scope>,
+    /// How a number comes out of a run, by name.
+    pub metrics: BTreeMap<String, Metric>,
+    /// The document's tables.
+    pub tables: Vec<StudyTable>,
+    /// The document's figures.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
+    /// What the document says.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+}
+
+/// A file of published values: one row for each number, the study's columns among its own.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The CSV file, seen from the study's folder.
+    pub file: String,
+    /// The column of the number; without it, `value`.
+    pub value: Option<String>,
+    /// The column that says median, q25 or q75; without it, `stat`.
+    pub statistic: Option<String>,
+    /// The column that is 0 where the reading is sure; without it, `uncertain`.
+    pub uncertain: Option<String>,
+}
+
+/// One form of a variable's values: a text with `{placeholders}`, and what it sets.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Form {
+    /// The text: "none", "{packets}", "{packet}@{seconds}s". A placeholder takes letters, digits, `.`, `-` and `_`.
+    pub form: String,
+    /// Keys of the scenario by path, and their values; `{placeholder}` in a text is replaced, and a text that is
+    /// nothing but a placeholder becomes the number if it is one.
+    #[serde(default)]
+    pub set: BTreeMap<String, Value>,
+    /// How often a case with this value is run at least; without it, once.
+    pub replications: Option<u32>,
+    /// The case is run over a span: with each of these added to the whole numbers under some keys.
+    pub span: Option<Span>,
+}
+
+/// What a case is run over, where its result hangs on a detail that the document does not tell.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    /// The keys, by path; `*` stands for every item of a list.
+    pub over: String,
+    /// What is added, in turn.
+    pub add: Vec<i64>,
+}
+
+/// How much of a transfer a number is about: all of it, or the time until so much is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scope {
+    /// The first so many bytes of each flow; without it, the whole.
+    pub bytes: Option<Bytes>,
+}
+
+/// How a number comes out of a run: from its flows, from a link, or by a named check.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// What the number is.
+    pub says: String,
+    /// A key of the summary's flows.
+    pub flow: Option<String>,
+    /// How the flows' numbers become one; without it, their sum.
+    pub fold: Option<Fold>,
+    /// A link's counter: link.direction.key.
+    pub link: Option<String>,
+    /// A named function of the reading side, which is given the run.
+    pub check: Option<String>,
+    /// The tables that the check needs recorded.
+    #[serde(default)]
+    pub tables: Vec<Table>,
+}
+
+/// How the numbers of several flows become one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Fold {
+    /// All together.
+    #[default]
+    Sum,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// The mean.
+    Mean,
+    /// Jain's fairness index times 100.
+    Jain,
+}
+
+/// One table of the document.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StudyTable {
+    /// Its number.
+    pub id: String,
+    /// Its caption, in our words.
+    pub title: String,
+    /// Its cases: grids of values, each the product of its lists.
+    pub cases: Vec<Grid>,
+    /// Values of variables that all its cases have.
+    #[serde(default)]
+    pub fixed: BTreeMap<String, Value>,
+    /// The scopes of its numbers; without it, no scope is told apart.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// Its numbers.
+    pub metrics: Vec<String>,
+    /// Numbers that this table takes otherwise: its name for one, and the metric that it is.
+    #[serde(default)]
+    pub definitions: BTreeMap<String, String>,
+}
+
+/// A grid of cases: for each variable one value, or a list of them.
+pub type Grid = BTreeMap<String, Value>;
+
+/// One figure of the document.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Its number.
+    pub id: String,
+    /// What it shows.
+    pub kind: FigureKind,
+    /// Its caption, in our words.
+    pub title: String,
+    /// The case: one value for each variable.
+    pub case: Grid,
+    /// The flow; without it, all of them.
+    pub flow: Option<String>,
+    /// What is added to the span's keys, of those that the form lists; without it, 0.
+    pub span: Option<i64>,
+    /// The seed; without it, the study's first.
+    pub seed: Option<u64>,
+    /// Where the picture begins; without it, at the start.
+    pub from: Option<units::Duration>,
+    /// Where the picture ends; without it, with the run.
+    pub to: Option<units::Duration>,
+}
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// Segments, retransmissions, ACKs, drops and the advertised window over time.
+    TimeSequence,
+    /// The congestion window with ssthresh over time.
+    Cwnd,
+    /// The queue's length over time.
+    Queue,
+}
+
+/// Something that the document says, to be judged by measured values or by a named check.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Its number.
+    pub id: String,
+    /// What it says, in our words.
+    pub says: String,
+    /// Where the document says it.
+    pub place: String,
+    /// Names for values that the expression uses.
+    #[serde(default)]
+    pub values: BTreeMap<String, Selection>,
+    /// The expression that is true when the claim holds: numbers, names, + - * /, comparisons, and, or, not,
+    /// abs, min, max, round.
+    pub holds: Option<String>,
+    /// Or the named function of the reading side that judges it.
+    pub check: Option<String>,
+    /// The cases that the check looks at, each one value for each variable.
+    #[serde(default)]
+    pub cases: Vec<Grid>,
+    /// The tables that the check needs recorded.
+    #[serde(default)]
+    pub tables: Vec<Table>,
+}
+
+/// One row's value: values for the study's columns, as many as leave a single row.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct Selection {
+    /// Which of the row's numbers; without it, the measured median.
+    #[serde(default)]
+    pub stat: Stat,
+    /// The columns and their values.
+    #[serde(flatten)]
+    pub columns: BTreeMap<String, Value>,
+}
+
+/// Which of a row's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stat {
+    /// The measured median.
+    #[default]
+    Measured,
+    /// The first quartile.
+    Q25,
+    /// The third quartile.
+    Q75,
+    /// The lowest over the span.
+    Low,
+    /// The highest over the span.
+    High,
+    /// The document's own value.
+    Published,
+}

@@ -1,0 +1,118 @@
+//! Where named things are: profiles, presets, scenarios and studies, in the folders of a search path.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::InputError;
+use crate::suggest;
+
+/// Folders that hold `profiles/`, `presets/`, `scenarios/` and `studies/`; earlier ones are searched first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    folders: Vec<PathBuf>,
+}
+
+/// A kind of named thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A named TCP.
+    Profile,
+    /// A named link.
+    Preset,
+    /// A scenario.
+    Scenario,
+    /// A study: a folder with a `study.toml`.
+    Study,
+}
+
+impl Search {
+    /// Searches these folders, in this order.
+    pub fn new(folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        Self { folders: folders.into_iter().map(Into::into).collect() }
+    }
+
+    /// The names of a kind that there are, sorted.
+    #[must_use]
+    pub fn names(&self, kind: Kind) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.folders.iter().flat_map(|folder| names_in(&folder.join(kind.folder()), kind)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The file of a named thing. What has a slash in it or ends in `.toml` is a path, seen from `beside`.
+    pub(crate) fn find(&self, kind: Kind, name: &str, beside: &Path) -> Option<PathBuf> {
+        if is_path(name) {
+            return Some(beside.join(name));
+        }
+        let file = kind.file(name);
+        self.folders.iter().map(|folder| folder.join(kind.folder()).join(&file)).find(|file| file.is_file())
+    }
+
+    /// The file that a user names on the command line: a path to it, or a name.
+    pub(crate) fn given(&self, kind: Kind, name: &Path) -> Result<PathBuf, InputError> {
+        if name.is_dir() && kind == Kind::Study {
+            return Ok(name.join("study.toml"));
+        }
+        let text = name.to_string_lossy();
+        if name.is_file() || is_path(&text) {
+            return Ok(name.to_path_buf());
+        }
+        let missing = || {
+            let message = format!("there is no {} of this name", kind.noun());
+            InputError::of_file(name, message, self.advice(kind, &text))
+        };
+        self.find(kind, &text, Path::new("")).ok_or_else(missing)
+    }
+
+    /// What there is instead of `unknown`.
+    pub(crate) fn advice(&self, kind: Kind, unknown: &str) -> String {
+        let names = self.names(kind);
+        let advice = suggest::among(unknown, &names, kind.folder());
+        format!("{advice}{} a path to a file works too", if names.is_empty() { "," } else { ";" })
+    }
+}
+
+impl Kind {
+    /// Its folder.
+    #[must_use]
+    pub const fn folder(self) -> &'static str {
+        match self {
+            Self::Profile => "profiles",
+            Self::Preset => "presets",
+            Self::Scenario => "scenarios",
+            Self::Study => "studies",
+        }
+    }
+
+    pub(crate) const fn noun(self) -> &'static str {
+        match self {
+            Self::Profile => "profile",
+            Self::Preset => "preset",
+            Self::Scenario => "scenario",
+            Self::Study => "study",
+        }
+    }
+
+    fn file(self, name: &str) -> PathBuf {
+        match self {
+            Self::Study => Path::new(name).join("study.toml"),
+            _ => PathBuf::from(format!("{name}.toml")),
+        }
+    }
+}
+
+/// Whether a name is a path: so that "gsm-9600" is looked up and "./gsm-9600.toml" is not.
+fn is_path(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml")
+}
+
+fn names_in(folder: &Path, kind: Kind) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let named = paths.filter_map(|path| match kind {
+        Kind::Study => path.join("study.toml").is_file().then(|| path.file_name().map(ToOwned::to_owned)),
+        _ => (path.extension()? == "toml").then(|| path.file_stem().map(ToOwned::to_owned)),
+    });
+    named.flatten().map(|name| name.to_string_lossy().into_owned()).collect()
+}

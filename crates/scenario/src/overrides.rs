@@ -1,0 +1,87 @@
+//! Overrides of the command line: `--set links.lasthop.down.rate="1 Mbit/s"`.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::error::{InputError, Place};
+use crate::suggest;
+use crate::tree::{KeyPath, Tree, parse_value};
+
+/// One override: a path by name or position, and the value for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Override {
+    pub(crate) path: KeyPath,
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+}
+
+impl Override {
+    /// Reads `path=value`. The value is TOML (a number, true, a list, a table, a text in quotes);
+    /// what is not TOML is a text, so that quotes eaten by a shell are no harm.
+    pub(crate) fn parse(text: &str) -> Result<Self, InputError> {
+        let place = Place::Override(Arc::from(text));
+        let refuse = |message: &str| InputError {
+            place: Some(place.clone()),
+            key: String::new(),
+            message: message.to_owned(),
+            help: "write path=value, like links.lasthop.down.rate=\"1 Mbit/s\"".to_owned(),
+        };
+        let (path, value) = text.split_once('=').ok_or_else(|| refuse("there is no = in it"))?;
+        let path = KeyPath::parse(path).ok_or_else(|| refuse("what stands before = is no path of keys"))?;
+        Ok(Self { path, value: parse_value(value.trim()), place })
+    }
+
+    /// Writes the value into a tree.
+    pub(crate) fn apply(&self, tree: &mut Tree) -> Result<(), InputError> {
+        let path = self.positions(tree)?;
+        if tree.set(&path, self.value.clone(), &self.place) {
+            return Ok(());
+        }
+        Err(self.refuse(&path, "this path leads through a value", "keys stand in tables only"))
+    }
+
+    /// Whether the override reaches below a link's direction or a host's TCP, into what a preset or a profile
+    /// fills in: such a one is applied after them, the others before.
+    pub(crate) fn reaches_into_a_layer(&self) -> bool {
+        self.path.0.len() > 3 && ["links", "hosts"].contains(&self.path.0[0].as_str())
+    }
+
+    /// The path with names of list items turned into positions: links.lasthop → links.0.
+    fn positions(&self, tree: &Tree) -> Result<KeyPath, InputError> {
+        let mut path = KeyPath::root();
+        for step in &self.path.0 {
+            path = match tree.get(&path) {
+                Some(Value::Array(items)) => path.below(self.position(items, step, &path)?),
+                _ => path.below(step),
+            };
+        }
+        Ok(path)
+    }
+
+    fn position(&self, items: &[Value], step: &str, path: &KeyPath) -> Result<usize, InputError> {
+        let name_of = |item: &Value| item.get("name").and_then(Value::as_str).map(ToOwned::to_owned);
+        if let Some(position) = items.iter().position(|item| name_of(item).as_deref() == Some(step)) {
+            return Ok(position);
+        }
+        if let Some(position) = step.parse().ok().filter(|position| *position <= items.len()) {
+            return Ok(position);
+        }
+        let names: Vec<String> = items.iter().filter_map(name_of).collect();
+        let help = match items.len() {
+            0 => "the list is empty: write 0 to begin it".to_owned(),
+            count if names.is_empty() => format!("write a position from 0 to {}", count - 1),
+            _ => suggest::among(step, &names, "names"),
+        };
+        Err(self.refuse(&path.below(step), &format!("there is no \"{step}\" in the list"), &help))
+    }
+
+    fn refuse(&self, path: &KeyPath, message: &str, help: &str) -> InputError {
+        InputError {
+            place: Some(self.place.clone()),
+            key: path.to_string(),
+            message: message.to_owned(),
+            help: help.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! From the file's types to a resolved scenario: names looked up, defaults written out, cross-checks made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use serde_json::Value;
+use units::Bytes;
+use units::text::write_bytes;
+
+use crate::error::InputError;
+use crate::file::{Scenario, Start};
+use crate::resolved::{Flow, Host, Link, Resolved};
+use crate::schema;
+use crate::suggest;
+use crate::tree::{KeyPath, Tree, read_text};
+
+/// What Ethernet carries (RFC 894), and so most paths.
+const DEFAULT_MTU: Bytes = Bytes(1500);
+/// What every link must carry at least (RFC 791 §3.2).
+const LEAST_MTU: Bytes = Bytes(68);
+/// A plain small number: any seed is as good as another, and a fixed one makes the first run repeatable.
+const DEFAULT_SEED: u64 = 1;
+
+/// Resolves a scenario whose values stand in `tree`; `stem` names it if nothing else does.
+pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Resolved, InputError> {
+    let file: Scenario = tree.read()?;
+    let check = Check { tree, file: &file };
+    check.names()?;
+    let links = check.links()?;
+    let flows = check.flows()?;
+    check.captures()?;
+    Ok(Resolved {
+        name: file.name.clone().unwrap_or_else(|| stem.to_owned()),
+        summary: file.summary.clone(),
+        seed: seed.or(file.seed).unwrap_or(DEFAULT_SEED),
+        stop: file.stop,
+        hosts: check.hosts()?,
+        routers: file.routers.clone(),
+        links,
+        flows,
+        record: file.record.clone(),
+        live: file.live.clone(),
+    })
+}
+
+/// A host's TCP out of its resolved keys.
+pub(crate) fn tcp_config(host: &Host) -> Result<tcp::Config, tcp::ConfigError> {
+    tcp::Config::from_profile(&host.tcp)
+}
+
+/// What the endpoint says about a profile's key, at the place where the key was written.
+pub(crate) fn tcp_error(tree: &Tree, at: &KeyPath, error: &tcp::ConfigError) -> InputError {
+    let path = at.join(&KeyPath::of_config(&error.path));
+    if error.message.starts_with("unknown ") || error.message.starts_with("invalid ") {
+        return tree.explain(path, &error.message);
+    }
+    tree.error(&path, error.message.clone(), error.help.clone())
+}
+
+struct Check<'a> {
+    tree: &'a Tree,
+    file: &'a Scenario,
+}
+
+impl Check<'_> {
+    /// Names are short words, and nothing that a capture can name has the name of another.
+    fn names(&self) -> Result<(), InputError> {
+        let hosts = self.file.hosts.keys().map(|name| (KeyPath::of(["hosts", name]), name));
+        let routers = (0..).zip(&self.file.routers);
+        let routers = routers.map(|(i, name)| (KeyPath::of(["routers"]).below(i), name));
+        let links = (0..).zip(&self.file.links);
+        let links = links.map(|(i, link)| (place_of("links", i, "name"), &link.name));
+        self.distinct(hosts.chain(routers).chain(links))?;
+        let flows = (0..).zip(&self.file.flows);
+        self.distinct(flows.map(|(i, flow)| (place_of("flows", i, "name"), &flow.name)))
+    }
+
+    fn distinct<'n>(&self, names: impl Iterator<Item = (KeyPath, &'n String)>) -> Result<(), InputError> {
+        let mut seen = BTreeSet::new();
+        for (path, name) in names {
+            let plain = |c: char| c.is_alphanumeric() || "-_".contains(c);
+            if name.is_empty() || !name.chars().all(plain) {
+                let message = format!("\"{name}\" cannot be a name");
+                return Err(self.tree.error(&path, message, "names are letters, digits, - and _"));
+            }
+            if !seen.insert(name) {
+                let message = format!("the name \"{name}\" is taken");
+                return Err(self.tree.error(
+                    &path,
+                    message,
+                    "give every host, router, link and flow its own",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn nodes(&self) -> Vec<&str> {
+        self.file.hosts.keys().chain(&self.file.routers).map(String::as_str).collect()
+    }
+
+    /// Hosts in the order in which flows name them, then the others in the file's order.
+    fn hosts(&self) -> Result<Vec<Host>, InputError> {
+        let mut names: Vec<&str> = Vec::new();
+        let in_flows = self.file.flows.iter().flat_map(|flow| [flow.from.as_str(), flow.to.as_str()]);
+        for name in in_flows.chain(self.by_line()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let addresses = self.addresses(&names)?;
+        names.into_iter().map(|name| self.host(name, addresses[name])).collect()
+    }
+
+    fn by_line(&self) -> Vec<&str> {
+        let line = |name: &str| {
+            let origin = self.tree.origin(&KeyPath::of(["hosts", name]));
+            origin.map_or(usize::MAX, |origin| origin.place.line().unwrap_or(usize::MAX))
+        };
+        let mut names: Vec<&str> = self.file.hosts.keys().map(String::as_str).collect();
+        names.sort_by_key(|name| line(name));
+        names
+    }
+
+    fn host(&self, name: &str, address: Ipv4Addr) -> Result<Host, InputError> {
+        let file = &self.file.hosts[name];
+        let (profile, tcp) = (file.profile.clone(), Value::Object(file.tcp.clone()));
+        let host = Host { name: name.to_owned(), address, profile, tcp };
+        tcp_config(&host)
+            .map_err(|error| tcp_error(self.tree, &KeyPath::of(["hosts", name, "tcp"]), &error))?;
+        Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
+    }
+
+    /// The addresses that the file gives, and the next free ones of 10.0.0.0/16 for the rest.
+    fn addresses<'n>(&self, names: &[&'n str]) -> Result<BTreeMap<&'n str, Ipv4Addr>, InputError> {
+        let mut given: BTreeMap<Ipv4Addr, &str> = BTreeMap::new();
+        for (name, host) in &self.file.hosts {
+            let Some(address) = host.address else { continue };
+            if let Some(other) = given.insert(address, name) {
+                let path = KeyPath::of(["hosts", name, "address"]);
+                let message = format!("host \"{other}\" has this address");
+                return Err(self.tree.error(&path, message, "give each host its own, or none"));
+            }
+        }
+        let mut free = (1_u16..).map(|n| Ipv4Addr::new(10, 0, (n >> 8) as u8, (n & 0xff) as u8));
+        let mut next = || free.find(|address| !given.contains_key(address)).unwrap_or(Ipv4Addr::UNSPECIFIED);
+        Ok(names
+            .iter()
+            .map(|name| (*name, self.file.hosts[*name].address.unwrap_or_else(&mut next)))
+            .collect())
+    }
+
+    fn links(&self) -> Result<Vec<Link>, InputError> {
+        self.file.links.iter().enumerate().map(|(i, _)| self.link(i)).collect()
+    }
+
+    fn link(&self, i: usize) -> Result<Link, InputError> {
+        let file = &self.file.links[i];
+        let between = place_of("links", i, "between");
+        for (end, name) in file.between.iter().enumerate() {
+            self.known(&between.below(end), name, &self.nodes(), "host or router", "hosts and routers")?;
+        }
+        if file.between[0] == file.between[1] {
+            return Err(self.tree.error(&between, "the link leads back to its own end", "name two nodes"));
+        }
+        let mtu = file.mtu.unwrap_or(DEFAULT_MTU);
+        if mtu < LEAST_MTU {
+            let message = format!("an mtu of {mtu} cannot carry IP");
+            let help = "write 68 bytes or more (RFC 791)";
+            return Err(self.tree.error(&place_of("links", i, "mtu"), message, help));
+        }
+        let (name, between) = (file.name.clone(), file.between.clone());
+        Ok(Link { name, between, mtu, down: self.direction(i, "down")?, up: self.direction(i, "up")? })
+    }
+
+    /// One direction, checked, with the files that its distributions name read in.
+    fn direction(&self, i: usize, key: &str) -> Result<link::Config, InputError> {
+        let (at, link) = (place_of("links", i, key), &self.file.links[i]);
+        let mut config = if key == "down" { link.down.clone() } else { link.up.clone() };
+        let located = |error: link::ConfigError| {
+            let path = at.join(&KeyPath::of_config(&error.path));
+            self.tree.error(&path, error.message, error.help)
+        };
+        let folder = |path: &str| self.tree.folder_of_text(&at, path).join(path);
+        let mut read = |path: &str| {
+            let text = read_text(&folder(path));
+            text.map_err(|error| link::ConfigError::new("", format!("{path}: {}", error.message), error.help))
+        };
+        config.load_files(&mut read).map_err(located)?;
+        config.validate().map_err(located)?;
+        Ok(config)
+    }
+
+    fn flows(&self) -> Result<Vec<Flow>, InputError> {
+        let mut flows = Vec::new();
+        for i in 0..self.file.flows.len() {
+            self.flow_ends(i)?;
+            self.flow_amount(i)?;
+            flows.extend(self.alike(i)?);
+        }
+        Ok(flows)
+    }
+
+    fn flow_ends(&self, i: usize) -> Result<(), InputError> {
+        let flow = &self.file.flows[i];
+        let hosts: Vec<&str> = self.file.hosts.keys().map(String::as_str).collect();
+        for (key, name) in [("from", &flow.from), ("to", &flow.to)] {
+            self.known(&place_of("flows", i, key), name, &hosts, "host", "hosts")?;
+        }
+        let to = place_of("flows", i, "to");
+        if flow.from == flow.to {
+            return Err(self.tree.error(&to, "the flow leads to its own host", "name another host"));
+        }
+        if !self.joined(&flow.from, &flow.to) {
+            let message = format!("no links lead from \"{}\" to \"{}\"", flow.from, flow.to);
+            return Err(self.tree.error(&to, message, "join them by links, over routers if need be"));
+        }
+        Ok(())
+    }
+
+    /// Whether links lead from one host to another over routers alone.
+    fn joined(&self, from: &str, to: &str) -> bool {
+        let mut reached = vec![from];
+        let mut next = 0;
+        while let Some(&node) = reached.get(next) {
+            next += 1;
+            if node != from && !self.file.routers.iter().any(|router| router == node) {
+                continue;
+            }
+            for link in &self.file.links {
+                let [a, b] = &link.between;
+                let other = if a == node { b } else { a };
+                if (a == node || b == node) && !reached.contains(&other.as_str()) {
+                    reached.push(other);
+                }
+            }
+        }
+        reached.contains(&to)
+    }
+
+    fn flow_amount(&self, i: usize) -> Result<(), InputError> {
+        let flow = &self.file.flows[i];
+        let path = |key| place_of("flows", i, key);
+        let flow_itself = KeyPath::of(["flows"]).below(i);
+        match (flow.bytes, flow.until) {
+            (None, None) => {
+                let help = "add bytes = \"1 MB\" or until = \"30 s\"";
+                return Err(self.tree.error(&flow_itself, "how much the flow sends is missing", help));
+            }
+            (Some(_), Some(_)) => {
+                return Err(self.tree.error(&path("until"), "bytes is given as well", "keep one of the two"));
+            }
+            (Some(Bytes::ZERO), None) => {
+                return Err(self.tree.error(
+                    &path("bytes"),
+                    "the flow sends nothing",
+                    "write 1 byte or more",
+                ));
+            }
+            _ => {}
+        }
+        let amount = flow.bytes.unwrap_or(Bytes::MAX);
+        match flow.milestones.iter().position(|milestone| milestone.is_zero() || *milestone > amount) {
+            Some(at) => {
+                let message = format!("the flow never has {} acknowledged", write_bytes(flow.milestones[at]));
+                let help = format!("milestones lie between 1 byte and {}", write_bytes(amount));
+                Err(self.tree.error(&path("milestones").below(at), message, help))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The flows that one entry stands for.
+    fn alike(&self, i: usize) -> Result<Vec<Flow>, InputError> {
+        let file = &self.file.flows[i];
+        let (start, start_jitter) = Start::parts(file.start);
+        let flow = |name: String| Flow {
+            name,
+            from: file.from.clone(),
+            to: file.to.clone(),
+            bytes: file.bytes,
+            until: file.until,
+            start,
+            start_jitter,
+            milestones: file.milestones.clone(),
+        };
+        match file.count {
+            Some(0) => {
+                Err(self.tree.error(&place_of("flows", i, "count"), "no flow at all", "write 1 or more"))
+            }
+            None | Some(1) => Ok(vec![flow(file.name.clone())]),
+            Some(count) => Ok((1..=count).map(|n| flow(format!("{}-{n}", file.name))).collect()),
+        }
+    }
+
+    fn captures(&self) -> Result<(), InputError> {
+        let mut points = self.nodes();
+        points.extend(self.file.links.iter().map(|link| link.name.as_str()));
+        let captures = KeyPath::of(["record", "captures"]);
+        for (i, name) in self.file.record.captures.iter().enumerate() {
+            let (what, list) = ("host, router or link", "hosts, routers and links");
+            self.known(&captures.below(i), name, &points, what, list)?;
+        }
+        Ok(())
+    }
+
+    fn known(
+        &self,
+        path: &KeyPath,
+        name: &str,
+        names: &[&str],
+        what: &str,
+        list: &str,
+    ) -> Result<(), InputError> {
+        if names.contains(&name) {
+            return Ok(());
+        }
+        let message = format!("there is no {what} \"{name}\"");
+        Err(self.tree.error(path, message, suggest::among(name, names, list)))
+    }
+}
+
+fn place_of(list: &str, position: usize, key: &str) -> KeyPath {
+    KeyPath::of([list]).below(position).below(key)
+}

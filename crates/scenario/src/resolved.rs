@@ -1,0 +1,148 @@
+//! A resolved scenario: every name looked up, every default written out, one meaning.
+//!
+//! Its canonical JSON (keys sorted, no spaces) is what is hashed, kept beside results, and run again: no file is
+//! needed any more.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use units::{Bytes, Duration};
+
+use crate::error::InputError;
+use crate::file::{Live, Record};
+
+/// A scenario that can be run: a pure function of this gives its result.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resolved {
+    /// The scenario's name.
+    pub name: String,
+    /// One line that says what it shows.
+    pub summary: Option<String>,
+    /// Master seed of all random streams.
+    pub seed: u64,
+    /// When the run ends at the latest.
+    pub stop: Option<Duration>,
+    /// The ends: first those that flows name, in the flows' order, so that a host that no flow names changes
+    /// nobody's place or address.
+    pub hosts: Vec<Host>,
+    /// Nodes that only forward.
+    pub routers: Vec<String>,
+    /// What joins them.
+    pub links: Vec<Link>,
+    /// One connection each.
+    pub flows: Vec<Flow>,
+    /// What is kept.
+    pub record: Record,
+    /// What holds only in real time.
+    pub live: Live,
+}
+
+/// One end.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The profile its TCP began from.
+    pub profile: String,
+    /// Its TCP: the profile's keys with the host's own.
+    pub tcp: Value,
+}
+
+/// One link.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// The two nodes that it joins; `down` runs from the first to the second.
+    pub between: [String; 2],
+    /// The largest packet, IP header included.
+    pub mtu: Bytes,
+    /// From the first node to the second.
+    pub down: link::Config,
+    /// From the second node to the first.
+    pub up: link::Config,
+}
+
+/// One connection.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Its name.
+    pub name: String,
+    /// The host that connects and sends.
+    pub from: String,
+    /// The host that listens and reads.
+    pub to: String,
+    /// How much is sent, where that is fixed.
+    pub bytes: Option<Bytes>,
+    /// Until when is sent, where that is fixed.
+    pub until: Option<Duration>,
+    /// The earliest start.
+    pub start: Duration,
+    /// The longest delay drawn on top.
+    pub start_jitter: Option<Duration>,
+    /// Amounts whose time of acknowledgment is reported.
+    pub milestones: Vec<Bytes>,
+}
+
+impl Resolved {
+    /// Loads a scenario from its canonical JSON.
+    ///
+    /// # Errors
+    /// What is no such JSON, with the key.
+    pub fn from_json(json: &str) -> Result<Self, InputError> {
+        let refuse = |key: String, error: &serde_json::Error| InputError {
+            place: None,
+            key,
+            message: format!("this is no resolved scenario: {error}"),
+            help: "resolve the scenario file again".to_owned(),
+        };
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        serde_path_to_error::deserialize(&mut deserializer)
+            .map_err(|error| refuse(error.path().to_string(), error.inner()))
+    }
+
+    /// The canonical JSON: keys sorted, no spaces; equal scenarios have equal texts.
+    #[must_use]
+    pub fn json(&self) -> String {
+        sorted(self.to_value()).to_string()
+    }
+
+    /// The same as a JSON value.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "every key is a string and every number finite")]
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).expect("a resolved scenario is JSON")
+    }
+
+    /// The hash of the canonical JSON (BLAKE3, 256 bits, hexadecimal). A run with a known hash is not rerun.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        blake3::hash(self.json().as_bytes()).to_hex().to_string()
+    }
+
+    /// The same scenario under another master seed.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        Self { seed, ..self.clone() }
+    }
+}
+
+/// The value with the keys of every table sorted, whatever map `serde_json` was built with.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(keys) => {
+            let keys: BTreeMap<String, Value> = keys.into_iter().map(|(k, v)| (k, sorted(v))).collect();
+            Value::Object(keys.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}

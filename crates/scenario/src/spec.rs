@@ -1,0 +1,150 @@
+//! A resolved scenario as the specification of a run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sim::{Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
+
+use crate::error::InputError;
+use crate::file::Table;
+use crate::resolve::tcp_config;
+use crate::resolved::{Flow, Host, Resolved};
+
+impl Resolved {
+    /// The specification that `sim::World` runs.
+    ///
+    /// # Errors
+    /// A host's TCP that makes no sense, a name that nobody has, a flow without an amount: none after
+    /// [`crate::load`], but a resolved JSON may come from elsewhere.
+    pub fn to_spec(&self) -> Result<Spec, InputError> {
+        let places = self.places();
+        let links = self.links.iter().map(|link| {
+            let [first, second] = &link.between;
+            let ends = [self.place(&places, first)?, self.place(&places, second)?];
+            let (down, up) = (link.down.clone(), link.up.clone());
+            Ok(LinkSpec { name: link.name.clone(), ends, down, up, mtu: link.mtu })
+        });
+        let tcps = self.tcps()?;
+        Ok(Spec {
+            name: self.name.clone(),
+            seed: self.seed,
+            stop: self.stop,
+            nodes: self.nodes(),
+            links: links.collect::<Result<_, InputError>>()?,
+            flows: self.flows.iter().map(|flow| self.flow(flow, &places, &tcps)).collect::<Result<_, _>>()?,
+            record: self.record_spec(&places)?,
+        })
+    }
+
+    /// The TCP of each host, by name.
+    fn tcps(&self) -> Result<BTreeMap<&str, Arc<tcp::Config>>, InputError> {
+        let tcp = |host| tcp_config(host).map(Arc::new).map_err(|error| in_host(host, &error));
+        self.hosts.iter().map(|host| Ok((host.name.as_str(), tcp(host)?))).collect()
+    }
+
+    fn nodes(&self) -> Vec<NodeSpec> {
+        let hosts = self.hosts.iter().map(|host| (&host.name, NodeKind::Host { address: host.address }));
+        let routers = self.routers.iter().map(|name| (name, NodeKind::Router));
+        hosts.chain(routers).map(|(name, kind)| NodeSpec { name: name.clone(), kind }).collect()
+    }
+
+    /// The place of each node in the list of nodes.
+    fn places(&self) -> BTreeMap<&str, usize> {
+        let hosts = self.hosts.iter().map(|host| host.name.as_str());
+        hosts.chain(self.routers.iter().map(String::as_str)).zip(0..).collect()
+    }
+
+    fn place(&self, places: &BTreeMap<&str, usize>, name: &str) -> Result<usize, InputError> {
+        places.get(name).copied().ok_or_else(|| self.refuse(format!("there is no node \"{name}\"")))
+    }
+
+    fn flow(
+        &self,
+        flow: &Flow,
+        places: &BTreeMap<&str, usize>,
+        tcps: &BTreeMap<&str, Arc<tcp::Config>>,
+    ) -> Result<FlowSpec, InputError> {
+        let tcp = |name: &str| {
+            let no_host = || self.refuse(format!("there is no host \"{name}\""));
+            tcps.get(name).cloned().ok_or_else(no_host)
+        };
+        let amount = match (flow.bytes, flow.until) {
+            (Some(bytes), None) => Amount::Bytes(bytes),
+            (None, Some(time)) => Amount::Until(time),
+            _ => return Err(self.refuse(format!("flow \"{}\" needs one of bytes and until", flow.name))),
+        };
+        Ok(FlowSpec {
+            name: flow.name.clone(),
+            from: self.place(places, &flow.from)?,
+            to: self.place(places, &flow.to)?,
+            start: flow.start,
+            start_jitter: flow.start_jitter,
+            workload: Workload::Bulk(amount),
+            sender: tcp(&flow.from)?,
+            receiver: tcp(&flow.to)?,
+            milestones: flow.milestones.clone(),
+        })
+    }
+
+    fn record_spec(&self, places: &BTreeMap<&str, usize>) -> Result<RecordSpec, InputError> {
+        let keeps = |table| self.record.tables.contains(&table);
+        let captures = self.record.captures.iter().map(|name| self.capture(name, places));
+        Ok(RecordSpec {
+            packets: keeps(Table::Packets),
+            tcp: keeps(Table::Tcp),
+            queue: keeps(Table::Queue),
+            segments: keeps(Table::Segments),
+            captures: captures.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn capture(&self, name: &str, places: &BTreeMap<&str, usize>) -> Result<CapturePoint, InputError> {
+        match self.links.iter().position(|link| link.name == name) {
+            Some(link) => Ok(CapturePoint::Link(link)),
+            None => self.place(places, name).map(CapturePoint::Node),
+        }
+    }
+
+    fn refuse(&self, message: String) -> InputError {
+        let help = "resolve the scenario file again".to_owned();
+        InputError { place: None, key: self.name.clone(), message, help }
+    }
+}
+
+fn in_host(host: &Host, error: &tcp::ConfigError) -> InputError {
+    InputError {
+        place: None,
+        key: format!("hosts.{}.tcp.{}", host.name, error.path),
+        message: error.message.clone(),
+        help: error.help.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::{GOOD, read};
+
+    #[test]
+    fn the_specification_has_the_scenario_in_it() {
+        let text = GOOD.to_owned()
+            + "start = { uniform = [\"1 s\", \"1100 ms\"] }\n[record]\ntables = [\"tcp\"]\ncaptures = [\"lasthop\", \"mobile\"]\n";
+        let spec = read(&text, &[]).unwrap().to_spec().unwrap();
+        assert_eq!(spec.nodes.len(), 2);
+        assert_eq!((spec.flows[0].from, spec.flows[0].to, spec.links[0].ends), (0, 1, [0, 1]));
+        assert_eq!(spec.flows[0].start, units::Duration::from_secs(1));
+        assert_eq!(spec.flows[0].start_jitter, Some(units::Duration::from_millis(100)));
+        assert!(spec.record.tcp && !spec.record.packets);
+        assert_eq!(spec.record.captures, [sim::CapturePoint::Link(0), sim::CapturePoint::Node(1)]);
+    }
+
+    #[test]
+    fn a_resolved_json_needs_no_file_to_become_a_specification() {
+        let json = read(GOOD, &[]).unwrap().json();
+        let spec = crate::Resolved::from_json(&json).unwrap().to_spec().unwrap();
+        assert_eq!((spec.flows.len(), spec.nodes.len()), (1, 2));
+        let said =
+            crate::Resolved::from_json(&json.replace("\"to\":\"mobile\"", "\"to\":\"phone\"")).unwrap();
+        let said = said.to_spec().expect_err("nobody is called phone").to_string();
+        assert!(said.contains("there is no node \"phone\""), "{said}");
+    }
+}

@@ -1,0 +1,315 @@
+//! Studies: the cases of a document's tables as resolved scenarios, and what is to be made of their results.
+//!
+//! [`load`] reads a study's file ([`crate::file::Study`]), sweeps its grids into cases (`sweep`), resolves each, and
+//! ties rows, figures and claims to them. The reading side (Python) gets the whole as JSON and looks nothing up.
+
+mod claims;
+mod form;
+mod rows;
+mod sweep;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::InputError;
+use crate::file::{self, FigureKind, Metric, Stat};
+use crate::library::{Kind, Search};
+use crate::overrides::Override;
+use crate::resolved::Resolved;
+use crate::tree::{KeyPath, Tree};
+
+/// A study whose every case can be run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Study {
+    /// Its name.
+    pub name: String,
+    /// One line that says what is studied.
+    pub title: String,
+    /// The document.
+    pub source: String,
+    /// The study's folder.
+    pub folder: PathBuf,
+    /// The columns that tell rows apart.
+    pub columns: Vec<String>,
+    /// The document's own values.
+    pub published: Option<Published>,
+    /// How much of a transfer a number is about: the first so many bytes, or (none) the whole.
+    pub scopes: BTreeMap<String, Option<u64>>,
+    /// How a number comes out of a run.
+    pub metrics: BTreeMap<String, Metric>,
+    /// The document's tables.
+    pub tables: Vec<Table>,
+    /// What is run.
+    pub cases: Vec<Case>,
+    /// What is reported.
+    pub rows: Vec<Row>,
+    /// What is drawn.
+    pub figures: Vec<Figure>,
+    /// What is judged.
+    pub claims: Vec<Claim>,
+}
+
+/// A file of published values, found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Published {
+    /// The CSV file.
+    pub file: PathBuf,
+    /// The column of the number.
+    pub value: String,
+    /// The column that says median, q25 or q75.
+    pub statistic: String,
+    /// The column that is 0 where the reading is sure.
+    pub uncertain: String,
+}
+
+/// One table of the document.
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    /// Its number.
+    pub id: String,
+    /// Its caption.
+    pub title: String,
+    /// The scopes of its numbers.
+    pub scopes: Vec<String>,
+    /// Its numbers.
+    pub metrics: Vec<String>,
+    /// Its cases, by id.
+    pub cases: Vec<String>,
+}
+
+/// One value for each variable: what is run, once for each seed and variant.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// The values, joined by commas.
+    pub id: String,
+    /// The values, by variable.
+    pub values: BTreeMap<String, Value>,
+    /// The tables it is in; none if only a figure or a claim wants it.
+    pub tables: Vec<String>,
+    /// The recorded tables that its metrics need of every run.
+    pub record: Vec<file::Table>,
+    /// The seeds: the same first ones for every case (common random numbers).
+    pub seeds: Vec<u64>,
+    /// One, or one for each step of a span.
+    pub variants: Vec<Variant>,
+}
+
+/// A case's scenario at one step of its span.
+#[derive(Clone, Debug, Serialize)]
+pub struct Variant {
+    /// What was added; 0 without a span.
+    pub span: i64,
+    /// The hash of the scenario under the case's first seed.
+    pub hash: String,
+    /// The scenario under the case's first seed.
+    pub scenario: Resolved,
+}
+
+/// One number that is reported.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The table it is in.
+    pub table: String,
+    /// The case, by id.
+    pub case: String,
+    /// How much of the transfer, if scopes are told apart.
+    pub scope: Option<String>,
+    /// Its name in the table.
+    pub metric: String,
+    /// The metric that it is.
+    pub measure: String,
+    /// The texts of the columns that tell it apart.
+    pub columns: BTreeMap<String, String>,
+}
+
+/// One figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// Its number.
+    pub id: String,
+    /// What it shows.
+    pub kind: FigureKind,
+    /// Its caption.
+    pub title: String,
+    /// The case, by id.
+    pub case: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// The step of the span.
+    pub span: i64,
+    /// The flow; none for all.
+    pub flow: Option<String>,
+    /// Where it begins, seconds.
+    pub from_s: Option<f64>,
+    /// Where it ends, seconds.
+    pub to_s: Option<f64>,
+}
+
+/// One claim.
+#[derive(Clone, Debug, Serialize)]
+pub struct Claim {
+    /// Its number.
+    pub id: String,
+    /// What it says.
+    pub says: String,
+    /// Where the document says it.
+    pub place: String,
+    /// Values by the name that the expression uses.
+    pub values: BTreeMap<String, Cell>,
+    /// The expression that is true when it holds.
+    pub holds: Option<String>,
+    /// Or the named function that judges it.
+    pub check: Option<String>,
+    /// The cases that the function looks at, by id.
+    pub cases: Vec<String>,
+    /// The recorded tables that the function needs of those cases' first runs.
+    pub tables: Vec<file::Table>,
+}
+
+/// One number of one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Cell {
+    /// The row's position.
+    pub row: usize,
+    /// Which of its numbers.
+    pub stat: Stat,
+}
+
+impl Study {
+    /// The whole as JSON.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "every key is a string and every number finite")]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("a study is JSON")
+    }
+
+    /// The case with this id.
+    #[must_use]
+    pub fn case(&self, id: &str) -> Option<&Case> {
+        self.cases.iter().find(|case| case.id == id)
+    }
+}
+
+/// Loads a study: a path to its folder or file, or the name of one that the search knows.
+///
+/// # Errors
+/// The first mistake in the study's file, its base scenario, or a case's settings.
+pub fn load(path: impl AsRef<Path>, search: &Search) -> Result<Study, InputError> {
+    let file = search.given(Kind::Study, path.as_ref())?;
+    Reading::begin(&file, search)?.finish()
+}
+
+/// A study's file while it is read.
+struct Reading<'a> {
+    tree: Tree,
+    file: file::Study,
+    folder: PathBuf,
+    base: Tree,
+    stem: String,
+    search: &'a Search,
+    cases: Vec<Case>,
+}
+
+impl<'a> Reading<'a> {
+    fn begin(path: &Path, search: &'a Search) -> Result<Self, InputError> {
+        let tree = Tree::load(path)?;
+        let file: file::Study = tree.read()?;
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        let key = KeyPath::of(["scenario"]);
+        let base = search.find(Kind::Scenario, &file.scenario, &folder).filter(|base| base.is_file());
+        let base = base.ok_or_else(|| {
+            let message = format!("there is no scenario \"{}\"", file.scenario);
+            tree.error(&key, message, search.advice(Kind::Scenario, &file.scenario))
+        })?;
+        let (stem, base) = (crate::stem(&base), Tree::load(&base)?);
+        Ok(Self { tree, file, folder, base, stem, search, cases: Vec::new() })
+    }
+
+    fn finish(mut self) -> Result<Study, InputError> {
+        self.check_metrics()?;
+        self.check_columns()?;
+        let (tables, rows) = self.tables()?;
+        let figures = self.figures()?;
+        let claims = self.claims(&rows)?;
+        Ok(Study {
+            name: self.file.name.clone().unwrap_or_else(|| self.folder_name()),
+            title: self.file.title.clone(),
+            source: self.file.source.clone(),
+            published: self.published()?,
+            scopes: self.file.scopes.iter().map(|(k, scope)| (k.clone(), scope.bytes.map(|b| b.0))).collect(),
+            folder: self.folder,
+            columns: self.file.columns,
+            metrics: self.file.metrics,
+            tables,
+            cases: self.cases,
+            rows,
+            figures,
+            claims,
+        })
+    }
+
+    fn first_seed(&self) -> u64 {
+        self.file.first_seed.unwrap_or(1)
+    }
+
+    fn folder_name(&self) -> String {
+        let whole = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        whole.file_name().map_or_else(|| "study".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    fn published(&self) -> Result<Option<Published>, InputError> {
+        let Some(published) = &self.file.published else { return Ok(None) };
+        let file = self.folder.join(&published.file);
+        let or = |name: &Option<String>, default: &str| name.clone().unwrap_or_else(|| default.to_owned());
+        let published = Published {
+            value: or(&published.value, "value"),
+            statistic: or(&published.statistic, "stat"),
+            uncertain: or(&published.uncertain, "uncertain"),
+            file,
+        };
+        self.check_published(&published)?;
+        Ok(Some(published))
+    }
+
+    /// The file is there, and its head has the study's columns.
+    fn check_published(&self, published: &Published) -> Result<(), InputError> {
+        let text = crate::tree::read_text(&published.file)?;
+        let head: Vec<&str> = text.lines().next().unwrap_or_default().trim().split(',').collect();
+        let more = [&published.value, &published.statistic, &published.uncertain];
+        match self.file.columns.iter().chain(more).find(|column| !head.contains(&column.as_str())) {
+            Some(column) => {
+                let key = KeyPath::of(["published", "file"]);
+                let message = format!("\"{}\" has no column \"{column}\"", published.file.display());
+                Err(self.tree.error(&key, message, format!("its columns are {}", head.join(", "))))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Resolves the base scenario with some settings, under the study's first seed.
+    fn resolve(
+        &self,
+        settings: &[Override],
+        change: &dyn Fn(&mut Tree) -> Result<(), InputError>,
+    ) -> Resolve {
+        let mut tree = crate::compose::compose(&self.base, settings, self.search)?;
+        change(&mut tree)?;
+        let mut resolved = crate::resolve::resolve(&tree, &self.stem, Some(self.first_seed()))?;
+        let scopes: Vec<_> = self.file.scopes.values().filter_map(|scope| scope.bytes).collect();
+        for flow in &mut resolved.flows {
+            let within = scopes.iter().filter(|bytes| flow.bytes.is_none_or(|amount| **bytes <= amount));
+            flow.milestones.extend(within);
+            flow.milestones.sort_unstable();
+            flow.milestones.dedup();
+        }
+        Ok(resolved)
+    }
+}
+
+type Resolve = Result<Resolved, InputError>;
+
+#[cfg(test)]
+mod tests;

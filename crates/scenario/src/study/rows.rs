@@ -1,0 +1,171 @@
+//! The rows of the document's tables: which case, scope and metric each number is.
+
+use std::collections::BTreeMap;
+
+use super::sweep::text_of;
+use super::{Case, Figure, Reading, Row, Table};
+use crate::error::InputError;
+use crate::file::StudyTable;
+use crate::suggest;
+use crate::tree::KeyPath;
+
+impl Reading<'_> {
+    /// Each column is a variable, or one of the three that rows have anyway.
+    pub(super) fn check_columns(&self) -> Result<(), InputError> {
+        let mut known = self.variables();
+        known.extend(["table", "scope", "metric"].map(ToOwned::to_owned));
+        let unknown = self.file.columns.iter().position(|column| !known.contains(column));
+        let Some(at) = unknown else { return self.check_defaults() };
+        let column = &self.file.columns[at];
+        let message = format!("no variable gives the column \"{column}\"");
+        let path = KeyPath::of(["columns"]).below(at);
+        Err(self.tree.error(&path, message, suggest::among(column, &known, "columns")))
+    }
+
+    fn check_defaults(&self) -> Result<(), InputError> {
+        let defaults = KeyPath::of(["defaults"]);
+        self.file.defaults.keys().try_for_each(|name| self.known_variable(name, &defaults.below(name)))
+    }
+
+    /// Each metric comes from exactly one place.
+    pub(super) fn check_metrics(&self) -> Result<(), InputError> {
+        for (name, metric) in &self.file.metrics {
+            let places = [&metric.flow, &metric.link, &metric.check].iter().filter(|p| p.is_some()).count();
+            if places != 1 {
+                let path = KeyPath::of(["metrics", name]);
+                let message = format!("{places} of flow, link and check are given");
+                return Err(self.tree.error(&path, message, "give exactly one"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn tables(&mut self) -> Result<(Vec<Table>, Vec<Row>), InputError> {
+        let (mut tables, mut rows) = (Vec::new(), Vec::new());
+        for (i, table) in self.file.tables.clone().iter().enumerate() {
+            let at = KeyPath::of(["tables"]).below(i);
+            self.check_table(table, &at)?;
+            let cases = self.cases_of(table, &at)?;
+            rows.extend(self.rows_of(table, &cases));
+            tables.push(Table {
+                id: table.id.clone(),
+                title: table.title.clone(),
+                scopes: table.scopes.clone(),
+                metrics: table.metrics.clone(),
+                cases,
+            });
+        }
+        Ok((tables, rows))
+    }
+
+    fn check_table(&self, table: &StudyTable, at: &KeyPath) -> Result<(), InputError> {
+        let scopes: Vec<&String> = self.file.scopes.keys().collect();
+        for (i, scope) in table.scopes.iter().enumerate() {
+            self.listed(scope, &scopes, "scope", &at.below("scopes").below(i))?;
+        }
+        let metrics: Vec<&String> = self.file.metrics.keys().collect();
+        for (i, metric) in table.metrics.iter().enumerate() {
+            if !table.definitions.contains_key(metric) {
+                self.listed(metric, &metrics, "metric", &at.below("metrics").below(i))?;
+            }
+        }
+        for (name, metric) in &table.definitions {
+            self.listed(metric, &metrics, "metric", &at.below("definitions").below(name))?;
+        }
+        table.fixed.keys().try_for_each(|name| self.known_variable(name, &at.below("fixed").below(name)))
+    }
+
+    fn listed(&self, name: &str, names: &[&String], what: &str, path: &KeyPath) -> Result<(), InputError> {
+        if names.iter().any(|known| *known == name) {
+            return Ok(());
+        }
+        let message = format!("there is no {what} \"{name}\"");
+        Err(self.tree.error(path, message, suggest::among(name, names, &format!("{what}s"))))
+    }
+
+    fn cases_of(&mut self, table: &StudyTable, at: &KeyPath) -> Result<Vec<String>, InputError> {
+        let defaults = self.file.defaults.clone();
+        let mut ids = Vec::new();
+        for (i, grid) in table.cases.iter().enumerate() {
+            ids.extend(self.grid(grid, &[&table.fixed, &defaults], &at.below("cases").below(i))?);
+        }
+        let measures = table.metrics.iter().map(|metric| table.definitions.get(metric).unwrap_or(metric));
+        let needed: Vec<_> = measures.flat_map(|metric| self.file.metrics[metric].tables.clone()).collect();
+        for case in self.cases.iter_mut().filter(|case| ids.contains(&case.id)) {
+            case.tables.push(table.id.clone());
+            case.record.extend(&needed);
+            case.record.sort_unstable();
+            case.record.dedup();
+        }
+        Ok(ids)
+    }
+
+    fn rows_of(&self, table: &StudyTable, cases: &[String]) -> Vec<Row> {
+        let whole = [None];
+        let scopes: Vec<Option<&String>> = table.scopes.iter().map(Some).collect();
+        let scopes = if scopes.is_empty() { &whole[..] } else { &scopes };
+        let cases = self.cases_named(cases);
+        let numbers = cases.iter().flat_map(|case| {
+            scopes.iter().flat_map(move |scope| table.metrics.iter().map(move |m| (*case, *scope, m)))
+        });
+        numbers.map(|(case, scope, metric)| self.row(table, case, scope, metric)).collect()
+    }
+
+    fn cases_named(&self, ids: &[String]) -> Vec<&Case> {
+        ids.iter().filter_map(|id| self.cases.iter().find(|case| case.id == *id)).collect()
+    }
+
+    fn row(&self, table: &StudyTable, case: &Case, scope: Option<&String>, metric: &String) -> Row {
+        let column = |name: &String| match name.as_str() {
+            "table" => table.id.clone(),
+            "scope" => scope.cloned().unwrap_or_default(),
+            "metric" => metric.clone(),
+            variable => text_of(&case.values[variable]),
+        };
+        let columns: BTreeMap<String, String> =
+            self.file.columns.iter().map(|name| (name.clone(), column(name))).collect();
+        Row {
+            table: table.id.clone(),
+            case: case.id.clone(),
+            scope: scope.cloned(),
+            metric: metric.clone(),
+            measure: table.definitions.get(metric).unwrap_or(metric).clone(),
+            columns,
+        }
+    }
+
+    pub(super) fn figures(&mut self) -> Result<Vec<Figure>, InputError> {
+        let figures = self.file.figures.clone();
+        (0..)
+            .zip(&figures)
+            .map(|(i, figure)| self.figure(figure, &KeyPath::of(["figures"]).below(i)))
+            .collect()
+    }
+
+    fn figure(&mut self, figure: &crate::file::Figure, at: &KeyPath) -> Result<Figure, InputError> {
+        let defaults = self.file.defaults.clone();
+        let ids = self.grid(&figure.case, &[&defaults], &at.below("case"))?;
+        let [id] = &ids[..] else {
+            let message = format!("{} cases are meant", ids.len());
+            return Err(self.tree.error(&at.below("case"), message, "give each variable one value"));
+        };
+        let case = self.cases_named(&ids)[0];
+        let span = figure.span.unwrap_or(0);
+        if !case.variants.iter().any(|variant| variant.span == span) {
+            let spans: Vec<String> = case.variants.iter().map(|variant| variant.span.to_string()).collect();
+            let help = format!("write one of {}", spans.join(", "));
+            return Err(self.tree.error(&at.below("span"), format!("the span has no step {span}"), help));
+        }
+        Ok(Figure {
+            id: figure.id.clone(),
+            kind: figure.kind,
+            title: figure.title.clone(),
+            case: id.clone(),
+            seed: figure.seed.unwrap_or_else(|| self.first_seed()),
+            span,
+            flow: figure.flow.clone(),
+            from_s: figure.from.map(units::Duration::as_secs_f64),
+            to_s: figure.to.map(units::Duration::as_secs_f64),
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! Grids into cases: each a value for every variable, the settings it makes, its seeds and its span.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::form::{filled, matched};
+use super::{Case, Reading, Variant};
+use crate::error::{InputError, Place};
+use crate::file::{Form, Grid, Span};
+use crate::overrides::Override;
+use crate::suggest;
+use crate::tree::{KeyPath, Tree};
+
+/// Values by variable.
+pub(super) type Values = BTreeMap<String, Value>;
+
+/// What a case's values amount to.
+struct Settings {
+    overrides: Vec<Override>,
+    replications: u32,
+    span: Option<(Span, KeyPath)>,
+}
+
+impl Reading<'_> {
+    /// The cases of a grid that stands at `path`, over values that hold where the grid gives none.
+    pub(super) fn grid(
+        &mut self,
+        grid: &Grid,
+        fixed: &[&Values],
+        path: &KeyPath,
+    ) -> Result<Vec<String>, InputError> {
+        for name in grid.keys() {
+            self.known_variable(name, &path.below(name))?;
+        }
+        let mut cases = Vec::new();
+        for values in self.products(grid, fixed, path)? {
+            cases.push(self.case(values, path)?);
+        }
+        Ok(cases)
+    }
+
+    pub(super) fn known_variable(&self, name: &str, path: &KeyPath) -> Result<(), InputError> {
+        if self.file.variables.contains_key(name) {
+            return Ok(());
+        }
+        let names: Vec<&String> = self.file.variables.keys().collect();
+        let message = format!("there is no variable \"{name}\"");
+        Err(self.tree.error(path, message, suggest::among(name, &names, "variables")))
+    }
+
+    /// Every combination of the grid's values, the last variable of the columns' order running fastest.
+    fn products(&self, grid: &Grid, fixed: &[&Values], path: &KeyPath) -> Result<Vec<Values>, InputError> {
+        let mut products = vec![Values::new()];
+        for name in self.variables() {
+            let given = grid.get(&name).or_else(|| fixed.iter().find_map(|values| values.get(&name)));
+            let choices = match given {
+                Some(Value::Array(items)) => items.clone(),
+                Some(value) => vec![value.clone()],
+                None => {
+                    let message = format!("the variable \"{name}\" has no value");
+                    let help = "give it one here, in `fixed` or in `defaults`";
+                    return Err(self.tree.error(path, message, help));
+                }
+            };
+            let with = |values: &Values, choice: &Value| {
+                let mut values = values.clone();
+                values.insert(name.clone(), choice.clone());
+                values
+            };
+            products = products.iter().flat_map(|v| choices.iter().map(move |c| with(v, c))).collect();
+        }
+        Ok(products)
+    }
+
+    /// The variables: first those among the columns, in their order.
+    pub(super) fn variables(&self) -> Vec<String> {
+        let known = |name: &&String| self.file.variables.contains_key(*name);
+        let mut names: Vec<String> = self.file.columns.iter().filter(known).cloned().collect();
+        names.extend(self.file.variables.keys().filter(|name| !self.file.columns.contains(name)).cloned());
+        names
+    }
+
+    /// The id of the case with these values, which is made if it is new.
+    fn case(&mut self, values: Values, path: &KeyPath) -> Result<String, InputError> {
+        let texts: Vec<String> = self.variables().iter().map(|name| text_of(&values[name])).collect();
+        let id = texts.join(",");
+        if self.cases.iter().any(|case| case.id == id) {
+            return Ok(id);
+        }
+        let settings = self.settings(&values, path)?;
+        let first = self.first_seed();
+        let seeds = (first..first + u64::from(settings.replications)).collect();
+        let variants = self.variants(&settings)?;
+        self.cases.push(Case {
+            id: id.clone(),
+            values,
+            tables: Vec::new(),
+            record: Vec::new(),
+            seeds,
+            variants,
+        });
+        Ok(id)
+    }
+
+    fn settings(&self, values: &Values, path: &KeyPath) -> Result<Settings, InputError> {
+        let mut settings = Settings { overrides: Vec::new(), replications: 1, span: None };
+        for name in self.variables() {
+            let text = text_of(&values[&name]);
+            let forms = &self.file.variables[&name];
+            let found = (0..).zip(forms).find_map(|(i, form)| Some((i, form, matched(&form.form, &text)?)));
+            let Some((i, form, held)) = found else {
+                let texts: Vec<&str> = forms.iter().map(|form| form.form.as_str()).collect();
+                let message = format!("\"{text}\" is of no form of the variable \"{name}\"");
+                let help = format!("its forms are {}", texts.join(", "));
+                return Err(self.tree.error(&path.below(&name), message, help));
+            };
+            let at = KeyPath::of(["variables", &name]).below(i);
+            settings.overrides.extend(self.overrides(form, &held, &at)?);
+            settings.replications = settings.replications.max(form.replications.unwrap_or(1));
+            let span = form.span.clone().map(|span| (span, at.below("span")));
+            settings.span = settings.span.or(span);
+        }
+        Ok(settings)
+    }
+
+    fn overrides(
+        &self,
+        form: &Form,
+        held: &BTreeMap<String, String>,
+        at: &KeyPath,
+    ) -> Result<Vec<Override>, InputError> {
+        let set = form.set.iter().map(|(path, template)| {
+            let at = at.below("set").below(path);
+            let value = filled(template, held).map_err(|name| {
+                let message = format!("the form \"{}\" has no placeholder {{{name}}}", form.form);
+                self.tree.error(&at, message, "name one that the form has")
+            })?;
+            let no_path = || self.tree.error(&at, "this is no path of keys", "write links.lasthop.down.rate");
+            let path = KeyPath::parse(path).ok_or_else(no_path)?;
+            Ok(Override { path, value, place: self.place(&at) })
+        });
+        set.collect()
+    }
+
+    fn place(&self, path: &KeyPath) -> Place {
+        let unknown = || Place::Override(path.to_string().into());
+        self.tree.origin(path).map_or_else(unknown, |origin| origin.place)
+    }
+
+    fn variants(&self, settings: &Settings) -> Result<Vec<Variant>, InputError> {
+        let steps = settings.span.as_ref().map_or(vec![0], |(span, _)| span.add.clone());
+        let variant = |step: i64| {
+            let change = |tree: &mut Tree| match &settings.span {
+                Some((span, at)) => self.shift(tree, span, at, step),
+                None => Ok(()),
+            };
+            let scenario = self.resolve(&settings.overrides, &change)?;
+            Ok(Variant { span: step, hash: scenario.hash(), scenario })
+        };
+        steps.into_iter().map(variant).collect()
+    }
+
+    /// Adds `step` to the whole numbers under the span's keys.
+    fn shift(&self, tree: &mut Tree, span: &Span, at: &KeyPath, step: i64) -> Result<(), InputError> {
+        let nothing =
+            || self.tree.error(&at.below("over"), "no key of the scenario is meant", "check the path");
+        let path = KeyPath::parse(&span.over).ok_or_else(nothing)?;
+        let paths = expanded(tree, &path);
+        if paths.is_empty() {
+            return Err(nothing());
+        }
+        for path in paths {
+            let number = tree.get(&path).and_then(Value::as_i64);
+            let number = number.ok_or_else(|| tree.error(&path, "the span needs a whole number here", ""))?;
+            let place = self.place(at);
+            tree.set(&path, Value::from(number + step), &place);
+        }
+        Ok(())
+    }
+}
+
+/// The paths that exist in a tree, with names of list items and `*` turned into positions.
+fn expanded(tree: &Tree, path: &KeyPath) -> Vec<KeyPath> {
+    let mut paths = vec![KeyPath::root()];
+    for step in &path.0 {
+        let below = |at: &KeyPath| match (tree.get(at), step.as_str()) {
+            (Some(Value::Array(items)), "*") => (0..items.len()).map(|i| at.below(i)).collect(),
+            (Some(Value::Array(items)), name) => {
+                let named = |item: &Value| item.get("name").and_then(Value::as_str) == Some(name);
+                items.iter().position(named).map_or_else(|| vec![at.below(name)], |i| vec![at.below(i)])
+            }
+            _ => vec![at.below(step)],
+        };
+        paths = paths.iter().flat_map(below).filter(|path| tree.get(path).is_some()).collect();
+    }
+    paths
+}
+
+/// The text of a value, as a column of published values has it.
+pub(super) fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}

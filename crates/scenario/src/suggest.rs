@@ -1,0 +1,65 @@
+//! "Did you mean": the nearest of the names that there are.
+
+/// Advice for a name that is not among `names`: the nearest one if it is near, then all of them.
+pub(crate) fn among<T: AsRef<str>>(unknown: &str, names: &[T], what: &str) -> String {
+    if names.is_empty() {
+        return format!("there are no {what} here");
+    }
+    let list: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    let all = format!("the {what} are {}", list.join(", "));
+    match nearest(unknown, &list) {
+        Some(near) => format!("did you mean \"{near}\"? {}", capitalised(&all)),
+        None => all,
+    }
+}
+
+/// The nearest name, if at most a third of the letters differ.
+fn nearest<'a>(unknown: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distance = |name: &str| edits(&unknown.to_lowercase(), &name.to_lowercase());
+    let near = names.iter().min_by_key(|name| distance(name))?;
+    (distance(near) <= near.chars().count().max(3) / 3).then_some(*near)
+}
+
+/// Letters to insert, delete or replace (Levenshtein 1966), where two neighbours swapped count once.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_recognised() {
+        assert_eq!(nearest("rato", &["rate", "queue"]), Some("rate"));
+        assert_eq!(nearest("propogation", &["rate", "propagation"]), Some("propagation"));
+        assert_eq!(nearest("qeuue", &["rate", "queue"]), Some("queue"));
+    }
+
+    #[test]
+    fn a_stranger_is_not() {
+        assert_eq!(nearest("colour", &["rate", "queue"]), None);
+        assert_eq!(among("colour", &["rate", "queue"], "keys"), "the keys are rate, queue");
+    }
+}

@@ -1,0 +1,426 @@
+//! What loading a scenario gives, and what it says about each mistake.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::*;
+
+/// A right scenario; tests break it.
+pub(crate) const GOOD: &str = r#"name = "good"
+[hosts.server]
+profile = "plain"
+[hosts.mobile]
+profile = "plain"
+tcp = { ack.timeout = "100 ms" }
+[[links]]
+name = "lasthop"
+between = ["server", "mobile"]
+preset = "slow"
+[links.down]
+queue = { limit = "3 packets" }
+[[flows]]
+name = "download"
+from = "server"
+to = "mobile"
+bytes = "100 KiB"
+milestones = ["10 KiB"]
+"#;
+
+fn search() -> Search {
+    Search::new([Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")])
+}
+
+pub(crate) fn read(text: &str, overrides: &[&str]) -> Result<Resolved, InputError> {
+    parse(text, "good.toml", overrides, None, &search())
+}
+
+fn good() -> Resolved {
+    read(GOOD, &[]).expect("it is right")
+}
+
+/// What is said about the good scenario with `from` replaced by `to`.
+fn said(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from} is not in the scenario");
+    let text = GOOD.replacen(from, to, 1);
+    let said = read(&text, &[]).expect_err("it is wrong").to_string();
+    said.replace(env!("CARGO_MANIFEST_DIR"), ".")
+}
+
+fn said_of_override(text: &str) -> String {
+    read(GOOD, &[text]).expect_err("it is wrong").to_string()
+}
+
+#[test]
+fn a_preset_fills_what_the_file_leaves_out() {
+    let link = good().links.remove(0);
+    let down = serde_json::to_value(&link.down).unwrap();
+    assert_eq!(down["rate"], "9600 bit/s");
+    assert_eq!(down["queue"]["limit"], "3 packets");
+    assert_eq!(link.mtu, units::Bytes(296));
+}
+
+#[test]
+fn a_host_overrides_keys_of_its_profile_and_keeps_the_rest() {
+    let mobile = good().hosts.into_iter().find(|host| host.name == "mobile").unwrap();
+    assert_eq!(mobile.tcp["ack"]["timeout"], "100 ms");
+    assert_eq!(mobile.tcp["ack"]["quick"], "2 segments");
+    assert_eq!(mobile.tcp["mss"], "536 bytes");
+}
+
+#[test]
+fn defaults_are_written_out() {
+    let server = good().hosts.remove(0);
+    assert_eq!(server.tcp["rto"]["algorithm"], "rfc6298");
+    assert_eq!(server.tcp["rto"]["min"], "1 s");
+    assert_eq!(server.tcp["sack"], json!(true));
+    assert_eq!(good().seed, 1);
+}
+
+#[test]
+fn a_profile_extends_another() {
+    let keys = profile("derived", &search()).expect("it is right");
+    assert_eq!(keys["mss"], "536 bytes");
+    assert_eq!(keys["initial_window"], "2 segments");
+    assert_eq!((&keys["ack"]["timeout"], &keys["ack"]["quick"]), (&json!("100 ms"), &json!("2 segments")));
+    let circle = profile("circle", &search()).expect_err("it goes round").to_string();
+    assert!(
+        circle.contains("circle.toml:3: extends: the profile extends itself; break the circle"),
+        "{circle}"
+    );
+}
+
+#[test]
+fn overrides_reach_by_name_and_by_position_and_make_new_keys() {
+    for path in ["links.lasthop.down.rate", "links.0.down.rate"] {
+        let resolved = read(GOOD, &[&format!("{path}=1 Mbit/s")]).expect("it is right");
+        assert_eq!(serde_json::to_value(&resolved.links[0].down).unwrap()["rate"], "1 Mbit/s");
+    }
+    let resolved = read(GOOD, &["flows.download.count=3", "links.0.down.framing=\"7 bytes\"", "stop=60 s"]);
+    let resolved = resolved.expect("it is right");
+    let names: Vec<&str> = resolved.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["download-1", "download-2", "download-3"]);
+    assert_eq!(serde_json::to_value(&resolved.links[0].down).unwrap()["queue"]["limit"], "3 packets");
+    assert_eq!(resolved.stop, Some(units::Duration::from_secs(60)));
+}
+
+#[test]
+fn an_override_of_a_preset_or_profile_comes_before_their_keys() {
+    let resolved = read(GOOD, &["hosts.server.profile=derived", "hosts.server.tcp.ack.quick=3 segments"]);
+    let server = resolved.expect("it is right").hosts.remove(0);
+    assert_eq!(server.tcp["initial_window"], "2 segments");
+    assert_eq!(
+        (&server.tcp["ack"]["quick"], &server.tcp["ack"]["timeout"]),
+        (&json!("3 segments"), &json!("100 ms"))
+    );
+}
+
+#[test]
+fn the_seed_of_the_caller_wins() {
+    let text = format!("seed = 7\n{GOOD}");
+    assert_eq!(parse(&text, "x.toml", &[""; 0], None, &search()).unwrap().seed, 7);
+    assert_eq!(parse(&text, "x.toml", &[""; 0], Some(9), &search()).unwrap().seed, 9);
+}
+
+#[test]
+fn a_resolved_scenario_is_its_json() {
+    let resolved = good();
+    let again = Resolved::from_json(&resolved.json()).expect("it is its own JSON");
+    assert_eq!((again.json(), again.hash()), (resolved.json(), resolved.hash()));
+    assert!(resolved.json().starts_with("{\"flows\":[{\"bytes\":\"100 KiB\",\"from\":\"server\""));
+}
+
+#[test]
+fn the_hash_hangs_on_meaning_and_on_nothing_else() {
+    let reordered = GOOD.replace(
+        "[hosts.server]\nprofile = \"plain\"\n[hosts.mobile]\nprofile = \"plain\"\ntcp = { ack.timeout = \"100 ms\" }",
+        "# a comment\n[hosts.mobile]\ntcp = { ack = { timeout = \"0.1 s\" } }\nprofile = \"plain\"\n[hosts.server]\nprofile = \"plain\"",
+    );
+    assert_ne!(reordered, GOOD);
+    assert_eq!(read(&reordered, &[]).unwrap().hash(), good().hash());
+    assert_ne!(good().with_seed(2).hash(), good().hash());
+    assert_ne!(read(GOOD, &["links.0.down.rate=9601 bit/s"]).unwrap().hash(), good().hash());
+}
+
+#[test]
+fn a_host_that_no_flow_names_changes_nobody_else() {
+    let text = GOOD.replace("[hosts.server]", "[hosts.aaa]\nprofile = \"plain\"\n[hosts.server]");
+    let (with, without) = (read(&text, &[]).unwrap(), good());
+    for host in &without.hosts {
+        assert_eq!(with.hosts.iter().find(|h| h.name == host.name).unwrap().address, host.address);
+    }
+    assert_eq!(with.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>(), ["server", "mobile", "aaa"]);
+}
+
+#[test]
+fn a_flow_may_cross_routers() {
+    let text = GOOD
+        .replace("name = \"good\"", "routers = [\"station\"]")
+        .replace("between = [\"server\", \"mobile\"]", "between = [\"station\", \"mobile\"]")
+        + "[[links]]\nname = \"lan\"\nbetween = [\"server\", \"station\"]\ndown = { rate = \"10 Mbit/s\" }\nup = {}\n";
+    let resolved = read(&text, &[]).expect("it is right");
+    assert_eq!(resolved.name, "good");
+    assert_eq!((resolved.hosts.len(), resolved.routers.len()), (2, 1));
+}
+
+/// What is written in place of what, and how the message begins.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    // Text that is no TOML.
+    ("[hosts.server]", "[hosts.server", "good.toml:2: this is not TOML: "),
+    // Unknown keys.
+    (
+        "bytes =",
+        "bites =",
+        "good.toml:17: flows.0.bites: there is no key \"bites\" here; did you mean \"bytes\"? The keys are name, from",
+    ),
+    (
+        "queue = {",
+        "quue = {",
+        "good.toml:12: links.0.down.quue: there is no key \"quue\" here; did you mean \"queue\"? The keys are rate",
+    ),
+    (
+        "name = \"good\"",
+        "colour = 1",
+        "good.toml:1: colour: there is no key \"colour\" here; the keys are name",
+    ),
+    (
+        "ack.timeout",
+        "ack.timeoot",
+        "good.toml:6: hosts.mobile.tcp.ack.timeoot: there is no key \"timeoot\" here; did you mean \"timeout\"?",
+    ),
+    // Units: missing, wrong, not allowed.
+    (
+        "\"3 packets\"",
+        "3",
+        "good.toml:12: links.0.down.queue.limit: 3 has no unit; write a number of packets like \"3 packets\"",
+    ),
+    (
+        "[links.down]",
+        "[links.down]\nrate = \"9600\"",
+        "good.toml:12: links.0.down.rate: 9600 has no unit; write a rate like \"9600 bit/s\"",
+    ),
+    (
+        "100 KiB",
+        "100 KB",
+        "good.toml:17: flows.0.bytes: \"KB\" is not a unit of size; write kB for 1000 bytes, or KiB for 1024",
+    ),
+    (
+        "[links.down]",
+        "[links.down]\nrate = \"5 Mbps\"",
+        "good.toml:12: links.0.down.rate: \"Mbps\" is not a unit of rate; write Mbit/s",
+    ),
+    (
+        "\"100 ms\"",
+        "100",
+        "good.toml:6: hosts.mobile.tcp.ack.timeout: 100 has no unit; write a duration like \"100 ms\"",
+    ),
+    // Impossible values.
+    (
+        "[links.down]",
+        "[links.down]\nrate = \"-5 bit/s\"",
+        "good.toml:12: links.0.down.rate: \"-5 bit/s\" is negative; a rate is zero or more",
+    ),
+    (
+        "[links.down]",
+        "[links.down]\nrate = \"0 bit/s\"",
+        "good.toml:12: links.0.down.rate: a rate of zero transmits nothing; write a rate like",
+    ),
+    (
+        "\"3 packets\"",
+        "\"0 packets\"",
+        "good.toml:12: links.0.down.queue.limit: a queue of 0 lets nothing wait; write a limit like",
+    ),
+    (
+        "[links.down]",
+        "[links.down]\nevents = [{ packet = 3, delay = \"1 s\" }, { packet = 0, delay = \"1 s\" }]",
+        "good.toml:12: links.0.down.events.1.packet: packets are counted from 1; write 1 for the first",
+    ),
+    (
+        "[links.down]",
+        "[links.down]\ndropper = { probability = 1.5 }",
+        "good.toml:12: links.0.down.dropper.probability: 1.5 is not a probability; write a number from 0 to 1",
+    ),
+    (
+        "\"100 KiB\"",
+        "\"0 bytes\"",
+        "good.toml:17: flows.0.bytes: the flow sends nothing; write 1 byte or more",
+    ),
+    (
+        "\"10 KiB\"",
+        "\"1 MB\"",
+        "good.toml:18: flows.0.milestones.0: the flow never has 1 MB acknowledged; milestones lie between 1 byte and 100 KiB",
+    ),
+    (
+        "preset = \"slow\"",
+        "preset = \"slow\"\nmtu = \"20 bytes\"",
+        "good.toml:11: links.0.mtu: an mtu of 20 bytes",
+    ),
+    (
+        "from = \"server\"",
+        "count = 0\nfrom = \"server\"",
+        "good.toml:15: flows.0.count: no flow at all; write 1 or more",
+    ),
+    // Names of what is not there.
+    (
+        "between = [\"server\"",
+        "between = [\"sever\"",
+        "good.toml:9: links.0.between.0: there is no host or router \"sever\"; did you mean \"server\"? The hosts and routers are mobile, server",
+    ),
+    (
+        "to = \"mobile\"",
+        "to = \"phone\"",
+        "good.toml:16: flows.0.to: there is no host \"phone\"; the hosts are mobile, server",
+    ),
+    (
+        "profile = \"plain\"",
+        "profile = \"plian\"",
+        "good.toml:3: hosts.server.profile: there is no profile \"plian\"; did you mean \"plain\"? The profiles are circle, derived, mistaken, plain; a path to a file works too",
+    ),
+    (
+        "\"slow\"",
+        "\"gsm\"",
+        "good.toml:10: links.0.preset: there is no preset \"gsm\"; the presets are mistaken, slow; a path to a file works too",
+    ),
+    ("\"slow\"", "\"./none.toml\"", "good.toml:10: links.0.preset: there is no preset \"./none.toml\""),
+    (
+        "tcp = { ack.timeout = \"100 ms\" }",
+        "tcp = { recovery.algorithm = \"rino\" }",
+        "good.toml:6: hosts.mobile.tcp.recovery.algorithm: there is no recovery algorithm \"rino\"; one of timeout-only, tahoe, reno, new-reno, sack-6675",
+    ),
+    (
+        "milestones = [\"10 KiB\"]",
+        "[record]\ncaptures = [\"lashop\"]",
+        "good.toml:19: record.captures.0: there is no host, router or link \"lashop\"; did you mean \"lasthop\"?",
+    ),
+    (
+        "milestones = [\"10 KiB\"]",
+        "[record]\ntables = [\"packet\"]",
+        "good.toml:19: record.tables.0: \"packet\" is not a choice here; did you mean \"packets\"? The choices are packets, tcp, queue, segments",
+    ),
+    // Mistakes in files that the scenario names.
+    (
+        "profile = \"plain\"",
+        "profile = \"mistaken\"",
+        "./fixtures/profiles/mistaken.toml:6: ack.timeout: 200 has no unit; write a duration like \"200 ms\"",
+    ),
+    (
+        "\"slow\"",
+        "\"mistaken\"",
+        "./fixtures/presets/mistaken.toml:4: down.rate: 9600 has no unit; write a rate like \"9600 bit/s\"",
+    ),
+    // Things missing, doubled, or at odds.
+    ("to = \"mobile\"\n", "", "good.toml:13: flows.0: the key \"to\" is missing; add to = …"),
+    (
+        "bytes = \"100 KiB\"\n",
+        "",
+        "good.toml:13: flows.0: how much the flow sends is missing; add bytes = \"1 MB\" or until",
+    ),
+    (
+        "bytes =",
+        "until = \"3 s\"\nbytes =",
+        "good.toml:17: flows.0.until: bytes is given as well; keep one of the two",
+    ),
+    (
+        "to = \"mobile\"",
+        "to = \"server\"",
+        "good.toml:16: flows.0.to: the flow leads to its own host; name another host",
+    ),
+    (
+        "[\"server\", \"mobile\"]",
+        "[\"server\", \"server\"]",
+        "good.toml:9: links.0.between: the link leads back to its own end",
+    ),
+    ("\"lasthop\"", "\"mobile\"", "good.toml:8: links.0.name: the name \"mobile\" is taken; give every host"),
+    (
+        "\"lasthop\"",
+        "\"last hop\"",
+        "good.toml:8: links.0.name: \"last hop\" cannot be a name; names are letters",
+    ),
+    (
+        "to = \"mobile\"",
+        "to = \"mobile\"\nstart = { uniform = [\"2 s\", \"1 s\"] }",
+        "good.toml:17: flows.0.start: the latest start is before the earliest; write the earlier time first",
+    ),
+    // Values of the wrong kind.
+    (
+        "name = \"good\"",
+        "name = 5",
+        "good.toml:1: name: integer 5 does not belong here; write a text in quotes",
+    ),
+    (
+        "name = \"good\"",
+        "seed = -1",
+        "good.toml:1: seed: integer -1 does not belong here; write a whole number, zero or more",
+    ),
+    ("name = \"good\"", "seed = 2001-01-01", "good.toml:1: seed: a date stands here; no key takes a date"),
+];
+
+#[test]
+fn every_mistake_says_where_what_and_what_would_be_right() {
+    for (from, to, expected) in MISTAKES {
+        let said = said(from, to);
+        assert!(said.starts_with(expected), "for {to}\nsaid:     {said}\nexpected: {expected}");
+    }
+}
+
+#[test]
+fn two_hosts_without_links_between_them_cannot_talk() {
+    let text = GOOD.replace("to = \"mobile\"", "to = \"far\"") + "[hosts.far]\nprofile = \"plain\"\n";
+    let said = read(&text, &[]).expect_err("it is wrong").to_string();
+    assert!(
+        said.starts_with("good.toml:16: flows.0.to: no links lead from \"server\" to \"far\"; join them"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_mistaken_override_is_named_in_place_of_a_line() {
+    let cases = [
+        ("links.0.down.rate", "--set links.0.down.rate: there is no = in it; write path=value"),
+        ("links..rate=5", "--set links..rate=5: what stands before = is no path of keys"),
+        (
+            "links.0.down.rate=5",
+            "--set links.0.down.rate=5: links.0.down.rate: 5 has no unit; write a rate like \"5 bit/s\"",
+        ),
+        (
+            "links.hop.down.rate=5 bit/s",
+            "--set links.hop.down.rate=5 bit/s: links.hop: there is no \"hop\" in the list; the names are lasthop",
+        ),
+        (
+            "links.lasthop.down.rato=5 bit/s",
+            "--set links.lasthop.down.rato=5 bit/s: links.0.down.rato: there is no key \"rato\" here; did you mean \"rate\"?",
+        ),
+        (
+            "hosts.server.profile=plane",
+            "--set hosts.server.profile=plane: hosts.server.profile: there is no profile \"plane\"",
+        ),
+        (
+            "name.first=x",
+            "--set name.first=x: name.first: this path leads through a value; keys stand in tables only",
+        ),
+    ];
+    for (text, expected) in cases {
+        let said = said_of_override(text);
+        assert!(said.starts_with(expected), "said:     {said}\nexpected: {expected}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_told_with_what_there_is() {
+    let no_overrides: [&str; 0] = [];
+    let said = load("nowhere/x.toml", &no_overrides, None, &search()).expect_err("it is not there");
+    assert_eq!(said.to_string(), "nowhere/x.toml: there is no such file; check the path");
+    assert_eq!((said.line(), said.file()), (None, Some("nowhere/x.toml".into())));
+    let said = load("quickstart", &no_overrides, None, &search()).expect_err("it is not there").to_string();
+    assert_eq!(
+        said,
+        "quickstart: there is no scenario of this name; there are no scenarios here, a path to a file works too"
+    );
+}
+
+#[test]
+fn a_broken_json_is_refused_with_its_key() {
+    let json = good().json().replace("\"seed\":1", "\"seed\":\"x\"");
+    let said = Resolved::from_json(&json).expect_err("it is broken").to_string();
+    assert!(said.starts_with("seed: this is no resolved scenario: invalid type"), "{said}");
+}

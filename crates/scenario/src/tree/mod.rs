@@ -1,0 +1,173 @@
+//! A file's values as a tree, each with the place where it was written.
+//!
+//! Everything that a scenario is made of (its file, profiles, presets, overrides of the command line) is laid
+//! over one another as trees before it is read into types, so that a mistake is reported where it was made.
+
+mod key;
+mod merge;
+mod read;
+mod toml;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::error::{InputError, Place};
+pub(crate) use key::KeyPath;
+pub(crate) use merge::Merge;
+pub(crate) use toml::parse_value;
+
+/// Values and their places.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) value: Value,
+    /// By path in this tree: where the value stands, and its key there.
+    origins: BTreeMap<KeyPath, Origin>,
+}
+
+/// Where a value was written, and under which key of that file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) place: Place,
+    pub(crate) key: KeyPath,
+}
+
+impl Tree {
+    /// Parses the text of a TOML file.
+    pub(crate) fn parse(file: &Path, text: &str) -> Result<Self, InputError> {
+        toml::parse(file, text)
+    }
+
+    /// Reads and parses a TOML file.
+    pub(crate) fn load(file: &Path) -> Result<Self, InputError> {
+        Self::parse(file, &read_text(file)?)
+    }
+
+    /// An empty tree that stands for a whole file.
+    pub(crate) fn empty(file: &Path) -> Self {
+        let place = Place::File { file: Arc::from(file), line: None };
+        let origin = Origin { place, key: KeyPath::root() };
+        Self { value: Value::Object(Map::new()), origins: BTreeMap::from([(KeyPath::root(), origin)]) }
+    }
+
+    pub(crate) fn get(&self, path: &KeyPath) -> Option<&Value> {
+        path.0.iter().try_fold(&self.value, |value, step| match value {
+            Value::Object(keys) => keys.get(step),
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn text(&self, path: &KeyPath) -> Option<&str> {
+        self.get(path)?.as_str()
+    }
+
+    /// The names of the tables or the positions of the items below a path.
+    pub(crate) fn steps_below(&self, path: &KeyPath) -> Vec<String> {
+        match self.get(path) {
+            Some(Value::Object(keys)) => keys.keys().cloned().collect(),
+            Some(Value::Array(items)) => (0..items.len()).map(|i| i.to_string()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Writes a value and the place it comes from, making the tables on the way.
+    /// False if something on the way is neither a table nor a position in a list.
+    pub(crate) fn set(&mut self, path: &KeyPath, value: Value, place: &Place) -> bool {
+        let Some(slot) = slot(&mut self.value, &path.0) else { return false };
+        *slot = value;
+        self.origins.retain(|known, _| !known.starts_with(path));
+        self.origins.insert(path.clone(), Origin { place: place.clone(), key: path.clone() });
+        true
+    }
+
+    /// Puts a whole tree, with its places, under a path.
+    pub(crate) fn graft(&mut self, at: &KeyPath, tree: &Self) {
+        merge::copy(self, at, tree, &KeyPath::root(), tree.value.clone());
+    }
+
+    /// Takes a value out.
+    pub(crate) fn remove(&mut self, path: &KeyPath) -> Option<Value> {
+        let parent = path.parent()?;
+        let Value::Object(keys) = slot(&mut self.value, &parent.0)? else { return None };
+        keys.remove(path.last())
+    }
+
+    /// Where the value at `path` was written, or the nearest table around it.
+    pub(crate) fn origin(&self, path: &KeyPath) -> Option<Origin> {
+        let mut above = Some(path.clone());
+        while let Some(at) = above {
+            if let Some(origin) = self.origins.get(&at) {
+                let rest = KeyPath(path.0[at.0.len()..].to_vec());
+                return Some(Origin { place: origin.place.clone(), key: origin.key.join(&rest) });
+            }
+            above = at.parent();
+        }
+        None
+    }
+
+    /// The folder from which paths in the value at `path` are seen: that of the file where it was written, or the
+    /// caller's own for an override.
+    pub(crate) fn folder(&self, path: &KeyPath) -> PathBuf {
+        match self.origin(path).map(|origin| origin.place) {
+            Some(Place::File { file, .. }) => file.parent().map(Path::to_path_buf).unwrap_or_default(),
+            _ => PathBuf::new(),
+        }
+    }
+
+    /// The folder of the first text `text` below `path`.
+    pub(crate) fn folder_of_text(&self, path: &KeyPath, text: &str) -> PathBuf {
+        let is_it = |at: &&KeyPath| at.starts_with(path) && self.text(at) == Some(text);
+        let at = self.origins.keys().find(is_it).unwrap_or(path);
+        self.folder(at)
+    }
+
+    /// An error about the value at `path`.
+    pub(crate) fn error(
+        &self,
+        path: &KeyPath,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> InputError {
+        let origin = self.origin(path);
+        let key = origin.as_ref().map_or_else(|| path.to_string(), |origin| origin.key.to_string());
+        InputError { place: origin.map(|o| o.place), key, message: message.into(), help: help.into() }
+    }
+}
+
+/// The text of a file.
+pub(crate) fn read_text(file: &Path) -> Result<String, InputError> {
+    std::fs::read_to_string(file).map_err(|error| {
+        let (message, help) = match error.kind() {
+            std::io::ErrorKind::NotFound => ("there is no such file".to_owned(), "check the path"),
+            std::io::ErrorKind::InvalidData => ("the file is not UTF-8 text".to_owned(), "save it as UTF-8"),
+            _ => (format!("the file cannot be read ({error})"), "check that it is a file you may read"),
+        };
+        InputError::of_file(file, message, help)
+    })
+}
+
+/// The place for a value, where tables on the way are made and a list may grow by one.
+fn slot<'a>(value: &'a mut Value, steps: &[String]) -> Option<&'a mut Value> {
+    let Some((step, rest)) = steps.split_first() else { return Some(value) };
+    if value.is_null() {
+        *value = Value::Object(Map::new());
+    }
+    let next = match value {
+        Value::Object(keys) => keys.entry(step.clone()).or_insert(Value::Null),
+        Value::Array(items) => {
+            let position: usize = step.parse().ok()?;
+            if position == items.len() {
+                items.push(Value::Null);
+            }
+            items.get_mut(position)?
+        }
+        _ => return None,
+    };
+    slot(next, rest)
+}
+
+#[cfg(test)]
+mod tests;

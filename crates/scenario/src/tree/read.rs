@@ -1,0 +1,83 @@
+//! A tree into types, and what serde says about a mistake put into our words.
+
+use serde::de::DeserializeOwned;
+use serde_path_to_error::{Path, Segment};
+use units::text::REMEDY;
+
+use super::{KeyPath, Tree};
+use crate::error::InputError;
+use crate::suggest;
+
+impl Tree {
+    /// Reads the whole tree as a `T`.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, InputError> {
+        serde_path_to_error::deserialize(&self.value).map_err(|error| {
+            let path = key_path(error.path());
+            self.explain(path, &error.inner().to_string())
+        })
+    }
+
+    /// What serde says about the value at `path`, in our words.
+    pub(crate) fn explain(&self, path: KeyPath, said: &str) -> InputError {
+        if let Some((unknown, choices)) = unlisted(said, "unknown field ") {
+            let path = if path.last() == unknown { path } else { path.below(unknown) };
+            let message = format!("there is no key \"{unknown}\" here");
+            return self.error(&path, message, suggest::among(unknown, &choices, "keys"));
+        }
+        if let Some((unknown, choices)) = unlisted(said, "unknown variant ") {
+            let message = format!("\"{unknown}\" is not a choice here");
+            return self.error(&path, message, suggest::among(unknown, &choices, "choices"));
+        }
+        if let Some(name) = said.strip_prefix("missing field ") {
+            let name = name.trim_matches('`');
+            let message = format!("the key \"{name}\" is missing");
+            return self.error(&path, message, format!("add {name} = …"));
+        }
+        let (wrong, right) = said
+            .split_once(REMEDY)
+            .map_or_else(|| expectation(said), |(wrong, right)| (wrong.to_owned(), right.to_owned()));
+        self.error(&path, wrong, right)
+    }
+}
+
+/// Splits "invalid type: integer `5`, expected a string" into what is there and what is wanted.
+fn expectation(said: &str) -> (String, String) {
+    let plain = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
+    match plain.and_then(|plain| plain.rsplit_once(", expected ")) {
+        Some((found, wanted)) => {
+            let wanted = if wanted.starts_with("struct ") || wanted == "a map" { "a table" } else { wanted };
+            (format!("{} does not belong here", found.replace('`', "")), format!("write {}", name_of(wanted)))
+        }
+        None => (said.to_owned(), String::new()),
+    }
+}
+
+/// serde's words for types, in a user's.
+fn name_of(wanted: &str) -> &str {
+    match wanted {
+        "a string" => "a text in quotes",
+        "a boolean" => "true or false",
+        "a sequence" => "a list in brackets",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, zero or more",
+        "i64" => "a whole number",
+        "f64" => "a number",
+        other => other,
+    }
+}
+
+/// The unknown word and the known ones of "unknown field `x`, expected one of `a`, `b`".
+fn unlisted<'a>(said: &'a str, what: &str) -> Option<(&'a str, Vec<&'a str>)> {
+    let mut quoted = said.strip_prefix(what)?.split('`').skip(1).step_by(2);
+    let unknown = quoted.next()?;
+    Some((unknown, quoted.collect()))
+}
+
+fn key_path(path: &Path) -> KeyPath {
+    let steps = path.iter().filter_map(|segment| match segment {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } => Some(key.clone()),
+        Segment::Enum { variant } => Some(variant.clone()),
+        Segment::Unknown => None,
+    });
+    KeyPath(steps.collect())
+}
