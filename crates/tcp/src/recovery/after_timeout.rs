@@ -87,6 +87,13 @@ impl AfterTimeout {
         self.left = Bytes::ZERO;
     }
 
+    /// Whether what is marked lost goes out whatever the window says: with [`Style::Hold`] the rest of the
+    /// flight still fills it.
+    #[must_use]
+    pub fn forces(&self) -> bool {
+        self.recover.is_some() && self.style == Style::Hold
+    }
+
     /// Whether new data may be sent.
     #[must_use]
     pub fn allows_new(&self) -> bool {

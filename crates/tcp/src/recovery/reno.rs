@@ -61,7 +61,7 @@ impl Recovery for Reno {
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        lost_first(board, room, self.forced, self.after_timeout.allows_new())
+        lost_first(board, room, self.forced || self.after_timeout.forces(), self.after_timeout.allows_new())
     }
 
     fn on_retransmitted(&mut self, _range: SeqRange) {

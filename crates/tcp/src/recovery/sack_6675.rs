@@ -67,7 +67,7 @@ impl Recovery for Sack6675 {
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
         let Some(mode) = self.mode else {
-            return lost_first(board, room, false, self.after_timeout.allows_new());
+            return lost_first(board, room, self.after_timeout.forces(), self.after_timeout.allows_new());
         };
         match lost_first(board, room, mode.forced, true) {
             Next::Nothing if room.usable >= room.smss && board.first_lost().is_none() => {

@@ -54,7 +54,7 @@ impl Recovery for Tahoe {
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
         let forced = board.front().is_some_and(|first| first.mark == Mark::Lost(Cause::FastRetransmit));
-        lost_first(board, room, forced, self.after_timeout.allows_new())
+        lost_first(board, room, forced || self.after_timeout.forces(), self.after_timeout.allows_new())
     }
 
     fn inflation(&self) -> i64 {

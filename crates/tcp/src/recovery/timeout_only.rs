@@ -35,7 +35,7 @@ impl Recovery for TimeoutOnly {
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        lost_first(board, room, false, self.after_timeout.allows_new())
+        lost_first(board, room, self.after_timeout.forces(), self.after_timeout.allows_new())
     }
 
     fn inflation(&self) -> i64 {
