@@ -9,6 +9,11 @@ pub(crate) fn unit(stream: &mut Stream) -> f64 {
     (stream.next_u64() >> 11) as f64 * STEP
 }
 
+/// A number above 0, up to 1: safe under a logarithm.
+pub(crate) fn positive_unit(stream: &mut Stream) -> f64 {
+    1.0 - unit(stream)
+}
+
 /// Whether something of this probability happens. One number is drawn, whatever the probability.
 pub(crate) fn happens(stream: &mut Stream, probability: f64) -> bool {
     unit(stream) < probability

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::text::{PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Rate};
 
-use crate::distribution::{Distribution, Quantity};
+use crate::distribution::{Distribution, Quantity, ReadFile};
 use crate::queue::Discipline;
 
 /// One direction of a link. What is left out is a stage that is not there: an empty table is a wire
@@ -234,15 +234,13 @@ impl Config {
     ///
     /// # Errors
     /// What `read` answers, and lines that are not quantities, at the key that names the file.
-    pub fn load_files(
-        &mut self,
-        read: &mut dyn FnMut(&str) -> Result<String, ConfigError>,
-    ) -> Result<(), ConfigError> {
-        load(&mut self.propagation, "propagation", read)?;
-        load_some(self.available_rate.as_mut(), "available_rate", read)?;
-        load_some(self.rate_change_interval.as_mut(), "rate_change_interval", read)?;
-        load_some(self.allocation_delay.as_mut(), "allocation_delay", read)?;
-        load_some(self.errors.as_mut().and_then(|errors| errors.delay.as_mut()), "errors.delay", read)
+    pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        let delay = self.errors.as_mut().and_then(|errors| errors.delay.as_mut());
+        load(Some(&mut self.propagation), "propagation", read)?;
+        load(self.available_rate.as_mut(), "available_rate", read)?;
+        load(self.rate_change_interval.as_mut(), "rate_change_interval", read)?;
+        load(self.allocation_delay.as_mut(), "allocation_delay", read)?;
+        load(delay, "errors.delay", read)
     }
 
     /// The order in which packets leave.
@@ -273,23 +271,13 @@ impl Default for Config {
 }
 
 fn load<Q: Quantity>(
-    distribution: &mut Distribution<Q>,
-    key: &str,
-    read: &mut dyn FnMut(&str) -> Result<String, ConfigError>,
-) -> Result<(), ConfigError> {
-    let Distribution::File(file) = distribution else { return Ok(()) };
-    if !file.values.is_empty() {
-        return Ok(());
-    }
-    read(&file.path).and_then(|text| file.load(&text)).map_err(|error| error.below("file").below(key))
-}
-
-fn load_some<Q: Quantity>(
     distribution: Option<&mut Distribution<Q>>,
     key: &str,
-    read: &mut dyn FnMut(&str) -> Result<String, ConfigError>,
+    read: &mut ReadFile,
 ) -> Result<(), ConfigError> {
-    distribution.map_or(Ok(()), |distribution| load(distribution, key, read))
+    distribution
+        .map_or(Ok(()), |distribution| distribution.load_files(read))
+        .map_err(|error| error.below(key))
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -299,3 +287,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 fn is_zero(propagation: &Distribution<Duration>) -> bool {
     propagation.only_value() == Some(Duration::ZERO)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Stream;
 
+use super::family::ReadFile;
 use super::sequence::Sequence;
 use super::{Entry, Family, Quantity, Sampler};
 use crate::config::ConfigError;
@@ -104,6 +105,14 @@ impl<Q: Quantity> Family for Parameters<Q> {
                 message,
                 "write one value with its unit to a line, like 200 ms",
             ));
+        }
+        Ok(())
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        if self.values.is_empty() {
+            let text = read(&self.path)?;
+            self.load(&text)?;
         }
         Ok(())
     }

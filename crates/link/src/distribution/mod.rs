@@ -14,12 +14,20 @@ mod quantity;
 mod serial;
 mod source;
 
+pub mod beta;
+pub mod cauchy;
+pub mod exponential;
 pub mod file;
 pub mod fixed;
+pub mod gamma;
+pub mod hyperexponential;
+pub mod lognormal;
+pub mod normal;
 pub mod sequence;
+pub mod two_phase_markov;
 pub mod uniform;
 
-pub use family::{Entry, Family, Sampler};
+pub use family::{Entry, Family, ReadFile, Sampler};
 pub use quantity::Quantity;
 pub use source::Source;
 
@@ -39,6 +47,10 @@ macro_rules! distributions {
 
         impl<Q: Quantity> Distribution<Q> {
             fn family(&self) -> &dyn Family {
+                match self { $(Self::$variant(parameters) => parameters,)* }
+            }
+
+            fn family_mut(&mut self) -> &mut dyn Family {
                 match self { $(Self::$variant(parameters) => parameters,)* }
             }
 
@@ -73,6 +85,22 @@ distributions! {
     Sequence = sequence,
     /// Anywhere between two values, equally likely.
     Uniform = uniform,
+    /// The bell curve.
+    Normal = normal,
+    /// The exponential of a normal number.
+    Lognormal = lognormal,
+    /// Memoryless.
+    Exponential = exponential,
+    /// One of several exponential distributions.
+    Hyperexponential = hyperexponential,
+    /// Two phases that alternate at random.
+    TwoPhaseMarkov = two_phase_markov,
+    /// Between two ends, of any skew.
+    Beta = beta,
+    /// A sum of exponential numbers.
+    Gamma = gamma,
+    /// A bell without a mean.
+    Cauchy = cauchy,
     /// The values of a user's file.
     File = file,
 }
@@ -92,6 +120,21 @@ impl<Q: Quantity> Distribution<Q> {
         self.family().check().map_err(|error| error.below(self.id()))
     }
 
+    /// A sampler of it, once it has passed its check.
+    #[must_use]
+    pub fn sampler(&self) -> Box<dyn Sampler> {
+        self.family().sampler()
+    }
+
+    /// Reads the files that it names, by `read`, into its parameters.
+    ///
+    /// # Errors
+    /// What `read` answers, and lines that are not quantities.
+    pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        let id = self.id();
+        self.family_mut().load_files(read).map_err(|error| error.below(id))
+    }
+
     /// The only value it ever gives, if there is only one.
     #[must_use]
     pub fn only_value(&self) -> Option<Q> {
@@ -104,7 +147,11 @@ impl<Q: Quantity> Distribution<Q> {
         match self {
             Self::Static(parameters) => parameters.0 > Q::ZERO,
             Self::Sequence(parameters) => parameters.0.iter().any(|value| *value > Q::ZERO),
+            Self::File(parameters) => parameters.values.iter().any(|value| *value > Q::ZERO),
             _ => true,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

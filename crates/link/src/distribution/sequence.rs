@@ -11,7 +11,7 @@ use crate::config::ConfigError;
 pub const ENTRY: Entry = Entry {
     id: "sequence",
     summary: "the values of a list in turn, over and over",
-    example: "[\"9600 bit/s\", \"19200 bit/s\"]",
+    example: "[\"200 ms\", \"6 s\"]",
     source: "a schedule, for what was measured or is to be repeated exactly",
 };
 

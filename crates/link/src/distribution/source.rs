@@ -24,7 +24,7 @@ impl<Q: Quantity> Source<Q> {
     pub fn new(distribution: &Distribution<Q>, stream: Stream) -> Self {
         match distribution.only_value() {
             Some(value) => Self::Constant(value),
-            None => Self::Drawn { sampler: distribution.family().sampler(), stream },
+            None => Self::Drawn { sampler: distribution.sampler(), stream },
         }
     }
 

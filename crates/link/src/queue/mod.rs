@@ -88,3 +88,6 @@ impl Default for Discipline {
         Self::TailDrop(tail_drop::Parameters {})
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,8 @@ pub struct Entry {
     pub id: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
+    /// How it is written in a file.
+    pub example: &'static str,
     /// Where it comes from.
     pub source: &'static str,
 }

@@ -21,6 +21,7 @@ use crate::random::unit;
 pub const ENTRY: Entry = Entry {
     id: "red",
     summary: "random early detection on the moving average of the queue's length",
+    example: "{ red = { min = \"2 packets\", max = \"7 packets\", weight = 0.15, max_probability = 0.3 } }",
     source: "Floyd and Jacobson 1993, figure 2; Sarolahti 2000, Table 11",
 };
 

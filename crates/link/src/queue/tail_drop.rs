@@ -12,6 +12,7 @@ use crate::config::ConfigError;
 pub const ENTRY: Entry = Entry {
     id: "tail-drop",
     summary: "first in, first out; a packet that finds the queue at its limit is dropped",
+    example: "\"tail-drop\"",
     source: "RFC 7567 §3",
 };
 

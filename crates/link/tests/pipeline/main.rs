@@ -3,6 +3,10 @@
 
 extern crate lasthop_link as link;
 
+mod errors;
+mod laws;
+mod queue;
+mod rates;
 mod seawind;
 mod support;
 mod timing;
