@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use tcp::{Endpoint, Event, Transmit};
-use units::{Duration, Instant};
+use units::{Duration, Instant, PacketId};
 use wire::Segment;
 
 use crate::build::IPV4_HEADER_LEN;
@@ -413,10 +413,10 @@ impl<R: Recorder> Engine<R> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// A packet comes in from outside.
-    pub(crate) fn inject(&mut self, now: Instant, node: usize, bytes: Vec<u8>) {
+    /// A packet comes in from outside; its identity, unless it leads nowhere.
+    pub(crate) fn inject(&mut self, now: Instant, node: usize, bytes: Vec<u8>) -> Option<PacketId> {
         self.now = self.now.max(now);
-        let Some(Admitted { id, route, destination }) = self.gateway.admit(node, &bytes) else { return };
+        let Admitted { id, route, destination } = self.gateway.admit(node, &bytes)?;
         let size = bytes.len() as u32;
         let (from, to) = (node as u32, destination as u32);
         let body = Body::Raw(bytes);
@@ -425,13 +425,14 @@ impl<R: Recorder> Engine<R> {
         let ticket = self.packets.insert(packet, size);
         self.arrive(ticket);
         self.settle();
+        Some(id)
     }
 }
 
 /// A rule that drops packets, as tables and verdicts name it: longer than the MTU.
 const OVERSIZE: &str = "mtu";
 /// Likewise: damaged on the way, found by the receiver's checksum.
-const CORRUPTED: &str = "corrupted";
+pub(crate) const CORRUPTED: &str = "corrupted";
 
 /// A run in which nothing has reached any end for so long will not come to life again: endpoints
 /// give up a silent connection after minutes (RFC 9293 §3.8.3), and their timers stop at 2 min.

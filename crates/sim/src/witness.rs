@@ -4,6 +4,7 @@
 use link::{Event, Observer};
 use units::Instant;
 
+use crate::external::{ExternalEvent, ExternalFate, Gateway};
 use crate::flow::Flow;
 use crate::packet::{Body, Store, Ticket};
 use crate::record::Recorder;
@@ -13,6 +14,7 @@ pub(crate) struct Witness<'a, R> {
     pub(crate) link: usize,
     pub(crate) packets: &'a mut Store,
     pub(crate) flows: &'a mut [Flow],
+    pub(crate) gateway: &'a mut Gateway,
     pub(crate) recorder: &'a mut R,
 }
 
@@ -25,6 +27,7 @@ macro_rules! witness {
                 link: $index,
                 packets: &mut $engine.packets,
                 flows: &mut $engine.flows,
+                gateway: &mut $engine.gateway,
                 recorder: &mut $engine.recorder,
             },
         )
@@ -53,16 +56,27 @@ impl<R> Witness<'_, R> {
     #[cold]
     pub(crate) fn lose(&mut self, now: Instant, ticket: &Ticket, rule: &'static str) {
         let packet = self.packets.take(ticket);
-        if let Body::Segment { segment, end, .. } = packet.body {
-            let flow = &mut self.flows[end as usize / 2];
-            flow.on_lost(now, packet.id, &segment, end % 2 == 1, rule);
+        match packet.body {
+            Body::Segment { segment, end, .. } => {
+                let flow = &mut self.flows[end as usize / 2];
+                flow.on_lost(now, packet.id, &segment, end % 2 == 1, rule);
+            }
+            Body::Raw(bytes) => {
+                let fate = ExternalFate::Lost { rule };
+                self.gateway.tell(ExternalEvent { id: packet.id, at: now, bytes, fate });
+            }
         }
     }
 
     #[cold]
     fn delay(&mut self, now: Instant, ticket: &Ticket, by: units::Duration, cause: &'static str) {
-        if let Body::Segment { end, .. } = self.packets.get_mut(ticket).body {
-            self.flows[end as usize / 2].ledger.on_delay(now, by, cause);
+        let packet = self.packets.get_mut(ticket);
+        match &packet.body {
+            Body::Segment { end, .. } => self.flows[*end as usize / 2].ledger.on_delay(now, by, cause),
+            Body::Raw(bytes) => {
+                let (bytes, fate) = (bytes.clone(), ExternalFate::Delayed { by, cause });
+                self.gateway.tell(ExternalEvent { id: packet.id, at: now, bytes, fate });
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ use tcp::Endpoint;
 use trace::ledger::Diagnosis;
 use units::{Bytes, Instant};
 
+use crate::external::ObservedFlow;
 use crate::packet::Packet;
 use crate::spec::{RecordSpec, Spec};
 use crate::summary::Summary;
@@ -42,6 +43,9 @@ pub(crate) trait Recorder {
     fn on_received(&mut self, now: Instant, packet: &Packet);
     /// An endpoint may have made decisions.
     fn on_decisions(&mut self, end: usize, endpoint: &mut Endpoint);
+    /// Flows between external nodes have names and verdicts; the verdicts are put where those of
+    /// the packets' flows are looked for.
+    fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>);
     /// The tables and captures.
     fn finish(self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> (Tables, Captures);
 }
@@ -63,6 +67,7 @@ impl Recorder for Off {
     fn on_oversize(&mut self, _: &Packet) {}
     fn on_received(&mut self, _: Instant, _: &Packet) {}
     fn on_decisions(&mut self, _: usize, _: &mut Endpoint) {}
+    fn identify(&mut self, _: &[ObservedFlow], _: &mut Vec<Diagnosis>) {}
 
     fn finish(self, _: &Spec, summary: &Summary, _: &[Diagnosis]) -> (Tables, Captures) {
         (vec![tables::flows(summary)], Vec::new())
@@ -175,6 +180,10 @@ impl Recorder for Recording {
         if self.wanted.tcp {
             self.decisions.extend(records.into_iter().map(|record| (end as u32, record)));
         }
+    }
+
+    fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>) {
+        self.register.identify(observed, diagnoses);
     }
 
     fn finish(mut self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> (Tables, Captures) {

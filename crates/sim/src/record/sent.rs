@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 
 use tcp::Kind;
+use trace::ledger::Diagnosis;
 use units::{PacketId, Seq, SeqRange};
 use wire::{Flags, Segment};
 
+use crate::external::ObservedFlow;
 use crate::packet::{Body, Packet};
 use crate::spec::Spec;
 
@@ -103,6 +105,26 @@ impl Register {
     pub(super) fn relative(&self, end: u32, seq: Seq) -> u32 {
         let shown = self.conversations[end as usize / 2].directions[end as usize % 2];
         shown.iss.map_or(0, |iss| seq.since(iss))
+    }
+
+    /// Gives conversations that were seen from outside their names, and their packets the causes
+    /// that the verdicts tell.
+    pub(super) fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>) {
+        diagnoses.resize(self.conversations.len(), Diagnosis::default());
+        for flow in observed {
+            let mut key = flow.ends.map(|end| (end.ip(), end.port()));
+            key.sort_unstable();
+            let found = self.conversations.iter().position(|conversation| conversation.key == Some(key));
+            if let Some(index) = found {
+                self.conversations[index].name.clone_from(&flow.summary.flow);
+                diagnoses[index] = flow.diagnosis.clone();
+            }
+        }
+        for packet in self.packets.iter_mut().filter(|packet| packet.retransmission && packet.cause.is_none())
+        {
+            let verdict = diagnoses[packet.flow as usize].verdict(packet.id);
+            packet.cause = verdict.map(|verdict| verdict.cause);
+        }
     }
 
     fn describe_raw(&mut self, bytes: &[u8]) -> Described {
