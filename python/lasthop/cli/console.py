@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -59,10 +59,18 @@ def shown(cell: object) -> str:
 
 def progress_bar(unit: str) -> Progress:
     """Return a progress bar on standard error; silent where that is not a terminal."""
+    return _progress(BarColumn(bar_width=30), TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit))
+
+
+def progress_line() -> Progress:
+    """Return the same for a run, whose end nobody knows: how much of its time has passed."""
+    return _progress(TextColumn("{task.completed:.0f} s of the run"))
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit),
+        *columns,
         TimeElapsedColumn(),
         console=stderr,
         disable=not stderr.is_terminal,

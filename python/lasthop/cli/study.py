@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -26,9 +27,16 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
 @click.option("--replications", type=click.IntRange(1), help="Runs of each case, instead of the study's own number.")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at a time (as many as processors, unless given).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [results/STUDY].")
+@click.option("--figures", is_flag=True, help="Draw the document's own figures too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
-    study: str, only: list[str], replications: int | None, jobs: int | None, out: Path | None, as_json: bool
+    study: str,
+    only: list[str],
+    replications: int | None,
+    jobs: int | None,
+    out: Path | None,
+    figures: bool,
+    as_json: bool,
 ) -> None:
     """Run STUDY (a name of `lasthop list studies`, or a folder with a study.toml).
 
@@ -53,9 +61,17 @@ def command(
         print_json(result.to_json())
     else:
         _print(result)
-    remark(f"kept in {result.folder}")
+    _draw(plan, result, figures)
     if result.failures:
         raise StudyError(_failures_text(result))
+
+
+def _draw(plan: Study, result: StudyResult, figures: bool) -> None:
+    # Here, so that a study that fails early has not waited for Matplotlib.
+    from lasthop.study.pictures import draw_figures, draw_published
+
+    drawn = [*draw_published(result), *(draw_figures(plan, result.folder) if figures else ())]
+    remark(f"kept in {result.folder}" + (f", with {len(drawn)} pictures" if drawn else ""))
 
 
 def _run_with_progress(plan: Study, folder: Path, jobs: int | None) -> StudyResult:
@@ -79,19 +95,15 @@ def _print(result: StudyResult) -> None:
         _print_claims(result)
 
 
-_NAMING = ("enhancement", "connections", "scope", "buffer_pkts", "delay_spec", "metric")
 _FIGURES = ("published", "measured", "ratio", "q25", "q75", "low", "high", "n")
 
 
 def _print_rows(title: str, rows: list[dict[str, object]]) -> None:
     """Print a table's rows: the columns that tell them apart, and the figures that some row has."""
-    named = [key for key in rows[0] if key not in (*_NAMING, *_FIGURES, *_LEFT_OUT)]
-    naming = [key for key in (*_NAMING, *named) if len({str(row.get(key)) for row in rows}) > 1]
+    columns = list(takewhile(lambda key: key != "published", rows[0]))
+    naming = [key for key in columns if len({str(row[key]) for row in rows}) > 1]
     figures = [key for key in _FIGURES if any(row.get(key) is not None for row in rows)]
     print_table(title, [*naming, *figures], [[row.get(key) for key in (*naming, *figures)] for row in rows])
-
-
-_LEFT_OUT = ("table", "ci95", "uncertain", "published_q25", "published_q75")
 
 
 _JUDGED = {True: "holds", False: "fails", None: "not judged"}
