@@ -26,7 +26,7 @@ def test_every_public_name_is_there_and_at_home() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
-        _ = lasthop.runn  # type: ignore[attr-defined]
+        _ = lasthop.runn
 
 
 @pytest.mark.parametrize("package", ["lasthop.study", "lasthop.results", "lasthop.stats", "lasthop.plots"])

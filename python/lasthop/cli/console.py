@@ -13,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
-stdout = Console(highlight=False, soft_wrap=True)
+# A file or a pipe has no width: nothing is cut or wrapped there.
+stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 10_000)
 
 
 def complain(message: str) -> None:
@@ -41,9 +42,7 @@ def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequen
         table.add_column(column, justify="right" if numeric else "left")
     for row in held:
         table.add_row(*(Text(shown(cell)) for cell in row))
-    # A file or a pipe has no width; a table is never cut there.
-    width = stdout.width if stdout.is_terminal else 10_000
-    stdout.print(table, width=width, no_wrap=True, overflow="ignore", crop=False)
+    stdout.print(table)
 
 
 def shown(cell: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,7 +32,7 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}" for kind in KINDS)
 @click.option("--metric", help="Which metric of a study's rows.")
 @click.option("--format", "picture_format", type=click.Choice(FORMATS), default="svg", help="Unless --out says it.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The picture [RESULT/KIND.svg].")
-def command(result: Path, kind: str, picture_format: str, out: Path | None, **view: str | float | None) -> None:
+def command(result: Path, kind: str, picture_format: str, out: Path | None, **view: Any) -> None:
     """Draw a picture of RESULT, a folder that `lasthop run`, `live` or `study` wrote with --out.
 
     \b
