@@ -20,7 +20,8 @@ fn entry(entry: &tcp::registry::EntryInfo) -> serde_json::Value {
 /// The JSON schema of a kind of file: scenario, study, profile or link.
 #[pyfunction]
 pub(crate) fn schema(kind: &str) -> PyResult<String> {
-    let known = || PyValueError::new_err(format!("no schema {kind:?}: the kinds are {}", scenario::KINDS.join(", ")));
+    let known =
+        || PyValueError::new_err(format!("no schema {kind:?}: the kinds are {}", scenario::KINDS.join(", ")));
     scenario::schema_text(kind).ok_or_else(known)
 }
 
