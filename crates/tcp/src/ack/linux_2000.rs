@@ -134,7 +134,9 @@ mod tests {
 
     #[test]
     fn segments_that_come_closer_than_the_wait_lengthen_it() {
+        // Each gap adds itself to half of the wait, which so tends to twice the gap.
         let waits = waits(Duration::from_millis(30), 20);
-        assert_eq!(waits[19], When::Within(Duration::from_nanos(59_999_943)));
+        let When::Within(last) = waits[19] else { panic!("the quick ACKs are over") };
+        assert!(last > Duration::from_millis(59) && last <= Duration::from_millis(60), "{last}");
     }
 }
