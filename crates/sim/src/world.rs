@@ -2,11 +2,11 @@
 
 use arrow_array::RecordBatch;
 use link::StopReason;
-use units::{Duration, Instant, PacketId};
+use units::{Duration, Instant};
 
 use crate::build::{self, BuildError};
 use crate::engine::Engine;
-use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow};
+use crate::external::ExternalPacket;
 use crate::record::{Off, Recording};
 use crate::route::LinkDirection;
 use crate::spec::Spec;
@@ -145,19 +145,14 @@ impl World {
     }
 
     /// An external node sends an IP packet at `now`, up to which the world must have been run. A
-    /// packet to an address that nobody has is passed over; any other gets the identity returned.
+    /// packet to an address that nobody has is passed over.
     ///
     /// # Errors
     /// If the stream that arrives somewhere because of it is not the stream that was sent.
-    pub fn inject(
-        &mut self,
-        now: Instant,
-        node: usize,
-        bytes: Vec<u8>,
-    ) -> Result<Option<PacketId>, RunError> {
+    pub fn inject(&mut self, now: Instant, node: usize, bytes: Vec<u8>) -> Result<(), RunError> {
         each!(&mut self.engine, engine => {
-            let id = engine.inject(now, node, bytes);
-            engine.failure().map(|()| id)
+            engine.inject(now, node, bytes);
+            engine.failure()
         })
     }
 
@@ -178,11 +173,6 @@ impl World {
         each!(&mut self.engine, engine => engine.gateway.poll())
     }
 
-    /// What else became of external nodes' packets, in the order in which the links tell of it.
-    pub fn poll_external_event(&mut self) -> Option<ExternalEvent> {
-        each!(&mut self.engine, engine => engine.gateway.poll_event())
-    }
-
     /// Packets from outside that led nowhere, so far.
     #[must_use]
     pub fn unroutable(&self) -> u64 {
@@ -192,22 +182,15 @@ impl World {
     /// Packets that are somewhere between two ends.
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
-        each!(&self.engine, engine => engine.packets.len())
+        each!(&self.engine, engine => engine.packets_under_way())
     }
 
     /// What is left of the run.
     #[must_use]
     pub fn finish(self) -> Outcome {
-        self.finish_observed(Vec::new())
-    }
-
-    /// What is left of the run, with flows between external nodes that the driver has seen: they
-    /// stand in the summary, and tables and captures know them by name and verdict.
-    #[must_use]
-    pub fn finish_observed(self, flows: Vec<ObservedFlow>) -> Outcome {
         match self.engine {
-            AnyEngine::Bare(engine) => crate::outcome::gather(*engine, &self.spec, flows),
-            AnyEngine::Recording(engine) => crate::outcome::gather(*engine, &self.spec, flows),
+            AnyEngine::Bare(engine) => crate::outcome::gather(*engine, &self.spec),
+            AnyEngine::Recording(engine) => crate::outcome::gather(*engine, &self.spec),
         }
     }
 
