@@ -37,15 +37,12 @@ class Scenario:
         return specification
 
 
-def load_scenario(
-    source: str | Path, *, overrides: Iterable[str] = (), seed: int | None = None
-) -> Scenario:
+def load_scenario(source: str | Path, *, overrides: Iterable[str] = (), seed: int | None = None) -> Scenario:
     """Read a scenario by path or by name, apply `path=value` overrides and the seed, and resolve it.
 
     Raises InputError with file, line, key and the remedy.
     """
-    path = catalogue.find("scenarios", str(source))
-    loaded = _native.load_scenario(str(path), list(overrides), seed)
+    loaded = _native.load_scenario(str(source), str(catalogue.LIBRARY), list(overrides), seed)
     return Scenario(name=loaded.name, seed=loaded.seed, hash=loaded.hash, json=loaded.json)
 
 

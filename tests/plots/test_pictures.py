@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -15,6 +16,7 @@ from matplotlib.lines import Line2D
 
 from lasthop.plots import Tables, View, draw
 from lasthop.plots.flow import DROPPED
+from lasthop.plots.queue import mean_and_longest
 from plots.modem_run import QUEUE_LIMIT, SEGMENT, SEGMENTS, ModemRun
 
 DELAYED_PACKET, DELAY_S = 20, 6.0
@@ -192,6 +194,32 @@ def test_the_average_of_red_has_its_line(run: Tables) -> None:
     assert len(np.asarray(line(axes, "average (RED)").get_ydata())) == len(queue)
 
 
+def test_a_packet_that_goes_straight_through_does_not_count_as_waiting(run: Tables) -> None:
+    queue = run.table("queue").slice(0, 2)
+    assert queue["packets"].to_pylist() == [1, 0]
+    assert queue["time_ns"][0] == queue["time_ns"][1]
+    axes = only_axes(draw("queue", Tables({"queue": queue})))
+    assert [text.get_text() for text in axes.texts] == ["no packet ever waited in a queue"]
+
+
+def test_the_mean_of_a_queue_is_weighted_by_time() -> None:
+    time, packets = np.array([0.0, 1.0, 1.5, 3.0, 4.0]), np.array([0.0, 4.0, 1.0, 7.0, 0.0])
+    mean, longest = mean_and_longest(time, packets, np.array([-2.0, 0.0, 2.0, 4.0]))
+    assert mean.tolist() == [0, (0 * 1 + 4 * 0.5 + 1 * 0.5) / 2, (1 * 1 + 7 * 1) / 2]
+    assert longest.tolist() == [0.0, 4.0, 7.0]
+
+
+def test_a_long_history_of_a_queue_is_drawn_by_its_mean_and_its_longest(run: Tables) -> None:
+    queue = run.table("queue")
+    place = queue.column_names.index("time_ns")
+    later = [
+        queue.set_column(place, "time_ns", pc.add(queue["time_ns"], round * 120_000_000_000))
+        for round in range(3)
+    ]
+    figure = draw("queue", Tables({"queue": pa.concat_tables(later)}))
+    assert [words.split(" ")[0] for words in legend_words(figure)] == ["longest", "mean"]
+
+
 def test_each_direction_with_a_queue_has_a_panel(run: Tables) -> None:
     queue = run.table("queue")
     place = queue.column_names.index("direction")
@@ -215,6 +243,17 @@ def several(count: int) -> Tables:
     return Tables(
         {name: pa.concat_tables([each[name] for each in runs]).unify_dictionaries() for name in runs[0]}
     )
+
+
+def test_flows_stand_in_the_order_of_their_table() -> None:
+    listed = pa.table({"flow": ["download-2", "download-1"]})
+    both = several(2)
+    source = Tables({"segments": both.table("segments"), "flows": listed})
+    assert [str(each.get_label()) for each in only_axes(draw("progress", source)).lines] == [
+        "download-2",
+        "download-1",
+    ]
+    assert "download-2" in only_axes(draw("time-sequence", source)).get_title(loc="left")
 
 
 def test_each_flow_has_its_own_line_of_progress() -> None:

@@ -5,13 +5,13 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use tcp::{Endpoint, Ports};
-use units::{Bytes, Duration, Instant, Seq, Streams};
+use units::{Bytes, Instant, Seq, Streams};
 use wire::Segment;
 
 use crate::engine::{Direction, End, Engine};
 use crate::external::Gateway;
 use crate::flow::Flow;
-use crate::packet::Boxes;
+use crate::packet::Store;
 use crate::queue::EventQueue;
 use crate::record::Recorder;
 use crate::route::{Graph, LinkDirection};
@@ -104,7 +104,7 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
         open_flows: flows.len(),
         flows,
         routes,
-        boxes: Boxes::default(),
+        packets: Store::default(),
         arrivals: VecDeque::new(),
         gateway,
         recorder,
@@ -178,7 +178,7 @@ fn flows_and_ends(
             ends.push(End::new(endpoint, node, routes.len(), path[0]));
             routes.push(path.into());
         }
-        flows.push(Flow::new(flow, sender, start(flow, &streams), ports, number("iss.sender")));
+        flows.push(Flow::new(flow, sender, flow.start_at(spec.seed), ports, number("iss.sender")));
     }
     Ok((flows, ends))
 }
@@ -221,15 +221,6 @@ fn ports(flow: &FlowSpec, streams: &Streams, used: &mut BTreeSet<(usize, usize, 
         .find(|port| used.insert((flow.from, flow.to, *port)))
         .unwrap_or_else(|| port(0));
     Ports { local, remote: SERVICE_PORT }
-}
-
-fn start(flow: &FlowSpec, streams: &Streams) -> Instant {
-    // The top 64 bits of a 64 × 64 bit product: uniform over 0..=jitter (Lemire 2019, without the
-    // rejection, whose bias of jitter / 2⁶⁴ nobody can measure).
-    let jitter = flow.start_jitter.map_or(0, |longest| {
-        ((u128::from(streams.number("start")) * (u128::from(longest.as_nanos()) + 1)) >> 64) as u64
-    });
-    Instant::START + flow.start + Duration::from_nanos(jitter)
 }
 
 fn no_route(spec: &Spec, flow: &FlowSpec) -> BuildError {

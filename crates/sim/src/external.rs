@@ -4,9 +4,13 @@
 //! other packet, and are polled out where they arrive.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 
-use units::{Instant, PacketId};
+use trace::ledger::Diagnosis;
+use units::{Duration, Instant, PacketId};
+
+use crate::engine::CORRUPTED;
+use crate::summary::FlowSummary;
 
 /// A packet that has reached an external node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +23,55 @@ pub struct ExternalPacket {
     pub bytes: Vec<u8>,
 }
 
+/// Something that became of an external node's packet on its way, other than its arrival.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalEvent {
+    /// Who it is.
+    pub id: PacketId,
+    /// When it happened.
+    pub at: Instant,
+    /// The IP packet.
+    pub bytes: Vec<u8>,
+    /// What happened.
+    pub fate: ExternalFate,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExternalFate {
+    /// It was dropped, or damaged so that its receiver will refuse it.
+    Lost {
+        /// The name of what did it.
+        rule: &'static str,
+    },
+    /// A link holds it for an unusual time.
+    Delayed {
+        /// How long.
+        by: Duration,
+        /// The name of the reason.
+        cause: &'static str,
+    },
+}
+
+/// A connection between external nodes, as whoever drives the world has seen it: the world passes
+/// its packets on without looking into them.
+#[derive(Clone, Debug)]
+pub struct ObservedFlow {
+    /// The end that sends the data, then the other.
+    pub ends: [SocketAddr; 2],
+    /// Its numbers.
+    pub summary: FlowSummary,
+    /// The verdicts on its retransmissions.
+    pub diagnosis: Diagnosis,
+}
+
 /// Where packets from outside come in and go out.
 #[derive(Debug, Default)]
 pub(crate) struct Gateway {
     addresses: BTreeMap<Ipv4Addr, usize>,
     routes: BTreeMap<(usize, usize), u32>,
     outbox: VecDeque<(usize, ExternalPacket)>,
+    events: VecDeque<ExternalEvent>,
     /// The first series of packet identities that no flow uses.
     series: u32,
     born: BTreeMap<usize, u64>,
@@ -77,7 +124,21 @@ impl Gateway {
             // Any checksum over the packet finds one inverted byte.
             *last = !*last;
         }
+        if corrupted {
+            let fate = ExternalFate::Lost { rule: CORRUPTED };
+            let bytes = packet.bytes.clone();
+            self.events.push_back(ExternalEvent { id: packet.id, at: packet.due, bytes, fate });
+        }
         self.outbox.push_back((node, packet));
+    }
+
+    /// Something became of a packet on its way.
+    pub(crate) fn tell(&mut self, event: ExternalEvent) {
+        self.events.push_back(event);
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<ExternalEvent> {
+        self.events.pop_front()
     }
 
     pub(crate) fn poll(&mut self) -> Option<(usize, ExternalPacket)> {

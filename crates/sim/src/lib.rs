@@ -26,7 +26,7 @@ mod witness;
 mod world;
 
 pub use build::BuildError;
-pub use external::ExternalPacket;
+pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow};
 pub use queue::EventQueue;
 pub use spec::{Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};

@@ -3,13 +3,20 @@
 use trace::ledger::Diagnosis;
 
 use crate::engine::{Direction, Engine};
+use crate::external::ObservedFlow;
 use crate::record::Recorder;
 use crate::spec::{NodeKind, Spec};
 use crate::summary::{Clock, FlowSummary, LinkSummary, Summary};
 use crate::world::{Outcome, Stop};
 
-pub(crate) fn gather<R: Recorder>(mut engine: Engine<R>, spec: &Spec) -> Outcome {
-    let (flows, diagnoses) = flows(&mut engine, spec);
+pub(crate) fn gather<R: Recorder>(
+    mut engine: Engine<R>,
+    spec: &Spec,
+    observed: Vec<ObservedFlow>,
+) -> Outcome {
+    let (mut flows, mut diagnoses) = flows(&mut engine, spec);
+    engine.recorder.identify(&observed, &mut diagnoses);
+    flows.extend(observed.into_iter().map(|flow| flow.summary));
     let summary = Summary {
         scenario: spec.name.clone(),
         seed: spec.seed,

@@ -5,7 +5,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant, Streams};
 
 /// A whole run: who is there, how they are joined, who sends what, and what is kept of it.
 ///
@@ -131,6 +131,21 @@ pub enum CapturePoint {
     Node(usize),
     /// What enters a link, at either end.
     Link(usize),
+}
+
+impl FlowSpec {
+    /// When the flow's sender connects in a run with this master seed: `start` and what is drawn
+    /// from the stream "flow.<name>.start".
+    #[must_use]
+    pub fn start_at(&self, seed: u64) -> Instant {
+        let streams = Streams::new(seed).below("flow").below(&self.name);
+        // The top 64 bits of a 64 × 64 bit product: uniform over 0..=jitter (Lemire 2019, without
+        // the rejection, whose bias of jitter / 2⁶⁴ nobody can measure).
+        let jitter = self.start_jitter.map_or(0, |longest| {
+            ((u128::from(streams.number("start")) * (u128::from(longest.as_nanos()) + 1)) >> 64) as u64
+        });
+        Instant::START + self.start + Duration::from_nanos(jitter)
+    }
 }
 
 impl RecordSpec {

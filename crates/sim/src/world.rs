@@ -2,11 +2,11 @@
 
 use arrow_array::RecordBatch;
 use link::StopReason;
-use units::{Duration, Instant};
+use units::{Duration, Instant, PacketId};
 
 use crate::build::{self, BuildError};
 use crate::engine::Engine;
-use crate::external::ExternalPacket;
+use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow};
 use crate::record::{Off, Recording};
 use crate::route::LinkDirection;
 use crate::spec::Spec;
@@ -145,14 +145,19 @@ impl World {
     }
 
     /// An external node sends an IP packet at `now`, up to which the world must have been run. A
-    /// packet to an address that nobody has is passed over.
+    /// packet to an address that nobody has is passed over; any other gets the identity returned.
     ///
     /// # Errors
     /// If the stream that arrives somewhere because of it is not the stream that was sent.
-    pub fn inject(&mut self, now: Instant, node: usize, bytes: Vec<u8>) -> Result<(), RunError> {
+    pub fn inject(
+        &mut self,
+        now: Instant,
+        node: usize,
+        bytes: Vec<u8>,
+    ) -> Result<Option<PacketId>, RunError> {
         each!(&mut self.engine, engine => {
-            engine.inject(now, node, bytes);
-            engine.failure()
+            let id = engine.inject(now, node, bytes);
+            engine.failure().map(|()| id)
         })
     }
 
@@ -173,6 +178,11 @@ impl World {
         each!(&mut self.engine, engine => engine.gateway.poll())
     }
 
+    /// What else became of external nodes' packets, in the order in which the links tell of it.
+    pub fn poll_external_event(&mut self) -> Option<ExternalEvent> {
+        each!(&mut self.engine, engine => engine.gateway.poll_event())
+    }
+
     /// Packets from outside that led nowhere, so far.
     #[must_use]
     pub fn unroutable(&self) -> u64 {
@@ -182,15 +192,22 @@ impl World {
     /// Packets that are somewhere between two ends.
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
-        each!(&self.engine, engine => engine.packets_under_way())
+        each!(&self.engine, engine => engine.packets.len())
     }
 
     /// What is left of the run.
     #[must_use]
     pub fn finish(self) -> Outcome {
+        self.finish_observed(Vec::new())
+    }
+
+    /// What is left of the run, with flows between external nodes that the driver has seen: they
+    /// stand in the summary, and tables and captures know them by name and verdict.
+    #[must_use]
+    pub fn finish_observed(self, flows: Vec<ObservedFlow>) -> Outcome {
         match self.engine {
-            AnyEngine::Bare(engine) => crate::outcome::gather(*engine, &self.spec),
-            AnyEngine::Recording(engine) => crate::outcome::gather(*engine, &self.spec),
+            AnyEngine::Bare(engine) => crate::outcome::gather(*engine, &self.spec, flows),
+            AnyEngine::Recording(engine) => crate::outcome::gather(*engine, &self.spec, flows),
         }
     }
 

@@ -4,7 +4,9 @@ use units::{Duration, Instant, Seq};
 use wire::{Flags, Payload, Segment};
 
 use crate::endpoint::{Endpoint, Loss};
-use crate::sending::Fin;
+use crate::options::Agreed;
+use crate::receiving::Receiving;
+use crate::sending::{Fin, Sending};
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
 use crate::{Event, Kind, Transmit};
@@ -64,11 +66,26 @@ impl Endpoint {
     /// A reset inside the window. Only the exact next number is believed (RFC 5961 §3.2); any other may be
     /// a guess, and the peer, if it was the peer, will repeat it at the right place.
     pub(crate) fn on_reset(&mut self, now: Instant, seq: Seq) {
-        if seq == self.receiving.stream.next() {
-            self.give_up(Loss::ByPeer);
-        } else {
-            self.challenge(now);
+        if seq != self.receiving.stream.next() {
+            return self.challenge(now);
         }
+        match self.state {
+            State::SynReceived if self.passive && self.sending.fin == Fin::Open => self.listen_again(),
+            State::SynReceived => self.give_up(Loss::Refused),
+            _ => self.give_up(Loss::ByPeer),
+        }
+    }
+
+    /// A passive open came to nothing: wait for another SYN (RFC 9293 §3.10.7.4, second). What the user has
+    /// written waits too.
+    fn listen_again(&mut self) {
+        self.change(Change::OpenRefused);
+        let queue = std::mem::take(&mut self.sending.queue);
+        self.sending = Sending { queue, ..Sending::new(&self.config, self.sending.iss) };
+        self.receiving = Receiving::new(&self.config);
+        self.agreed = Agreed::NOTHING;
+        self.ports.remote = 0;
+        self.timers = Timers::UNSET;
     }
 
     /// An ACK that makes an honest peer show its hand (RFC 5961 §3 and §4), so many per interval (§7).

@@ -83,6 +83,8 @@ pub struct Endpoint {
     pub(crate) events: VecDeque<Event>,
     pub(crate) records: Option<Vec<Record>>,
     pub(crate) keep_alive_probes: u32,
+    /// Whether this end listened: a reset before the handshake is done then takes it back there.
+    pub(crate) passive: bool,
     /// Whether the peer's SYN offered window scaling, which our SYN-ACK may then answer.
     pub(crate) peer_scales: bool,
     pub(crate) challenges: crate::close::Challenges,
@@ -101,6 +103,7 @@ impl Endpoint {
     #[must_use]
     pub fn listen(config: &Arc<Config>, local_port: u16, iss: Seq) -> Self {
         let mut endpoint = Self::new(config, Ports { local: local_port, remote: 0 }, iss);
+        endpoint.passive = true;
         endpoint.change(Change::PassiveOpen);
         endpoint
     }
@@ -118,6 +121,7 @@ impl Endpoint {
             events: VecDeque::new(),
             records: None,
             keep_alive_probes: 0,
+            passive: false,
             peer_scales: false,
             challenges: crate::close::Challenges::default(),
         }

@@ -9,7 +9,7 @@ use crate::receiving::Wanted;
 use crate::sending::Persist;
 use crate::state::{Change, State};
 use crate::timers::Timer;
-use crate::{Event, Kind};
+use crate::{Cause, Event, Kind};
 
 impl Endpoint {
     /// Handles every timer that has run out by `now`.
@@ -37,7 +37,12 @@ impl Endpoint {
         self.sending.expirations += 1;
         self.sending.timeouts += 1;
         let flight = self.sending.board.outstanding();
-        self.sending.recovery.on_timeout(self.sending.nxt, &mut self.sending.board);
+        if is_syn {
+            // A lost SYN says nothing about the data that follows: recovery must not hold it against them.
+            self.sending.board.mark_lost(0, Cause::Timeout);
+        } else {
+            self.sending.recovery.on_timeout(self.sending.nxt, &mut self.sending.board);
+        }
         if self.state.is_synchronised() {
             self.sending.congestion.on_timeout(&CongestionLoss { now, flight, again });
         }

@@ -148,7 +148,12 @@ impl Endpoint {
         let smss = self.sending.smss;
         let initial = self.config.plain.initial_window.bytes(smss);
         // RFC 5681 §3.1: after a lost SYN the first window is one segment.
-        let window = if self.sending.timeouts > 0 { smss } else { initial };
+        let syn_lost = self.sending.timeouts > 0;
+        let window = if syn_lost { smss } else { initial };
+        let unmeasured = self.sending.rto.estimate().is_none();
+        if syn_lost && unmeasured && self.sending.rto.restarts_after_lost_syn() {
+            self.sending.backoff = 0;
+        }
         self.sending.congestion.start(smss, window);
         self.restart_keep_alive(now);
         self.events.push_back(Event::Connected);

@@ -88,6 +88,7 @@ impl Endpoint {
         let range = SeqRange::new(segment.seq, segment.payload.len());
         if !range.is_empty() && range.end.at_or_before(self.receiving.stream.next()) {
             self.report_twice(range);
+            self.owe_ack(now, Bytes::ZERO, Arrival::Duplicate);
         }
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             // RFC 9293 §3.10.7.4: the peer has missed our ACK; wait once more for stragglers.

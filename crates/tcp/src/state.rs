@@ -53,6 +53,8 @@ pub enum Change {
     FinAcked,
     /// The peer's FIN arrived, and everything before it.
     FinArrived,
+    /// A reset came before a passive open was done.
+    OpenRefused,
     /// Twice the maximum segment lifetime has passed.
     LifetimePassed,
     /// A reset, from either side, or the end of patience.
@@ -73,6 +75,8 @@ impl State {
             (SynSent, C::SynArrived) => SynReceived,
             (SynSent, C::SynAckArrived) => Established,
             (SynReceived, C::SynAcked) => Established,
+            // Passive opens only (RFC 9293 §3.10.7.4, second).
+            (SynReceived, C::OpenRefused) => Listen,
             (SynReceived | Established, C::FinSent) => FinWait1,
             (SynReceived | Established, C::FinArrived) => CloseWait,
             (FinWait1, C::FinAcked) => FinWait2,
@@ -142,7 +146,7 @@ mod tests {
         TimeWait,
     ];
 
-    const CHANGES: [Change; 10] = [
+    const CHANGES: [Change; 11] = [
         Change::ActiveOpen,
         Change::PassiveOpen,
         Change::SynArrived,
@@ -151,6 +155,7 @@ mod tests {
         Change::FinSent,
         Change::FinAcked,
         Change::FinArrived,
+        Change::OpenRefused,
         Change::LifetimePassed,
         Change::Reset,
     ];

@@ -2,8 +2,12 @@
 //!
 //! - [`pair`]: two endpoints and a clock, with a fate for each packet between them.
 //! - [`fate`]: what can befall a packet, by a list or by a seeded draw.
+//! - [`timeline`]: scripts of segments, played against one endpoint.
+//! - [`profile`]: a base profile and what differs from it.
 //!
 //! The tests themselves are under `tests/` and, as timelines, under `scripts/tcp/`.
 
 pub mod fate;
 pub mod pair;
+pub mod profile;
+pub mod timeline;

@@ -49,8 +49,8 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            error.message += f" The commands are {', '.join(_COMMANDS)}."
-            raise
+            message = f"{error.message} The commands are {', '.join(_COMMANDS)}."
+            raise click.UsageError(message, ctx) from error
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

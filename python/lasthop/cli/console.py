@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
-stdout = Console(highlight=False, soft_wrap=True)
+# A file or a pipe has no width: nothing is cut or wrapped there.
+stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 10_000)
 
 
 def complain(message: str) -> None:
@@ -41,9 +42,7 @@ def print_table(title: str | None, columns: Sequence[str], rows: Iterable[Sequen
         table.add_column(column, justify="right" if numeric else "left")
     for row in held:
         table.add_row(*(Text(shown(cell)) for cell in row))
-    # A file or a pipe has no width; a table is never cut there.
-    width = stdout.width if stdout.is_terminal else 10_000
-    stdout.print(table, width=width, no_wrap=True, overflow="ignore", crop=False)
+    stdout.print(table)
 
 
 def shown(cell: object) -> str:
@@ -59,10 +58,18 @@ def shown(cell: object) -> str:
 
 def progress_bar(unit: str) -> Progress:
     """Return a progress bar on standard error; silent where that is not a terminal."""
+    return _progress(BarColumn(bar_width=30), TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit))
+
+
+def progress_line() -> Progress:
+    """Return the same for a run, whose end nobody knows: how much of its time has passed."""
+    return _progress(TextColumn("{task.completed:.0f} s of the run"))
+
+
+def _progress(*columns: ProgressColumn) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit),
+        *columns,
         TimeElapsedColumn(),
         console=stderr,
         disable=not stderr.is_terminal,

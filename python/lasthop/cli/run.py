@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lasthop.cli.console import print_json, progress_bar, remark
+from lasthop.cli.console import print_json, progress_line, remark
 from lasthop.cli.summary import print_summary
 from lasthop.results import write_run
 from lasthop.results.folder import check_target
@@ -47,7 +47,6 @@ def command(file: str, seed: int | None, overrides: tuple[str, ...], out: Path |
 
 
 def _run_with_progress(scenario: Scenario) -> Run:
-    with progress_bar("s of the run") as bar:
-        task = bar.add_task(scenario.name, total=None, visible=False)
-        # A run that is over in a moment shows no bar: the engine reports for the first time after a while.
-        return run(scenario, progress=lambda seconds: bar.update(task, completed=seconds, visible=True))
+    with progress_line() as line:
+        task = line.add_task(scenario.name, total=None)
+        return run(scenario, progress=lambda seconds: line.update(task, completed=seconds))

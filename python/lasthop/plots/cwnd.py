@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import offset_copy
 
 from lasthop.plots import style
-from lasthop.plots.axes import Scale, Span, mark_timeouts, scale_of, set_time_axis, set_title, span_of
+from lasthop.plots.axes import Scale, mark_timeouts, room_for_labels, scale_of, set_time_axis, set_title
 from lasthop.plots.columns import Columns, Floats, Texts
 from lasthop.plots.flow import Drops, FlowTables
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
+from lasthop.plots.span import Span, span_of
 
 HEIGHT_IN: Final = 2.9
 
@@ -33,17 +34,18 @@ def draw(source: Source, view: View) -> Figure:
     highest = _highest(tcp, span)
     scale = scale_of(view.unit, highest, flow.segment_size())
 
+    timeouts = flow.timeouts()
     figure = style.new_figure(view.width, HEIGHT_IN)
     axes = figure.subplots()
     set_time_axis(axes, span)
     axes.set_ylim(0, 1.08 * highest / scale.divisor)
     axes.set_ylabel(f"Window ({scale.label})")
-    set_title(axes, view, source, f"flow {flow.name}, sender {flow.sender}")
+    set_title(axes, view, source, f"flow {flow.name}, sender {flow.sender}", room_for_labels(timeouts, span))
     if shown.any():
         _draw_phases(axes, time, tcp.texts("phase"), span)
         _draw_curves(axes, tcp, time, scale)
         _draw_losses(axes, tcp, flow.drops(flow.sent()), span, scale)
-        mark_timeouts(axes, flow.timeouts(), span)
+        mark_timeouts(axes, timeouts, span)
     else:
         style.say_empty(axes, "the sender decided nothing in this time")
     style.legend_below(figure, [axes])

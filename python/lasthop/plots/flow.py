@@ -14,6 +14,7 @@ import numpy as np
 from lasthop.errors import InputError
 from lasthop.plots.columns import Booleans, Columns, Floats, Texts
 from lasthop.plots.source import Source
+from lasthop.plots.span import Span
 
 FIRST_DATA_SEQ: Final = 1
 """Relative to the initial sequence number, which the SYN takes (RFC 9293 §3.4)."""
@@ -86,15 +87,19 @@ class Timeouts:
     time: Floats
     spurious: Booleans
 
+    def within(self, span: Span) -> Timeouts:
+        """Those in `span`."""
+        shown = span.holds(self.time)
+        return Timeouts(self.time[shown], self.spurious[shown])
+
 
 class FlowTables:
     """One flow of a result. Each table is read once, when it is first asked for."""
 
     def __init__(self, source: Source, name: str | None) -> None:
         self._source = source
-        segments = Columns("segments", source.table("segments"))
-        self.name = choose_flow(segments.distinct("flow"), name)
-        self._segments = segments.equal("flow", self.name)
+        self.name = choose_flow(flow_names(source), name)
+        self._segments = Columns("segments", source.table("segments")).equal("flow", self.name)
         self.sender = _sender(self._segments)
         self._at_sender = self._segments.equal("host", self.sender)
 
@@ -190,6 +195,15 @@ class FlowTables:
         if packets is None:
             return None
         return packets.where(np.isin(packets.numbers("packet"), sent.packet))
+
+
+def flow_names(source: Source) -> list[str]:
+    """The flows of a result in the order of its table `flows`, else in the order in which they began."""
+    began = Columns("segments", source.table("segments")).distinct("flow")
+    if "flows" not in source.table_names:
+        return began
+    listed = Columns("flows", source.table("flows")).distinct("flow")
+    return [name for name in listed if name in began] + [name for name in began if name not in listed]
 
 
 def choose_flow(flows: list[str], name: str | None) -> str:

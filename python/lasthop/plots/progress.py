@@ -8,11 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lasthop.plots import style
-from lasthop.plots.axes import Scale, scale_of, set_time_axis, set_title, span_of
-from lasthop.plots.columns import Columns, Floats
-from lasthop.plots.flow import Acks, FlowTables, Timeouts
+from lasthop.plots.axes import Scale, scale_of, set_time_axis, set_title
+from lasthop.plots.columns import Floats
+from lasthop.plots.flow import Acks, FlowTables, Timeouts, flow_names
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
+from lasthop.plots.span import span_of
 
 HEIGHT_IN: Final = 3.1
 
@@ -25,8 +26,8 @@ RING: Final = "o"
 
 def draw(source: Source, view: View) -> Figure:
     """Draw the acknowledged data of every flow, or of the one that the view names."""
-    names = Columns("segments", source.table("segments")).distinct("flow")
-    flows = [FlowTables(source, name) for name in ([view.flow] if view.flow else names)]
+    names = [view.flow] if view.flow else flow_names(source)
+    flows = [FlowTables(source, name) for name in names]
     acks = [flow.acks() for flow in flows]
     span = span_of(view, *(each.time for each in acks))
     highest = max((float(each.ack[span.holds(each.time)].max(initial=0)) for each in acks), default=0.0)

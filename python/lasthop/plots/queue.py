@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -9,10 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lasthop.plots import style
-from lasthop.plots.axes import Span, set_count_axis, set_time_axis, set_title, span_of
-from lasthop.plots.columns import Columns
+from lasthop.plots.axes import set_count_axis, set_time_axis, set_title
+from lasthop.plots.columns import Columns, Floats
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
+from lasthop.plots.span import Span, span_of
 
 HEIGHT_IN: Final = 2.1
 """Of the first panel; each further one adds `PANEL_IN`."""
@@ -21,77 +23,97 @@ PANEL_IN: Final = 1.6
 
 MOST_PANELS: Final = 6
 
+MOST_CHANGES: Final = 1500
+"""Of a longer history, the mean and the longest of each of `SHORT_TIMES` equal times are drawn."""
+
+SHORT_TIMES: Final = 240
+
 QUEUE_DROP: Final = "queue_drop"
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One queue: how many packets waited from each time on, RED's average, and what each dropped packet met.
+
+    A packet that goes straight through enters and leaves in one instant; of each, only the end is kept.
+    """
+
+    link: str
+    direction: str
+    time: Floats
+    packets: Floats
+    average_time: Floats
+    average: Floats
+    drop_time: Floats
+    drop_behind: Floats
+
+    def highest(self) -> float:
+        """The most packets that ever waited, or that a dropped one met."""
+        return float(max(self.packets.max(initial=0), self.drop_behind.max(initial=0)))
 
 
 def draw(source: Source, view: View) -> Figure:
     """Draw every queue in which a packet ever waited or was dropped, a panel for each direction of a link."""
-    queue = Columns("queue", source.table("queue"))
-    drops = _queue_drops(source)
-    panels = _busy_queues(queue, drops)[:MOST_PANELS]
-    span = span_of(view, queue.seconds("time_ns"))
-    figure = style.new_figure(view.width, HEIGHT_IN + PANEL_IN * (max(len(panels), 1) - 1))
-    rows = figure.subplots(max(len(panels), 1), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, (link, direction) in zip(rows, panels, strict=False):
-        here = queue.equal("link", link).equal("direction", direction)
-        lost = None if drops is None else drops.equal("link", link).equal("direction", direction)
-        _draw_panel(axes, here, lost, span)
-        set_title(axes, view, source, f"queue of link {link}, {direction}")
+    queues = [queue for queue in _read(source) if queue.highest() > 0][:MOST_PANELS]
+    panels = max(len(queues), 1)
+    span = span_of(view, *(queue.time for queue in queues))
+    figure = style.new_figure(view.width, HEIGHT_IN + PANEL_IN * (panels - 1))
+    rows = list(figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0])
+    for axes, queue in zip(rows, queues, strict=False):
+        _draw_panel(axes, queue, span)
+        set_title(axes, view, source, f"queue of link {queue.link}, {queue.direction}")
     for axes in rows:
-        set_count_axis(axes, _highest(queue, drops))
+        set_count_axis(axes, max((queue.highest() for queue in queues), default=1.0))
         axes.set_ylabel("Packets")
     set_time_axis(rows[-1], span)
-    if not panels:
+    if not queues:
         set_title(rows[0], view, source, "queues")
         style.say_empty(rows[0], "no packet ever waited in a queue")
     style.legend_below(figure, rows)
     return figure
 
 
-def _queue_drops(source: Source) -> Columns | None:
-    """The packets that a queue turned away. None where the packets were not recorded."""
-    if "packets" not in source.table_names:
-        return None
-    return Columns("packets", source.table("packets")).equal("fate", QUEUE_DROP)
+def _read(source: Source) -> list[Queue]:
+    """All queues, in the order in which they were first used."""
+    rows = Columns("queue", source.table("queue"))
+    drops = None
+    if "packets" in source.table_names:
+        drops = Columns("packets", source.table("packets")).equal("fate", QUEUE_DROP)
+    names = dict.fromkeys(zip(rows.texts("link"), rows.texts("direction"), strict=True))
+    return [_read_one(rows, drops, str(link), str(direction)) for link, direction in names]
 
 
-def _busy_queues(queue: Columns, drops: Columns | None) -> list[tuple[str, str]]:
-    waiting = queue.where(queue.numbers("packets") > 0)
-    names = _names(waiting) + ([] if drops is None else _names(drops))
-    return list(dict.fromkeys(names))
+def _read_one(rows: Columns, drops: Columns | None, link: str, direction: str) -> Queue:
+    here = rows.equal("link", link).equal("direction", direction)
+    time = here.numbers("time_ns")
+    settled = here.where(np.append(time[1:] != time[:-1], True))
+    averaged = here.where(here.known("average"))
+    lost = None if drops is None else drops.equal("link", link).equal("direction", direction)
+    return Queue(
+        link,
+        direction,
+        time=settled.seconds("time_ns"),
+        packets=settled.numbers("packets"),
+        average_time=averaged.seconds("time_ns"),
+        average=averaged.numbers("average"),
+        drop_time=np.empty(0) if lost is None else lost.seconds("entered_ns"),
+        drop_behind=np.empty(0) if lost is None else lost.numbers("behind"),
+    )
 
 
-def _highest(queue: Columns, drops: Columns | None) -> float:
-    waiting = float(np.max(queue.numbers("packets"), initial=1.0))
-    return waiting if drops is None else float(np.max(drops.numbers("behind"), initial=waiting))
-
-
-def _names(rows: Columns) -> list[tuple[str, str]]:
-    pairs = zip(rows.texts("link"), rows.texts("direction"), strict=True)
-    return [(str(link), str(direction)) for link, direction in dict.fromkeys(pairs)]
-
-
-def _draw_panel(axes: Axes, queue: Columns, drops: Columns | None, span: Span) -> None:
-    time, packets = queue.seconds("time_ns"), queue.numbers("packets")
-    axes.fill_between(time, packets, step="post", color=style.CYAN, alpha=0.25, linewidth=0)
-    axes.step(time, packets, where="post", color=style.BLUE, linewidth=0.7, label="waiting")
-    average = queue.numbers("average")
-    kept = np.isfinite(average)
-    if kept.any():
-        axes.plot(time[kept], average[kept], color=style.ORANGE, linewidth=1.1, label="average (RED)")
-    _draw_drops(axes, drops, span)
-
-
-def _draw_drops(axes: Axes, drops: Columns | None, span: Span) -> None:
-    """A cross at the length of the queue that the packet met."""
-    if drops is None:
-        return
-    time, behind = drops.seconds("entered_ns"), drops.numbers("behind")
-    shown = span.holds(time)
-    if shown.any():
+def _draw_panel(axes: Axes, queue: Queue, span: Span) -> None:
+    if int(span.holds(queue.time).sum()) > MOST_CHANGES:
+        _draw_summary(axes, queue, span)
+    else:
+        axes.fill_between(queue.time, queue.packets, step="post", color=style.CYAN, alpha=0.25, linewidth=0)
+        axes.step(queue.time, queue.packets, where="post", color=style.BLUE, linewidth=0.7, label="waiting")
+    if len(queue.average):
+        axes.plot(queue.average_time, queue.average, color=style.ORANGE, linewidth=1.1, label="average (RED)")
+    dropped = span.holds(queue.drop_time)
+    if dropped.any():
         axes.plot(
-            time[shown],
-            behind[shown],
+            queue.drop_time[dropped],
+            queue.drop_behind[dropped],
             linestyle="none",
             marker="x",
             markersize=4.2,
@@ -101,6 +123,29 @@ def _draw_drops(axes: Axes, drops: Columns | None, span: Span) -> None:
             zorder=5,
             label="dropped",
         )
+
+
+def _draw_summary(axes: Axes, queue: Queue, span: Span) -> None:
+    """The mean and the longest of each short time, where single changes would run into one another."""
+    edges = np.linspace(span.start, span.end, SHORT_TIMES + 1)
+    mean, longest = mean_and_longest(queue.time, queue.packets, edges)
+    short = f"{edges[1] - edges[0]:.2g} s"
+    axes.stairs(longest, edges, fill=True, color=style.CYAN, alpha=0.35, label=f"longest in {short}")
+    axes.stairs(mean, edges, baseline=None, color=style.BLUE, linewidth=0.9, label=f"mean of {short}")
+
+
+def mean_and_longest(time: Floats, packets: Floats, edges: Floats) -> tuple[Floats, Floats]:
+    """The mean over time and the longest of a queue that had `packets` from `time` on, for each two edges.
+
+    Before the first time it was empty.
+    """
+    area = np.concatenate([[0.0], np.cumsum(packets[:-1] * np.diff(time))])
+    mean = np.diff(np.interp(edges, time, area)) / np.diff(edges)
+    at_start = np.searchsorted(time, edges[:-1], side="right")
+    longest = np.concatenate([[0.0], packets])[at_start]
+    inside = (time >= edges[0]) & (time < edges[-1])
+    np.maximum.at(longest, np.searchsorted(edges, time[inside], side="right") - 1, packets[inside])
+    return mean, longest
 
 
 KIND: Final = Kind(

@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lasthop.plots import style
-from lasthop.plots.axes import Span, mark_timeouts, raster_if_many, set_time_axis, set_title, span_of
+from lasthop.plots.axes import mark_timeouts, raster_if_many, room_for_labels, set_time_axis, set_title
 from lasthop.plots.columns import Columns, Floats
 from lasthop.plots.flow import Acks, FlowTables, Sent
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
+from lasthop.plots.span import Span, span_of
 
 HEIGHT_IN: Final = 2.7
 
@@ -24,15 +25,16 @@ def draw(source: Source, view: View) -> Figure:
     tcp = flow.decisions()
     acked_at, round_trip = round_trips(flow.sent(), flow.acks())
     span = span_of(view, tcp.seconds("time_ns"))
+    timeouts = flow.timeouts()
     figure = style.new_figure(view.width, HEIGHT_IN)
     axes = figure.subplots()
     set_time_axis(axes, span)
     axes.set_ylabel("Round trip and timer (s)")
-    set_title(axes, view, source, f"flow {flow.name}, sender {flow.sender}")
+    set_title(axes, view, source, f"flow {flow.name}, sender {flow.sender}", room_for_labels(timeouts, span))
     if span.holds(tcp.seconds("time_ns")).any():
         _draw_round_trips(axes, acked_at, round_trip, span)
         _draw_curves(axes, tcp, span)
-        mark_timeouts(axes, flow.timeouts(), span)
+        mark_timeouts(axes, timeouts, span)
     else:
         style.say_empty(axes, "the sender decided nothing in this time")
     axes.set_ylim(bottom=0)

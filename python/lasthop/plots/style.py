@@ -61,7 +61,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
-    "axes.titlepad": 12,
+    "axes.titlepad": 6,
     "axes.titlesize": 8,
     "figure.constrained_layout.h_pad": 0.04,
     "figure.constrained_layout.w_pad": 0.04,

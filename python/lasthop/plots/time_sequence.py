@@ -18,18 +18,18 @@ from matplotlib.markers import CARETDOWN, CARETUP
 from lasthop.plots import style
 from lasthop.plots.axes import (
     Scale,
-    Span,
     mark_timeouts,
     raster_if_many,
+    room_for_labels,
     scale_of,
     set_time_axis,
     set_title,
-    span_of,
 )
 from lasthop.plots.columns import Booleans, Floats
 from lasthop.plots.flow import Acks, Delays, Drops, FlowTables, Sacks, Sent
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
+from lasthop.plots.span import Span, span_of
 
 HEIGHT_IN: Final = 3.6
 
@@ -68,19 +68,25 @@ def draw(source: Source, view: View) -> Figure:
     """Draw one flow's time-sequence diagram."""
     flow = FlowTables(source, view.flow)
     sent, acks = flow.sent(), flow.acks()
-    drops = flow.drops(sent)
+    drops, timeouts = flow.drops(sent), flow.timeouts()
     span = span_of(view, sent.time, acks.time, drops.time)
     low, high = _limits(sent, acks, drops, span)
     figure = style.new_figure(view.width, HEIGHT_IN)
     diagram = Diagram(figure.subplots(), span, scale_of(view.unit, high, flow.segment_size()), low, high)
     diagram.prepare()
-    set_title(diagram.axes, view, source, f"flow {flow.name}, seen at {flow.sender}")
+    set_title(
+        diagram.axes,
+        view,
+        source,
+        f"flow {flow.name}, seen at {flow.sender}",
+        room_for_labels(timeouts, span),
+    )
     diagram.draw_acks(acks)
     diagram.draw_sacks(flow.sacks())
     diagram.draw_segments(sent)
     diagram.draw_delays(flow.delays(sent))
     diagram.draw_drops(drops)
-    mark_timeouts(diagram.axes, flow.timeouts(), span)
+    mark_timeouts(diagram.axes, timeouts, span)
     if not span.holds(sent.time).any():
         style.say_empty(diagram.axes, "no data was sent in this time")
     style.legend_below(figure, [diagram.axes], LEGEND)

@@ -37,7 +37,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         ) from error
     try:
         yield partial
-        _put_in_place(partial, target)
+        place_folder(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -52,12 +52,24 @@ def check_target(target: Path) -> None:
         raise _not_a_result(target)
 
 
+def place_folder(partial: Path, target: Path) -> None:
+    """Rename `partial` to `target`. An earlier result steps aside first, and returns if the rename fails."""
+    replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
+    if target.exists():
+        target.rename(replaced)
+    try:
+        partial.rename(target)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(target)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
 def check_is_result(path: Path, index: str) -> None:
     """Raise InputError unless `path` is a folder that holds `index` ("run.json" or "study.json")."""
     if not path.exists():
-        raise InputError(
-            "no such result", file=str(path), help="name a folder that was written by lasthop with --out"
-        )
+        raise InputError("no such result", file=str(path), help="name a folder that was written by lasthop with --out")
     if not path.is_dir():
         raise InputError("is a file, not a result folder", file=str(path), help="name the folder it lies in")
     if ".partial-" in path.name:
@@ -109,17 +121,3 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return pid != os.getpid()
-
-
-def _put_in_place(partial: Path, target: Path) -> None:
-    """Rename `partial` to `target`. An earlier result steps aside first, and returns if the rename fails."""
-    replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
-    if target.exists():
-        target.rename(replaced)
-    try:
-        partial.rename(target)
-    except OSError:
-        if replaced.exists():
-            replaced.rename(target)
-        raise
-    shutil.rmtree(replaced, ignore_errors=True)

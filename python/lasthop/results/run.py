@@ -137,9 +137,7 @@ def open_run(path: Path) -> RunResult:
         index = json.loads(index_path.read_text())
         listed = index["files"]
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise InputError(
-            f"is damaged: {error}", file=str(index_path), help="run the scenario again"
-        ) from error
+        raise InputError(f"is damaged: {error}", file=str(index_path), help="run the scenario again") from error
     for name, fingerprint in listed.items():
         _check_file(path / name, fingerprint["bytes"])
     return RunResult(path, index)

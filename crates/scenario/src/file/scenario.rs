@@ -108,6 +108,18 @@ pub struct Live {
     pub sysctl: BTreeMap<String, SysctlValue>,
 }
 
+impl Live {
+    /// The settings as texts, by name.
+    #[must_use]
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        let text = |value: &SysctlValue| match value {
+            SysctlValue::Number(number) => number.to_string(),
+            SysctlValue::Text(text) => text.clone(),
+        };
+        self.sysctl.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+    }
+}
+
 /// The value of a kernel setting.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]

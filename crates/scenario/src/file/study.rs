@@ -108,6 +108,8 @@ pub struct Metric {
     pub flow: Option<String>,
     /// How the flows' numbers become one; without it, their sum.
     pub fold: Option<Fold>,
+    /// Taken off each flow's time before a throughput is made of it, where a document leaves the opening out.
+    pub less: Option<units::Duration>,
     /// A link's counter: link.direction.key.
     pub link: Option<String>,
     /// A named function of the reading side, which is given the run.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::InputError;
-use crate::file::{self, FigureKind, Metric, Stat};
+use crate::file::{self, FigureKind, Fold, Stat};
 use crate::library::{Kind, Search};
 use crate::overrides::Override;
 use crate::resolved::Resolved;
@@ -65,6 +65,25 @@ pub struct Published {
     pub uncertain: String,
 }
 
+/// How a number comes out of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Metric {
+    /// What the number is.
+    pub says: String,
+    /// A key of the summary's flows.
+    pub flow: Option<String>,
+    /// How the flows' numbers become one.
+    pub fold: Fold,
+    /// Taken off each flow's time before a throughput is made of it, seconds.
+    pub less_s: f64,
+    /// Or a link's counter: link.direction.key.
+    pub link: Option<String>,
+    /// Or a named function that is given the run.
+    pub check: Option<String>,
+    /// The tables that the function needs recorded.
+    pub tables: Vec<file::Table>,
+}
+
 /// One table of the document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Table {
@@ -83,7 +102,7 @@ pub struct Table {
 /// One value for each variable: what is run, once for each seed and variant.
 #[derive(Clone, Debug, Serialize)]
 pub struct Case {
-    /// The values, joined by commas.
+    /// The values of the columns' variables, joined by commas, then those of others that are not the default.
     pub id: String,
     /// The values, by variable.
     pub values: BTreeMap<String, Value>,
@@ -202,6 +221,18 @@ pub fn load(path: impl AsRef<Path>, search: &Search) -> Result<Study, InputError
     Reading::begin(&file, search)?.finish()
 }
 
+fn metric(file: &file::Metric) -> Metric {
+    Metric {
+        says: file.says.clone(),
+        flow: file.flow.clone(),
+        fold: file.fold.unwrap_or_default(),
+        less_s: file.less.unwrap_or_default().as_secs_f64(),
+        link: file.link.clone(),
+        check: file.check.clone(),
+        tables: file.tables.clone(),
+    }
+}
+
 /// A study's file while it is read.
 struct Reading<'a> {
     tree: Tree,
@@ -242,7 +273,7 @@ impl<'a> Reading<'a> {
             scopes: self.file.scopes.iter().map(|(k, scope)| (k.clone(), scope.bytes.map(|b| b.0))).collect(),
             folder: self.folder,
             columns: self.file.columns,
-            metrics: self.file.metrics,
+            metrics: self.file.metrics.iter().map(|(name, file)| (name.clone(), metric(file))).collect(),
             tables,
             cases: self.cases,
             rows,

@@ -83,8 +83,7 @@ impl Reading<'_> {
 
     /// The id of the case with these values, which is made if it is new.
     fn case(&mut self, values: Values, path: &KeyPath) -> Result<String, InputError> {
-        let texts: Vec<String> = self.variables().iter().map(|name| text_of(&values[name])).collect();
-        let id = texts.join(",");
+        let id = self.id(&values);
         if self.cases.iter().any(|case| case.id == id) {
             return Ok(id);
         }
@@ -101,6 +100,18 @@ impl Reading<'_> {
             variants,
         });
         Ok(id)
+    }
+
+    fn id(&self, values: &Values) -> String {
+        let part = |name: &String| {
+            let text = text_of(&values[name]);
+            match self.file.columns.contains(name) {
+                true => Some(text),
+                false if self.file.defaults.get(name).is_some_and(|default| text_of(default) == text) => None,
+                false => Some(format!("{name}={text}")),
+            }
+        };
+        self.variables().iter().filter_map(part).collect::<Vec<_>>().join(",")
     }
 
     fn settings(&self, values: &Values, path: &KeyPath) -> Result<Settings, InputError> {

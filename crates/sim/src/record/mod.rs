@@ -18,6 +18,7 @@ use tcp::Endpoint;
 use trace::ledger::Diagnosis;
 use units::{Bytes, Instant};
 
+use crate::external::ObservedFlow;
 use crate::packet::Packet;
 use crate::spec::{RecordSpec, Spec};
 use crate::summary::Summary;
@@ -30,10 +31,10 @@ pub(crate) trait Recorder {
     /// Whether there is anything to tell: the engine asks before it prepares arguments.
     const ON: bool;
 
-    /// An end has sent a packet; `between` are its two nodes.
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2]);
+    /// An end has sent a packet.
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet);
     /// A packet has come to a link.
-    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet);
+    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet, size: u32);
     /// Something has happened to a packet on a link.
     fn on_link_event(&mut self, now: Instant, link: usize, packet: &Packet, event: Event);
     /// A link has refused a packet that is longer than its MTU.
@@ -42,6 +43,9 @@ pub(crate) trait Recorder {
     fn on_received(&mut self, now: Instant, packet: &Packet);
     /// An endpoint may have made decisions.
     fn on_decisions(&mut self, end: usize, endpoint: &mut Endpoint);
+    /// Flows between external nodes have names and verdicts; the verdicts are put where those of
+    /// the packets' flows are looked for.
+    fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>);
     /// The tables and captures.
     fn finish(self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> (Tables, Captures);
 }
@@ -57,12 +61,13 @@ pub(crate) struct Off;
 impl Recorder for Off {
     const ON: bool = false;
 
-    fn on_sent(&mut self, _: Instant, _: &mut Packet, _: [u32; 2]) {}
-    fn on_entered(&mut self, _: Instant, _: usize, _: &mut Packet) {}
+    fn on_sent(&mut self, _: Instant, _: &mut Packet) {}
+    fn on_entered(&mut self, _: Instant, _: usize, _: &mut Packet, _: u32) {}
     fn on_link_event(&mut self, _: Instant, _: usize, _: &Packet, _: Event) {}
     fn on_oversize(&mut self, _: &Packet) {}
     fn on_received(&mut self, _: Instant, _: &Packet) {}
     fn on_decisions(&mut self, _: usize, _: &mut Endpoint) {}
+    fn identify(&mut self, _: &[ObservedFlow], _: &mut Vec<Diagnosis>) {}
 
     fn finish(self, _: &Spec, summary: &Summary, _: &[Diagnosis]) -> (Tables, Captures) {
         (vec![tables::flows(summary)], Vec::new())
@@ -132,16 +137,16 @@ impl Recording {
 impl Recorder for Recording {
     const ON: bool = true;
 
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2]) {
-        packet.described = self.register.enter(packet, between, !self.taps.is_empty());
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet) {
+        packet.described = self.register.enter(packet, !self.taps.is_empty());
         if self.wanted.segments {
             self.sightings.push(Sighting { at: now, packet: packet.described, received: false });
         }
     }
 
-    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet) {
+    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet, size: u32) {
         packet.passage = self.passages.len() as u32;
-        self.passages.push(Passage::new(packet.described, link, packet.size, now));
+        self.passages.push(Passage::new(packet.described, link, size, now));
         for tap in &mut self.taps {
             tap.on_entered(now, link, packet);
         }
@@ -175,6 +180,10 @@ impl Recorder for Recording {
         if self.wanted.tcp {
             self.decisions.extend(records.into_iter().map(|record| (end as u32, record)));
         }
+    }
+
+    fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>) {
+        self.register.identify(observed, diagnoses);
     }
 
     fn finish(mut self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> (Tables, Captures) {

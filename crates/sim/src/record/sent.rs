@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 
-use tcp::{Kind, Transmit};
+use tcp::Kind;
+use trace::ledger::Diagnosis;
 use units::{PacketId, Seq, SeqRange};
 use wire::{Flags, Segment};
 
+use crate::external::ObservedFlow;
 use crate::packet::{Body, Packet};
 use crate::spec::Spec;
 
@@ -70,11 +72,10 @@ impl Register {
     }
 
     /// Describes a packet at its birth; the answer names the description.
-    pub(super) fn enter(&mut self, packet: &Packet, between: [u32; 2], with_content: bool) -> u32 {
+    pub(super) fn enter(&mut self, packet: &Packet, with_content: bool) -> u32 {
         let mut described = match &packet.body {
-            Body::Segment(Transmit { segment, kind }) => {
-                let (flow, backward) =
-                    (packet.destination as usize / 2, packet.destination.is_multiple_of(2));
+            Body::Segment { segment, kind, end } => {
+                let (flow, backward) = (*end as usize / 2, end % 2 == 0);
                 let conversation = &mut self.conversations[flow];
                 let mut described = conversation.describe(segment, backward);
                 (described.kind, described.cause) = kind_and_cause(*kind);
@@ -83,10 +84,9 @@ impl Register {
                 described
             }
             Body::Raw(bytes) => self.describe_raw(bytes),
-            Body::Blank => Described::other(),
         };
         described.id = packet.id;
-        [described.from, described.to] = between;
+        (described.from, described.to) = (packet.from, packet.to);
         described.content = with_content.then(|| Box::new(Content::of(&packet.body)));
         self.packets.push(described);
         (self.packets.len() - 1) as u32
@@ -105,6 +105,26 @@ impl Register {
     pub(super) fn relative(&self, end: u32, seq: Seq) -> u32 {
         let shown = self.conversations[end as usize / 2].directions[end as usize % 2];
         shown.iss.map_or(0, |iss| seq.since(iss))
+    }
+
+    /// Gives conversations that were seen from outside their names, and their packets the causes
+    /// that the verdicts tell.
+    pub(super) fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>) {
+        diagnoses.resize(self.conversations.len(), Diagnosis::default());
+        for flow in observed {
+            let mut key = flow.ends.map(|end| (end.ip(), end.port()));
+            key.sort_unstable();
+            let found = self.conversations.iter().position(|conversation| conversation.key == Some(key));
+            if let Some(index) = found {
+                self.conversations[index].name.clone_from(&flow.summary.flow);
+                diagnoses[index] = flow.diagnosis.clone();
+            }
+        }
+        for packet in self.packets.iter_mut().filter(|packet| packet.retransmission && packet.cause.is_none())
+        {
+            let verdict = diagnoses[packet.flow as usize].verdict(packet.id);
+            packet.cause = verdict.map(|verdict| verdict.cause);
+        }
     }
 
     fn describe_raw(&mut self, bytes: &[u8]) -> Described {
@@ -203,9 +223,8 @@ impl Described {
 impl Content {
     fn of(body: &Body) -> Self {
         match body {
-            Body::Segment(sent) => Self::Segment(sent.segment.clone()),
+            Body::Segment { segment, .. } => Self::Segment(segment.clone()),
             Body::Raw(bytes) => Self::Raw(bytes.clone()),
-            Body::Blank => Self::Raw(Vec::new()),
         }
     }
 }

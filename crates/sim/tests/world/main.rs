@@ -1,9 +1,4 @@
-//! Whole worlds, from specification to outcome. Read `support.rs` first.
+//! Whole worlds, from specification to outcome.
 
-mod conservation;
-mod determinism;
-mod external;
-mod records;
 mod support;
-mod topology;
 mod transfer;

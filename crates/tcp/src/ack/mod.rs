@@ -5,6 +5,7 @@
 
 mod delayed;
 mod every_segment;
+mod linux_2000;
 
 use units::{Bytes, Duration, Instant};
 
@@ -12,7 +13,7 @@ use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
 /// The policies that there are.
-pub const ENTRIES: &[Entry<dyn AckPolicy>] = &[every_segment::ENTRY, delayed::ENTRY];
+pub const ENTRIES: &[Entry<dyn AckPolicy>] = &[every_segment::ENTRY, delayed::ENTRY, linux_2000::ENTRY];
 
 /// Decides when to acknowledge.
 pub trait AckPolicy: std::fmt::Debug + Send {

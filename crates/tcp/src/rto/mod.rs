@@ -26,6 +26,12 @@ pub trait Rto: std::fmt::Debug + Send {
     /// The longest that a backed-off timer may become.
     fn longest(&self) -> Duration;
 
+    /// The handshake has lost its SYN and so gave no sample: whether the timer starts anew for the data.
+    /// Otherwise the backed-off length is kept.
+    fn restarts_after_lost_syn(&mut self) -> bool {
+        false
+    }
+
     /// From when the timer counts.
     fn counts_from(&self) -> CountsFrom {
         CountsFrom::LastAck

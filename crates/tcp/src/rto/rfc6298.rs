@@ -46,6 +46,12 @@ impl Rto for Rfc6298 {
         self.estimate = Some(Estimate::updated(self.estimate, sample));
     }
 
+    fn restarts_after_lost_syn(&mut self) -> bool {
+        // RFC 6298 §5.7.
+        self.params.initial = self.params.initial.max(AFTER_LOST_SYN);
+        true
+    }
+
     fn length(&self) -> Duration {
         let Params { initial, min, max, granularity } = self.params;
         match self.estimate {
@@ -64,6 +70,9 @@ impl Rto for Rfc6298 {
         self.estimate
     }
 }
+
+/// RFC 6298 §5.7: the first length for data where the SYN was lost.
+const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
 /// This algorithm in the registry.
 pub const ENTRY: Entry<dyn Rto> = Entry {

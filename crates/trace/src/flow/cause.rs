@@ -45,7 +45,8 @@ pub(super) enum Phase {
 pub(super) struct Evidence {
     /// It is a SYN.
     pub(super) opening: bool,
-    /// Something arrived just before.
+    /// Something arrived just before, and was not yet answered with new data: senders repair
+    /// first, and send new data then.
     pub(super) prompted: bool,
     /// It is the first segment that is not acknowledged.
     pub(super) head: bool,
@@ -53,6 +54,9 @@ pub(super) struct Evidence {
     pub(super) tail: bool,
     /// It has been sent again before in this phase.
     pub(super) resent: bool,
+    /// After a timeout, originals were acknowledged and new data was sent: the sender has found its
+    /// timeout spurious (RFC 5682 §2).
+    pub(super) moved_on: bool,
     /// Duplicate ACKs in a row.
     pub(super) duplicates: u32,
     /// SACK blocks above it are there.
@@ -98,13 +102,14 @@ impl Evidence {
 
     fn prompted_head(&self, phase: Phase) -> Cause {
         match phase {
-            Phase::Recovery(_) | Phase::AfterTimeout(_) if self.resent => self.once_more(),
+            Phase::Recovery(_) | Phase::AfterTimeout(_) if self.resent => self.once_more(phase),
             Phase::Recovery(_) if self.sack_seen => Cause::Scoreboard,
             // A sender without SACK does not wait for duplicates after a partial ACK, unless it has
             // left recovery with that ACK: Reno (RFC 5681 §3.2).
             Phase::Recovery(_) if self.duplicates >= DUPTHRESH => Cause::FastRetransmit,
             Phase::Recovery(_) => Cause::PartialAck,
             Phase::AfterTimeout(_) if self.duplicates >= DUPTHRESH => Cause::FastRetransmit,
+            Phase::AfterTimeout(_) if self.moved_on && self.sacked_above => Cause::FastRetransmit,
             Phase::AfterTimeout(_) => Cause::AfterTimeout,
             Phase::Open if self.duplicates >= DUPTHRESH || self.sacked_above => Cause::FastRetransmit,
             Phase::Open if self.overdue => Cause::Timeout,
@@ -113,17 +118,23 @@ impl Evidence {
         }
     }
 
-    /// The first segment again that this phase has sent again already: the timer, which only
-    /// happened to run out when something arrived, unless SACK blocks tell that the copy was lost
-    /// too (RFC 8985 §6.2).
-    fn once_more(&self) -> Cause {
-        if self.sack_news && !self.overdue { Cause::Scoreboard } else { Cause::Timeout }
+    /// The first segment, which this phase has sent again already. Without SACK nothing tells that
+    /// the copy was lost too: it is the timer, even if something has just arrived. With SACK it may
+    /// be known (RFC 8985 §6.2).
+    fn once_more(&self, phase: Phase) -> Cause {
+        match phase {
+            _ if !self.sack_news && (self.overdue || !self.sack_seen) => Cause::Timeout,
+            Phase::AfterTimeout(_) => Cause::AfterTimeout,
+            _ => Cause::Scoreboard,
+        }
     }
 
     fn unprompted_head(&self, phase: Phase) -> Cause {
         let loss_known = self.duplicates >= DUPTHRESH || self.sacked_above;
         match phase {
-            _ if self.resent || self.overdue => Cause::Timeout,
+            _ if self.overdue => Cause::Timeout,
+            Phase::Open if self.resent => Cause::Timeout,
+            _ if self.resent => self.once_more(phase),
             // A sender that waits a little for reordering to sort itself out (RFC 8985 §6.2), or
             // paces what it sends.
             Phase::Open if loss_known => Cause::FastRetransmit,

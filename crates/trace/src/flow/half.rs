@@ -30,8 +30,11 @@ pub struct Half {
     phase: Phase,
     /// Grows with each change of phase.
     phase_number: u32,
+    /// Whether something was acknowledged that this phase has not sent again.
+    originals_acked: bool,
     duplicates: u32,
-    last_arrival: Option<Instant>,
+    /// When the peer was last heard, until it is answered with new data.
+    unanswered_since: Option<Instant>,
     progress_at: Option<Instant>,
     window_scale: Option<u8>,
     /// The peer's window at its last segment.
@@ -164,7 +167,7 @@ impl Half {
         window: Bytes,
     ) {
         let same_window = window == std::mem::replace(&mut self.peer_window, window);
-        self.last_arrival = Some(at);
+        self.unanswered_since = Some(at);
         if self.first.is_none() || !segment.flags.contains(Flags::ACK) {
             return;
         }
@@ -290,6 +293,7 @@ impl Half {
     fn send_new(&mut self, span: Span, at: Instant) {
         if span.len() > 0 {
             self.outstanding.push(span, at);
+            self.unanswered_since = None;
             self.snd_max = span.end;
             self.ledger.advance_to(Seq(span.end as u32));
         }
@@ -326,13 +330,14 @@ impl Half {
         let sent = self.outstanding.at(again.start).or(self.outstanding.head());
         let since = sent.map(|sent| sent.at).max(self.progress_at);
         let idle = since.map_or(Duration::MAX, |since| at.saturating_since(since));
-        let reaction = self.rtt.reaction();
         Evidence {
             opening: flags.contains(Flags::SYN),
-            prompted: self.last_arrival.is_some_and(|arrival| at.saturating_since(arrival) <= reaction),
+            prompted: self.unanswered_since.is_some_and(|arrival| at.saturating_since(arrival) <= REACTION),
             head: again.start <= self.snd_una,
             tail: self.outstanding.tail().is_none_or(|tail| again.end >= tail.span.end),
             resent: sent.is_some_and(|sent| sent.resent_in == Some(self.phase_number)),
+            moved_on: self.originals_acked
+                && matches!(self.phase, Phase::AfterTimeout(until) if self.snd_max > until),
             duplicates: self.duplicates,
             sacked_above: self.sacked.reaches_beyond(again.start),
             sack_news: self.sack_news,
@@ -344,6 +349,7 @@ impl Half {
     fn change_phase(&mut self, phase: Phase) {
         self.phase = phase;
         self.phase_number += 1;
+        self.originals_acked = false;
     }
 
     /// Everything before `position` is acknowledged.
@@ -352,9 +358,11 @@ impl Half {
             self.counters.unseen += 1;
             self.snd_max = position;
         }
-        if let Some(sent) = self.outstanding.acknowledge(position) {
-            self.rtt.measure(at.saturating_since(sent.at));
+        let covered = self.outstanding.acknowledge(position, self.phase_number);
+        if let Some(sent_at) = covered.timed {
+            self.rtt.measure(at.saturating_since(sent_at));
         }
+        self.originals_acked |= covered.untouched;
         self.snd_una = position;
         self.progress_at = Some(at);
         self.duplicates = 0;
@@ -394,5 +402,8 @@ impl Half {
     }
 }
 
+/// How soon after an arrival a sender has reacted to it, if it reacts at all: kernels take some
+/// microseconds, and a driver in between may add some hundred.
+const REACTION: Duration = Duration::from_millis(1);
 /// RFC 7323 §2.3: a larger shift counts as 14.
 const MAX_WINDOW_SHIFT: u8 = 14;

@@ -22,6 +22,16 @@ pub(super) struct Sent {
     pub(super) resent_in: Option<u32>,
 }
 
+/// What an acknowledgment covered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acknowledged {
+    /// When the last of the segments was sent, if none of them was sent twice: what a round-trip
+    /// time can be measured by (Karn; RFC 6298 §3).
+    pub(super) timed: Option<Instant>,
+    /// Whether this phase had not sent one of them again.
+    pub(super) untouched: bool,
+}
+
 impl Outstanding {
     /// New numbers were sent.
     pub(super) fn push(&mut self, span: Span, at: Instant) {
@@ -36,14 +46,18 @@ impl Outstanding {
         }
     }
 
-    /// Everything before `position` was acknowledged. Gives the last of the segments that this
-    /// covers, if none of them was sent twice: what a round-trip time can be measured by (Karn;
-    /// RFC 6298 §3).
-    pub(super) fn acknowledge(&mut self, position: u64) -> Option<Sent> {
+    /// Everything before `position` was acknowledged.
+    pub(super) fn acknowledge(&mut self, position: u64, phase: u32) -> Acknowledged {
         let covered = self.segments.partition_point(|sent| sent.span.end <= position);
-        let all = self.segments.drain(..covered);
-        let last = all.reduce(|all, sent| Sent { resent_in: all.resent_in.or(sent.resent_in), ..sent });
-        last.filter(|sent| sent.resent_in.is_none())
+        let none = Acknowledged { timed: None, untouched: false };
+        let mut resent = false;
+        self.segments.drain(..covered).fold(none, |all, sent| {
+            resent |= sent.resent_in.is_some();
+            Acknowledged {
+                timed: (!resent).then_some(sent.at),
+                untouched: all.untouched || sent.resent_in != Some(phase),
+            }
+        })
     }
 
     /// The first segment.

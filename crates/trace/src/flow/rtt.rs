@@ -31,12 +31,6 @@ impl Rtt {
             timer * 4 / 5 // Our estimate is not the sender's: it may be a little shorter.
         })
     }
-
-    /// How soon after an arrival a sender has reacted to it, if it reacts at all.
-    pub(super) fn reaction(&self) -> Duration {
-        let quarter = self.srtt().unwrap_or(Duration::ZERO) / 4;
-        quarter.clamp(Duration::from_millis(1), Duration::from_millis(10))
-    }
 }
 
 /// RFC 6298 §2.1 has one second before the first measurement; a fifth less, as above.

@@ -183,6 +183,35 @@ fn duplicate_acks_of_needless_retransmissions_make_a_fast_retransmit_too() {
 }
 
 #[test]
+fn a_timer_that_runs_out_just_after_a_duplicate_ack_was_answered_is_still_a_timer() {
+    // A Linux without SACK, in the careful mode of RFC 6582 §4.1: duplicates bring new data only.
+    let mut script = Script::connected();
+    script.window(200, 0..5);
+    for n in 0..10 {
+        let millis = 700 + u64::from(n);
+        script.ack(millis, 0, &[]);
+        script.window(millis, 5 + n..6 + n);
+    }
+    assert_eq!(script.data(709, 0), again(Cause::Timeout));
+}
+
+#[test]
+fn a_loss_behind_a_timeout_found_spurious_begins_a_recovery() {
+    // F-RTO: two new segments instead of going back.
+    let mut script = Script::connected();
+    script.window(200, 0..4);
+    script.data(1200, 0);
+    script.ack(1300, 1, &[]);
+    script.window(1300, 4..6);
+    script.ack(1310, 3, &[]);
+    script.window(1310, 6..8);
+    script.ack(1400, 3, &[(4, 5)]);
+    script.ack(1410, 3, &[(4, 6)]);
+    assert_eq!(script.data(1410, 3), again(Cause::FastRetransmit));
+    assert_eq!(script.counters().fast_retransmits, 1);
+}
+
+#[test]
 fn the_last_segment_sent_again_in_silence_is_a_tail_loss_probe() {
     let mut script = Script::connected();
     script.window(200, 0..4);
@@ -300,4 +329,18 @@ fn what_the_capture_missed_is_said_and_does_no_harm() {
     script.window(300, 5..6);
     script.ack(400, 6, &[]);
     assert_eq!((script.counters().unseen, script.counters().retransmissions), (1, 0));
+}
+
+#[test]
+fn new_data_after_a_timeout_is_no_proof_that_the_timeout_was_spurious() {
+    // F-RTO again, but the first acknowledgment covers only what the timer sent again, and the
+    // next one is a duplicate: the timeout was right (RFC 5682 §3.1).
+    let mut script = Script::connected();
+    script.window(200, 0..4);
+    script.data(1200, 0);
+    script.ack(1300, 1, &[]);
+    script.window(1300, 4..6);
+    script.ack(1400, 1, &[(4, 5)]);
+    assert_eq!(script.data(1400, 1), again(Cause::AfterTimeout));
+    assert_eq!(script.counters().fast_retransmits, 0);
 }

@@ -1,0 +1,79 @@
+# What can be made here. Everything is incremental: a second `make` with nothing changed does nothing.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+RESULTS := results/demo
+SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
+	$(shell find crates python presets profiles scenarios studies -type f \
+		\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.csv' -o -name '*.md' -o -name '*.json' \) \
+		-not -path '*/__pycache__/*' 2>/dev/null)
+
+.PHONY: help setup packages demo test bench lint lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    set everything up, run a paper's baseline table, draw it, and try one transfer between real kernels"
+	@echo "make test    set everything up and run all tests"
+	@echo "make bench   measure speed and memory; a table here, figures in target/bench.json"
+	@echo "make lint    formatting, lints and types, Rust and Python"
+	@echo "make setup   only what the others need: $(BIN)/lasthop and the packages of Debian that it can use"
+	@echo "make lock    pin the newest Python packages that pyproject.toml allows in requirements.lock"
+	@echo "make clean   remove what was made, results apart"
+
+setup: packages .venv/.lasthop
+
+# Programs from Debian: installed where we may, named where we may not. Looked at once per checkout.
+packages: .venv/.debian
+.venv/.debian: .ci/debian-packages
+	@.ci/debian-packages
+	@mkdir -p .venv && touch $@
+
+.venv/.packages: requirements.lock .ci/debian-packages | .venv/.debian
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "lasthop needs Python 3.11 or newer; say which with make PYTHON=…"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@touch $@
+
+.venv/.lasthop: .venv/.packages $(SOURCES)
+	@rm -f target/wheels/lasthop-*.whl
+	$(BIN)/maturin build --release --locked --quiet --interpreter $(BIN)/python --out target/wheels
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/lasthop-*.whl
+	@touch $@
+
+demo: setup
+	$(BIN)/lasthop study sarolahti2000 --only 14 --figures --out $(RESULTS)/table14
+	$(BIN)/lasthop run quickstart --out $(RESULTS)/quickstart
+	$(BIN)/lasthop plot $(RESULTS)/quickstart time-sequence
+	$(BIN)/lasthop plot $(RESULTS)/quickstart cwnd
+	$(BIN)/lasthop plot $(RESULTS)/quickstart queue
+	@echo
+	@echo "The same scenario in real time, between two kernels:"
+	@$(BIN)/lasthop live quickstart --out $(RESULTS)/live || echo "This machine does not allow it (above is why); all the rest works."
+	@echo
+	@echo "Look at:"
+	@echo "  $(RESULTS)/table14     published beside measured: study.json, study.parquet, and pictures"
+	@echo "  $(RESULTS)/quickstart  one run: run.json, tables, captures for Wireshark, and pictures"
+	@echo "Then: $(BIN)/lasthop --help"
+
+test: setup
+	cargo test --workspace --locked --quiet
+	$(BIN)/python -m pytest --quiet
+
+bench: setup
+	$(BIN)/python benches/report.py
+
+lint: setup
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- --deny warnings
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+
+lock: .venv/.packages
+	$(BIN)/python -m pip install --quiet uv
+	{ echo "# Every Python package that lasthop runs on and is developed with, pinned. Made from pyproject.toml by \`make lock\`."; \
+	  $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --group dev --no-emit-index-url --no-header pyproject.toml; \
+	} > requirements.lock.new && mv requirements.lock.new requirements.lock
+
+clean:
+	rm -rf target .venv

@@ -1,0 +1,74 @@
+//! Every Rust error as the Python exception that it is: the one place where the two trees meet.
+//!
+//! The classes are Python's own (`lasthop.errors`), so that their words and exit statuses stand there alone.
+
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
+
+/// Whatever can go wrong behind a call from Python.
+pub(crate) enum Failure {
+    /// A file, key or value is wrong.
+    Input(scenario::InputError),
+    /// The parts of a scenario contradict each other.
+    Build(sim::BuildError),
+    /// A run failed.
+    Run(sim::RunError),
+    /// A real-time run is not possible, or failed.
+    Live(live::LiveError),
+    /// Python raised: Ctrl-C, or what a progress callback raised.
+    Python(PyErr),
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        Python::attach(|py| match failure {
+            Failure::Input(error) => input_error(py, &error),
+            Failure::Build(error) => with_message(py, "InputError", &error),
+            Failure::Run(error) => with_message(py, "RunError", &error),
+            Failure::Live(error) => with_message(py, "LiveError", &error),
+            Failure::Python(error) => error,
+        })
+    }
+}
+
+fn input_error(py: Python<'_>, error: &scenario::InputError) -> PyErr {
+    let place = error.place.as_ref().map(|place| match place {
+        scenario::Place::File { file, .. } => file.display().to_string(),
+        scenario::Place::Override(_) => place.to_string(),
+    });
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let keywords = [("file", place), ("key", known(&error.key)), ("help", known(&error.help))]
+        .into_py_dict(py)
+        .and_then(|keywords| keywords.set_item("line", error.line()).map(|()| keywords));
+    keywords.map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.message, Some(&keywords)))
+}
+
+fn with_message(py: Python<'_>, class: &str, error: &impl std::error::Error) -> PyErr {
+    raise(py, class, &error.to_string(), None)
+}
+
+fn raise(py: Python<'_>, class: &str, message: &str, keywords: Option<&Bound<'_, PyDict>>) -> PyErr {
+    let class = py.import("lasthop.errors").and_then(|module| module.getattr(class));
+    match class.and_then(|class| class.call((message,), keywords)) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(raised) => raised,
+    }
+}
+
+macro_rules! failure_from {
+    ($($error:ty => $variant:ident),* $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::$variant(error)
+            }
+        }
+    )*};
+}
+
+failure_from! {
+    scenario::InputError => Input,
+    sim::BuildError => Build,
+    sim::RunError => Run,
+    live::LiveError => Live,
+    PyErr => Python,
+}

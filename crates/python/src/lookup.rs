@@ -1,0 +1,32 @@
+//! What there is: algorithms, schemas, and what this machine can do. All as JSON.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The axes of TCP with the algorithms of each.
+#[pyfunction]
+pub(crate) fn algorithms() -> String {
+    let axes = tcp::registry::axes().into_iter().map(|axis| {
+        let entries: Vec<_> = axis.entries.iter().map(entry).collect();
+        serde_json::json!({ "name": axis.name, "summary": axis.summary, "entries": entries })
+    });
+    serde_json::Value::from_iter(axes).to_string()
+}
+
+fn entry(entry: &tcp::registry::EntryInfo) -> serde_json::Value {
+    serde_json::json!({ "id": entry.id, "summary": entry.summary, "source": entry.source })
+}
+
+/// The JSON schema of a kind of file: scenario, study, profile or link.
+#[pyfunction]
+pub(crate) fn schema(kind: &str) -> PyResult<String> {
+    let known =
+        || PyValueError::new_err(format!("no schema {kind:?}: the kinds are {}", scenario::KINDS.join(", ")));
+    scenario::schema_text(kind).ok_or_else(known)
+}
+
+/// What real-time runs need of this machine, each with a remedy if it is not there.
+#[pyfunction]
+pub(crate) fn doctor() -> String {
+    serde_json::to_string(&live::doctor()).expect("checks are texts and booleans")
+}

@@ -1,0 +1,43 @@
+//! The files that users write, read and resolved.
+
+use pyo3::prelude::*;
+use scenario::{Resolved, Search};
+
+use crate::error::Failure;
+
+/// A scenario file, read, checked and resolved.
+#[pyclass(frozen, get_all, module = "lasthop._native")]
+pub(crate) struct Scenario {
+    /// Its name.
+    name: String,
+    /// Its master seed.
+    seed: u64,
+    /// The hash of `json`.
+    hash: String,
+    /// The scenario with every default written out; what `run` and `live` take.
+    json: String,
+}
+
+impl From<Resolved> for Scenario {
+    fn from(resolved: Resolved) -> Self {
+        Self { hash: resolved.hash(), json: resolved.json(), seed: resolved.seed, name: resolved.name }
+    }
+}
+
+/// Reads a scenario by path, or by its name in the library folder; overrides are texts `path=value`.
+#[pyfunction]
+#[pyo3(signature = (source, library, overrides=vec![], seed=None))]
+pub(crate) fn load_scenario(
+    source: &str,
+    library: &str,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+) -> Result<Scenario, Failure> {
+    Ok(scenario::load(source, &overrides, seed, &Search::new([library]))?.into())
+}
+
+/// Reads a study by folder or name and returns it resolved, as JSON (see `scenario::study::Study`).
+#[pyfunction]
+pub(crate) fn load_study(source: &str, library: &str) -> Result<String, Failure> {
+    Ok(scenario::study::load(source, &Search::new([library]))?.json())
+}

@@ -1,0 +1,95 @@
+//! Everything that ships can be loaded, and the studies' cases are those of their documents.
+
+use std::path::Path;
+
+use lasthop_scenario::{Kind, Resolved, Search, load, profile, study};
+
+const NO_OVERRIDES: [&str; 0] = [];
+
+fn search() -> Search {
+    Search::new([Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")])
+}
+
+#[test]
+fn every_profile_loads() {
+    for name in search().names(Kind::Profile) {
+        profile(&name, &search()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn every_scenario_loads_and_is_its_json() {
+    assert!(search().names(Kind::Scenario).contains(&"quickstart".to_owned()));
+    for name in search().names(Kind::Scenario) {
+        let resolved = load(&name, &NO_OVERRIDES, None, &search()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(resolved.name, name);
+        let again = Resolved::from_json(&resolved.json()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.hash(), resolved.hash());
+        again.to_spec().unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn every_preset_makes_a_link() {
+    for preset in search().names(Kind::Preset) {
+        let set = [format!("links.lasthop.preset={preset}")];
+        load("delay-spike", &set, None, &search()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn every_study_loads() {
+    for name in search().names(Kind::Study) {
+        study::load(&name, &search()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn the_rows_of_sarolahti2000_are_those_that_it_published() {
+    let study = study::load("sarolahti2000", &search()).unwrap_or_else(|error| panic!("{error}"));
+    let file = study.published.as_ref().expect("it has published values").file.clone();
+    let text = std::fs::read_to_string(file).expect("it is there");
+    let key = |line: &str| -> Vec<String> {
+        let fields: Vec<&str> = line.split(',').collect();
+        [0, 1, 2, 3, 4, 5, 7].map(|i| fields[i].to_owned()).to_vec()
+    };
+    let mut published: Vec<Vec<String>> = text.lines().skip(1).map(key).collect();
+    published.sort();
+    published.dedup();
+    let ours =
+        study.rows.iter().map(|row| study.columns.iter().map(|column| row.columns[column].clone()).collect());
+    let mut ours: Vec<Vec<String>> = ours.collect();
+    ours.sort();
+    assert_eq!(ours, published);
+}
+
+#[test]
+fn sarolahti2000_is_swept_as_its_document_says() {
+    let study = study::load("sarolahti2000", &search()).unwrap_or_else(|error| panic!("{error}"));
+    let in_table = |id: &str| study.cases.iter().filter(|case| case.tables.iter().any(|t| t == id)).count();
+    assert_eq!(["3", "4", "6", "14", "15", "16", "17", "18"].map(in_table), [4, 4, 9, 25, 14, 14, 9, 9]);
+    let runs = |id: &str| {
+        let case = study.case(id).unwrap_or_else(|| panic!("{id}"));
+        (case.seeds.len(), case.variants.len())
+    };
+    assert_eq!(runs("baseline,1,3,none"), (1, 1));
+    assert_eq!(runs("baseline,1,3,30+50@10s"), (1, 5));
+    assert_eq!(runs("baseline,1,20,rand0.01@6s"), (50, 1));
+    assert_eq!(runs("baseline,2,3,none"), (20, 1));
+    assert_eq!(runs("baseline,4,20,40@6s"), (20, 5));
+    assert_eq!((study.figures.len(), study.claims.len()), (10, 29));
+    assert!(study.cases.iter().all(|case| case.seeds[0] == 1), "all cases share their random numbers");
+}
+
+#[test]
+fn a_span_moves_every_scripted_packet() {
+    let study = study::load("sarolahti2000", &search()).unwrap_or_else(|error| panic!("{error}"));
+    let case = study.case("baseline,1,3,30+50@10s").expect("it is in Table 14");
+    let packets = |variant: &study::Variant| {
+        let down = serde_json::to_value(&variant.scenario.links[0].down).expect("a link is JSON");
+        [&down["events"][0]["packet"], &down["events"][1]["packet"]]
+            .map(|number| number.as_u64().unwrap_or(0))
+    };
+    let moved: Vec<_> = case.variants.iter().map(packets).collect();
+    assert_eq!(moved, [[28, 48], [29, 49], [30, 50], [31, 51], [32, 52]]);
+}

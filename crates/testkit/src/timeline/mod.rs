@@ -1,0 +1,104 @@
+//! Timelines: what one endpoint does, written down segment by segment.
+//!
+//! A timeline is a text file under `scripts/tcp/<topic>/<case>.tl`. It plays one endpoint against a
+//! scripted peer in virtual time and fails at the first line where something else happens. In the spirit
+//! of packetdrill; the notation is tcpdump's (see [`notation`]).
+//!
+//! ```text
+//! # RFC 6298 §5.5: the timer doubles each time it runs out.
+//! set rto.min = "200 ms"              what differs from scripts/tcp/defaults.toml (or: profile NAME)
+//! 0     open rtt 0.1 <mss 1000>       a handshake that is not shown; goes on when it is done
+//! +0    write 1000                    the user calls
+//! +0    > P. 1:1001(1000) ack 1       a segment is sent, just then, and no other before it
+//! +0.3  > P. 1:1001(1000) ack 1 [timeout]
+//!       ? cwnd 1, rto 0.6             claims (see `assertion`)
+//! +0.1  < . 1:1(0) ack 1001 win 500   a segment arrives
+//! ```
+//!
+//! A line begins with its time in seconds: from the start, or with `+` from the line before; without a
+//! time it is at the time of the line before. Timers that run out at that very time run out first. A
+//! segment sent must be expected to half a millisecond. Where a `>` line gives no window, none is compared;
+//! without a list of options a segment may carry no SACK blocks, and a SYN any options. Every payload, sent
+//! or read, is checked to be the right stretch of the pattern. A segment that nobody expects fails the
+//! timeline, at its end too.
+
+mod assertion;
+pub mod notation;
+mod play;
+mod script;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+pub use play::Fault;
+use play::Player;
+use script::Script;
+
+use crate::profile::{config, overridden};
+
+/// A timeline that did not go as written.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}:{line}: {what}")]
+pub struct Failure {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What was expected and what came.
+    pub what: String,
+}
+
+/// Plays the timeline in `file`.
+///
+/// # Errors
+/// The first line where something else happens, or that cannot be read.
+pub fn run_file(file: &Path) -> Result<(), Failure> {
+    let name = file.strip_prefix(repository()).unwrap_or(file).display().to_string();
+    let failure = |line: usize, what: String| Failure { file: name.clone(), line, what };
+    let text = std::fs::read_to_string(file).map_err(|wrong| failure(0, wrong.to_string()))?;
+    let script = Script::parse(&text).map_err(|(line, what)| failure(line, what))?;
+    let base = base_profile(&script).map_err(|what| failure(0, what))?;
+    let config =
+        config(&overridden(&base, &script.overrides)).map_err(|wrong| failure(0, wrong.to_string()))?;
+    Player::new(config).play(&script.lines).map_err(|Fault { line, what }| failure(line, what))
+}
+
+/// All timelines, sorted by path.
+///
+/// # Panics
+/// If the folder cannot be read.
+#[must_use]
+pub fn all() -> Vec<PathBuf> {
+    let list = |folder: PathBuf| {
+        std::fs::read_dir(&folder)
+            .unwrap_or_else(|wrong| panic!("{}: {wrong}", folder.display()))
+            .map(|entry| entry.expect("a folder that was opened can be read").path())
+    };
+    let topics = list(scripts()).filter(|path| path.is_dir());
+    let mut files: Vec<PathBuf> =
+        topics.flat_map(list).filter(|path| path.extension().is_some_and(|ext| ext == "tl")).collect();
+    files.sort();
+    files
+}
+
+/// The folder of the timelines.
+#[must_use]
+pub fn scripts() -> PathBuf {
+    repository().join("scripts/tcp")
+}
+
+/// The shared defaults, or the profile that the script names.
+fn base_profile(script: &Script) -> Result<Value, String> {
+    let file = match &script.profile {
+        None => scripts().join("defaults.toml"),
+        Some(name) => repository().join("profiles").join(name).with_extension("toml"),
+    };
+    let text = std::fs::read_to_string(&file).map_err(|wrong| format!("{}: {wrong}", file.display()))?;
+    toml::from_str(&text).map_err(|wrong| format!("{}: {}", file.display(), wrong.message()))
+}
+
+fn repository() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("the crate lies two folders below the repository")
+}

@@ -1,0 +1,52 @@
+"""`lasthop list`: what there is by name."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+import click
+
+from lasthop import _native, catalogue
+from lasthop.catalogue import Kind
+from lasthop.cli.console import print_json, print_table
+
+_KINDS: dict[str, Kind] = {
+    "links": "presets",
+    "profiles": "profiles",
+    "scenarios": "scenarios",
+    "studies": "studies",
+}
+
+
+@click.command(name="list", short_help="What there is by name: links, profiles, algorithms, …")
+@click.argument("kind", type=click.Choice([*_KINDS, "algorithms"]))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def command(kind: str, as_json: bool) -> None:
+    """List the link presets, profiles, scenarios or studies of the library, or the algorithms of each axis of TCP.
+
+    \b
+    Examples:
+      lasthop list profiles
+      lasthop list algorithms
+      lasthop list studies --json
+    """
+    rows = _algorithms() if kind == "algorithms" else _entries(_KINDS[kind])
+    if as_json:
+        print_json({kind: rows})
+    elif rows:
+        columns = list(rows[0])
+        print_table(None, columns, [[row[column] for column in columns] for row in rows])
+
+
+def _entries(kind: Kind) -> list[dict[str, str]]:
+    return [{"name": entry.name, "summary": entry.summary} for entry in catalogue.entries(kind)]
+
+
+def _algorithms() -> list[dict[str, str]]:
+    axes = cast("list[dict[str, object]]", json.loads(_native.algorithms()))
+    return [
+        {"axis": str(axis["name"]), **cast("dict[str, str]", entry)}
+        for axis in axes
+        for entry in cast("list[object]", axis["entries"])
+    ]

@@ -1,0 +1,49 @@
+"""`lasthop live`: the same scenario in real time, between real kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lasthop.cli.console import print_json, remark
+from lasthop.cli.summary import print_summary
+from lasthop.live import live
+from lasthop.scenario import load_scenario
+
+
+@click.command(name="live", short_help="The same scenario in real time, between real kernels.")
+@click.argument("file")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
+@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def command(
+    file: str,
+    program: tuple[str, ...],
+    seed: int | None,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run the scenario FILE in real time: each host is a network namespace with this kernel's TCP, joined by the very
+    links that `lasthop run` uses. With a COMMAND, that is run in the first host instead of the file's flows.
+
+    Packets are released on the wall clock; how late each was is reported, and a run with a release over 10 ms late is
+    marked as tainted. `lasthop doctor` says whether this machine allows real time, and the remedy.
+
+    \b
+    Examples:
+      lasthop live quickstart
+      lasthop live scenarios/quickstart.toml --json --out results/live
+      lasthop live quickstart -- ping -c 3 10.0.0.2
+    """
+    scenario = load_scenario(file, overrides=overrides, seed=seed)
+    with live(scenario, command=program, out=out, quiet_output=as_json) as result:
+        if as_json:
+            print_json(result.summary)
+        else:
+            print_summary(result.summary)
+    if out is not None:
+        remark(f"wrote {out}")

@@ -1,0 +1,49 @@
+"""`lasthop plot`: pictures of a run or a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lasthop.cli.console import remark
+from lasthop.plots import FORMATS, KINDS, Source, View, draw, save
+from lasthop.results import open_run
+from lasthop.study import open_study
+
+_KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}" for kind in KINDS)
+
+
+@click.command(
+    name="plot",
+    short_help="Pictures of a result: time sequence, cwnd, queue, …",
+    epilog=f"\b\nKinds:\n{_KIND_LINES}",
+)
+@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("kind", type=click.Choice([kind.id for kind in KINDS]), metavar="KIND")
+@click.option("--flow", help="The flow to show (the first, unless given).")
+@click.option("--from", "start_s", type=float, metavar="SECONDS", help="Where the time axis begins.")
+@click.option("--to", "end_s", type=float, metavar="SECONDS", help="Where the time axis ends.")
+@click.option("--unit", type=click.Choice(["bytes", "segments"]), default="bytes", help="Of sequence numbers.")
+@click.option("--width", type=click.Choice(["column", "page"]), default="page", help="Of the picture, in a paper.")
+@click.option("--title", help="Words above the picture; empty for none.")
+@click.option("--table", help="Which table of a study's rows.")
+@click.option("--metric", help="Which metric of a study's rows.")
+@click.option("--format", "picture_format", type=click.Choice(FORMATS), default="svg", help="Unless --out says it.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The picture [RESULT/KIND.svg].")
+def command(result: Path, kind: str, picture_format: str, out: Path | None, **view: Any) -> None:
+    """Draw a picture of RESULT, a folder that `lasthop run`, `live` or `study` wrote with --out.
+
+    \b
+    Examples:
+      lasthop plot results/quickstart time-sequence
+      lasthop plot results/quickstart cwnd --from 0 --to 30 --format pdf
+      lasthop plot results/sarolahti2000 published --table 14 --out table14.png
+    """
+    target = out or result / f"{kind}.{picture_format}"
+    remark(f"wrote {save(draw(kind, _open(result), View(**view)), target)}")
+
+
+def _open(result: Path) -> Source:
+    return open_study(result) if (result / "study.json").is_file() else open_run(result)

@@ -1,0 +1,116 @@
+"""`lasthop study`: a test set, published values beside measured."""
+
+from __future__ import annotations
+
+import time
+from itertools import takewhile
+from pathlib import Path
+
+import click
+
+from lasthop.cli.console import print_json, print_table, progress_bar, remark, stdout
+from lasthop.errors import StudyError
+from lasthop.study import Study, StudyResult, load_study, run_study
+from lasthop.study.execute import jobs_of
+
+
+def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> list[str]:
+    """Return the tables of `--only 14 --only 15,16` as one list."""
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]
+
+
+@click.command(name="study", short_help="A document's experiments: published beside measured.")
+@click.argument("study")
+@click.option(
+    "--only", multiple=True, metavar="TABLE", callback=_table_ids, help="Only this table (or several: 15,16)."
+)
+@click.option("--replications", type=click.IntRange(1), help="Runs of each case, instead of the study's own number.")
+@click.option("--jobs", type=click.IntRange(1), help="Runs at a time (as many as processors, unless given).")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [results/STUDY].")
+@click.option("--figures", is_flag=True, help="Draw the document's own figures too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def command(
+    study: str,
+    only: list[str],
+    replications: int | None,
+    jobs: int | None,
+    out: Path | None,
+    figures: bool,
+    as_json: bool,
+) -> None:
+    """Run STUDY (a name of `lasthop list studies`, or a folder with a study.toml).
+
+    Runs go on in parallel; all cases share their seeds, so that they meet the same delays and losses. What is finished
+    is kept in the folder: a study that was stopped goes on where it was, and a known run is not run again.
+    Measured figures are medians; quartiles interpolate between order statistics (type 7), ci95 is the
+    distribution-free 95 % interval of the median.
+
+    \b
+    Examples:
+      lasthop study sarolahti2000 --only 14
+      lasthop study sarolahti2000 --only 15,16 --jobs 2 --json
+      lasthop study studies/sarolahti2000 --replications 5 --out results/quick
+    """
+    plan = load_study(study)
+    plan = plan.only(only) if only else plan
+    plan = plan.replicated(replications) if replications else plan
+    result = _run_with_progress(plan, out or Path("results") / plan.name, jobs)
+    # The command's own figure counts the whole process: reading files and loading libraries too.
+    result.cpu_s = time.process_time()
+    if as_json:
+        print_json(result.to_json())
+    else:
+        _print(result)
+    _draw(plan, result, figures)
+    if result.failures:
+        raise StudyError(_failures_text(result))
+
+
+def _draw(plan: Study, result: StudyResult, figures: bool) -> None:
+    # Here, so that a study that fails early has not waited for Matplotlib.
+    from lasthop.study.pictures import draw_figures, draw_published
+
+    drawn = [*draw_published(result), *(draw_figures(plan, result.folder) if figures else ())]
+    remark(f"kept in {result.folder}" + (f", with {len(drawn)} pictures" if drawn else ""))
+
+
+def _run_with_progress(plan: Study, folder: Path, jobs: int | None) -> StudyResult:
+    with progress_bar("runs") as bar:
+        task = bar.add_task(plan.name, total=len(jobs_of(plan)))
+        return run_study(plan, folder, jobs=jobs, tick=lambda done, _all: bar.update(task, completed=done))
+
+
+def _failures_text(result: StudyResult) -> str:
+    cases = "; ".join(f"case {case}: {what}" for case, what in result.failures.items())
+    return f"{len(result.failures)} of the cases failed ({cases}). The others are kept in {result.folder}"
+
+
+def _print(result: StudyResult) -> None:
+    stdout.print(f"{result.title}\n{result.runs} runs ({result.reused} from earlier), {result.wall_s:.1f} s, "
+                 f"{result.cpu_s:.1f} s of CPU\n")  # fmt: skip
+    for table in dict.fromkeys(row["table"] for row in result.rows):
+        _print_rows(f"Table {table}", [row for row in result.rows if row["table"] == table])
+        stdout.print()
+    if result.claims:
+        _print_claims(result)
+
+
+_FIGURES = ("published", "measured", "ratio", "q25", "q75", "low", "high", "n")
+
+
+def _print_rows(title: str, rows: list[dict[str, object]]) -> None:
+    """Print a table's rows: the columns that tell them apart, and the figures that some row has."""
+    columns = list(takewhile(lambda key: key != "published", rows[0]))
+    naming = [key for key in columns if len({str(row[key]) for row in rows}) > 1]
+    figures = [key for key in _FIGURES if any(row.get(key) is not None for row in rows)]
+    print_table(title, [*naming, *figures], [[row.get(key) for key in (*naming, *figures)] for row in rows])
+
+
+_JUDGED = {True: "holds", False: "fails", None: "not judged"}
+
+
+def _print_claims(result: StudyResult) -> None:
+    rows = [[claim["id"], _JUDGED[claim["holds"]], claim["says"], claim["evidence"]] for claim in result.claims]
+    print_table("Claims", ["", "", "says", "evidence"], rows)
+    counts = {word: sum(1 for row in rows if row[1] == word) for word in _JUDGED.values()}
+    stdout.print("\n" + ", ".join(f"{count} {word}" for word, count in counts.items() if count))

@@ -1,0 +1,64 @@
+"""The child that a real-time run lives in: `python -m lasthop.live_process FOLDER`.
+
+A process can move into a user namespace only while it has one thread, so this one loads nothing but the engine until
+the run is over, and whatever ends the process takes the namespaces with it. FOLDER holds the request (`request.json`);
+the answer is written there too: the result folder `result`, or `error.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lasthop import _native
+from lasthop.errors import LasthopError
+
+if TYPE_CHECKING:
+    from lasthop._native import Run
+
+
+def main(folder: Path) -> int:
+    """Carry out the request in `folder`; return the exit status."""
+    request = json.loads((folder / "request.json").read_text())
+    try:
+        run = _native.live(request["scenario"], request["command"], _heed_parent(os.getppid()))
+    except LasthopError as error:
+        (folder / "error.json").write_text(json.dumps(_described(error)))
+        return 1
+    except KeyboardInterrupt:
+        return 1
+    _write(run, request, folder / "result")
+    return 0
+
+
+class _Orphaned(Exception):  # noqa: N818 - no error of this process: its parent is gone
+    """Raised inside the run when nobody waits for it any more."""
+
+
+def _heed_parent(parent: int) -> Any:
+    """Return what the engine calls now and then: a run whose parent was killed ends too."""
+
+    def heed(_seconds: float) -> None:
+        if os.getppid() != parent:
+            raise _Orphaned
+
+    return heed
+
+
+def _described(error: LasthopError) -> dict[str, Any]:
+    return {"class": type(error).__name__, "arguments": list(error.args), "keywords": vars(error)}
+
+
+def _write(run: Run, request: dict[str, Any], folder: Path) -> None:
+    # Only now: Arrow starts threads.
+    from lasthop.results import write_run
+    from lasthop.scenario import Scenario, in_memory
+
+    write_run(in_memory(run, Scenario(**request["identity"], json=request["scenario"])), folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,80 @@
+"""Judging what a document claims: by an expression over measured rows, or by a named check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lasthop.results.run import Run
+from lasthop.study.checks import Check, find_check
+from lasthop.study.expression import evaluate
+from lasthop.study.plan import Case, Claim, Study
+from lasthop.study.rows import Reported
+
+Recorder = Callable[[Case, Sequence[str]], Run]
+"""Runs a case as the document has it, under its first seed, with these tables recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check found: whether the claim holds (None: it cannot be judged), and the figures that decide."""
+
+    holds: bool | None
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a claim's check may look at: runs of the claim's cases, recorded, by the case's id."""
+
+    runs: Mapping[str, Run]
+    cases: Mapping[str, Case]
+
+    def by(self, variable: str) -> dict[Any, Run]:
+        """Return the runs by the value of one of the study's variables, in the order of the claim's cases."""
+        return {self.cases[case].values[variable]: run for case, run in self.runs.items()}
+
+
+class Judge:
+    """Judges the claims of one study, given a way to the rows and a way to run a case once more, recorded."""
+
+    def __init__(
+        self, study: Study, row: Callable[[int], Reported], record: Recorder, own_checks: Mapping[str, Check]
+    ) -> None:
+        self.study = study
+        self.row = row
+        self.record = record
+        self.own_checks = own_checks
+
+    def judge(self, claim: Claim) -> dict[str, Any]:
+        """Return the claim as `lasthop study --json` prints it."""
+        verdict = self._by_expression(claim) if claim.holds is not None else self._by_check(claim)
+        return {
+            "id": claim.id,
+            "says": claim.says,
+            "place": claim.place,
+            "holds": verdict.holds,
+            "evidence": verdict.evidence,
+        }
+
+    def _by_expression(self, claim: Claim) -> Verdict:
+        values = {name: self.row(cell["row"])[cell["stat"]] for name, cell in claim.values.items()}
+        missing = [name for name, value in values.items() if value is None]
+        if missing:
+            return Verdict(None, f"not measured: {', '.join(missing)}")
+        told = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
+        return Verdict(bool(evaluate(claim.holds or "", values)), f"{claim.holds}; {told}")
+
+    def _by_check(self, claim: Claim) -> Verdict:
+        if not self.study.is_whole and not self._is_selected(claim):
+            return Verdict(None, "not judged: its cases are in other tables")
+        check = find_check(claim.check or "", self.own_checks, self.study.folder / "study.toml")
+        cases = {case: self.study.cases[case] for case in claim.cases}
+        runs = {name: self.record(case, claim.tables) for name, case in cases.items()}
+        verdict: Verdict = check(Evidence(runs, cases))
+        return verdict
+
+    def _is_selected(self, claim: Claim) -> bool:
+        selected = {case.id for case in self.study.selected_cases}
+        return bool(claim.cases) and set(claim.cases) <= selected

@@ -1,0 +1,215 @@
+"""Running a study: its cases under all their seeds in threads (the engine releases the interpreter lock), resumable.
+
+A case that fails is named and its other runs are left out; everything else goes on, and what is finished stays in the
+store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from threading import Event
+
+from lasthop import _native
+from lasthop.errors import LasthopError
+from lasthop.provenance import engine
+from lasthop.results.run import Run
+from lasthop.scenario import Scenario, in_memory
+from lasthop.study.checks import Check, find_check, load_checks
+from lasthop.study.claims import Judge
+from lasthop.study.plan import Case, Study, Variant
+from lasthop.study.published import read_published
+from lasthop.study.result import StudyResult, write_study
+from lasthop.study.rows import report
+from lasthop.study.store import Outcome, Store, run_key
+
+Tick = Callable[[int, int], None]
+"""Told how many runs are done, and how many there are."""
+
+Checks = Mapping[str, Callable[[Run], float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run of a study: a variant of a case under one seed."""
+
+    case: Case
+    variant: Variant
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """The key in the store."""
+        return run_key(self.variant.hash, self.seed, self.case.record, engine())
+
+
+@dataclass
+class Progress:
+    """What is done so far. `failures` maps a case's id to what went wrong."""
+
+    outcomes: dict[tuple[str, int], list[Outcome]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    reused: int = 0
+
+
+class _Stopped(Exception):  # noqa: N818 - no error: the user pressed Ctrl-C
+    """Raised inside a run to end it."""
+
+
+def run_study(study: Study, folder: Path, *, jobs: int | None = None, tick: Tick | None = None) -> StudyResult:
+    """Run what is missing of the selected tables in `folder`, and return their rows and the claims.
+
+    `jobs` runs go on at a time (as many as there are processors, unless given). Cases that failed stand in `failures`
+    of the result. Ctrl-C leaves the store whole: the next start goes on from there.
+    """
+    started = time.perf_counter(), time.process_time()
+    own_checks = load_checks(study.folder)
+    with Store(folder) as store:
+        progress = _run_missing(study, store, own_checks, jobs or _processors(), tick or (lambda _done, _all: None))
+        result = _summarise(study, progress, own_checks, folder)
+        result.wall_s = time.perf_counter() - started[0]
+        result.cpu_s = time.process_time() - started[1]
+        write_study(result, study, progress.outcomes)
+    return result
+
+
+def jobs_of(study: Study) -> list[Job]:
+    """Return every run of the selected tables: all cases under their first seed, then all under their second, …"""
+    most = max((len(case.seeds) for case in study.selected_cases), default=0)
+    return [
+        Job(case, variant, case.seeds[place])
+        for place in range(most)
+        for case in study.selected_cases
+        if place < len(case.seeds)
+        for variant in case.variants
+    ]
+
+
+def record_case(case: Case, tables: Sequence[str], *, span: int = 0, seed: int | None = None) -> Run:
+    """Run a case once more with tables recorded, under its first seed unless another is given."""
+    variant, seed = case.variant(span), case.seeds[0] if seed is None else seed
+    scenario = Scenario(name=case.id, seed=seed, hash=variant.hash, json=variant.under(seed))
+    return in_memory(_native.run(scenario.json, {"tables": list(tables), "captures": []}, None), scenario)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _summarise(study: Study, progress: Progress, own_checks: Mapping[str, Check], folder: Path) -> StudyResult:
+    published = read_published(study.published, study.columns)
+    reported = cache(lambda place: report(study, study.rows[place], progress.outcomes, published))
+    judge = Judge(study, reported, record_case, own_checks)
+    return StudyResult(
+        study=study.name,
+        title=study.title,
+        folder=folder,
+        rows=[reported(place) for place, row in enumerate(study.rows) if row.table in study.selected],
+        claims=[judge.judge(claim) for claim in study.claims],
+        runs=sum(len(runs) for runs in progress.outcomes.values()),
+        reused=progress.reused,
+        failures=progress.failures,
+    )
+
+
+def _run_missing(study: Study, store: Store, own_checks: Mapping[str, Check], workers: int, tick: Tick) -> Progress:
+    every = jobs_of(study)
+    missing = [job for job in every if store.get(job.key) is None]
+    progress = Progress(reused=len(every) - len(missing))
+    checks = _checks_by_case(study, own_checks)
+    stop = Event()
+
+    def run(job: Job) -> None:
+        store.put(job.key, _outcome(job, checks[job.case.id], stop))
+
+    with _pool(workers, stop) as pool:
+        for done, (job, failure) in enumerate(_as_done(pool, run, missing, progress.failures), 1):
+            if failure is not None:
+                progress.failures.setdefault(job.case.id, f"seed {job.seed}: {failure}")
+            tick(progress.reused + done, len(every))
+    for job in every:
+        outcome = store.get(job.key)
+        if outcome is not None:
+            progress.outcomes.setdefault((job.case.id, job.variant.span), []).append(outcome)
+    return progress
+
+
+def _checks_by_case(study: Study, own_checks: Mapping[str, Check]) -> dict[str, Checks]:
+    """Return the checks that each case's runs are measured by."""
+    needed: dict[str, dict[str, Check]] = {case.id: {} for case in study.selected_cases}
+    for row in study.rows:
+        name = study.metrics[row.measure].check
+        if name is not None and row.case in needed:
+            needed[row.case][name] = find_check(name, own_checks, study.folder / "study.toml")
+    return dict(needed)
+
+
+@contextmanager
+def _pool(workers: int, stop: Event) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool whose runs end soon after an exception (Ctrl-C above all) leaves the block."""
+    with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
+        try:
+            yield pool
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _as_done(
+    pool: ThreadPoolExecutor, run: Callable[[Job], None], missing: Sequence[Job], failures: Mapping[str, str]
+) -> Iterator[tuple[Job, str | None]]:
+    """Run the jobs a few at a time, and yield each with what went wrong, if anything did.
+
+    Only a few are handed to the pool at once, so that a failed case's later runs are never started.
+    """
+    waiting: dict[Future[None], Job] = {}
+    queue = iter(missing)
+    while True:
+        for job in queue:
+            if job.case.id in failures:
+                yield job, failures[job.case.id]
+                continue
+            waiting[pool.submit(run, job)] = job
+            if len(waiting) >= AT_ONCE:
+                break
+        if not waiting:
+            return
+        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+            job = waiting.pop(future)
+            error = future.exception()
+            if error is not None and not isinstance(error, LasthopError):
+                raise error
+            yield job, None if error is None else str(error)
+
+
+def _outcome(job: Job, checks: Checks, stop: Event) -> Outcome:
+    """Run a job, and keep of it what rows are made of."""
+
+    def heed(_seconds: float) -> None:
+        if stop.is_set():
+            raise _Stopped
+
+    scenario = Scenario(job.case.id, job.seed, job.variant.hash, job.variant.under(job.seed))
+    finished = _native.run(scenario.json, {"tables": list(job.case.record), "captures": []}, heed)
+    summary = json.loads(finished.summary_json)
+    run = in_memory(finished, scenario) if checks else None
+    return {
+        "case": job.case.id,
+        "span": job.variant.span,
+        "seed": job.seed,
+        "flows": summary["flows"],
+        "links": summary["links"],
+        "checked": {name: check(run) for name, check in checks.items() if run is not None},
+    }
+
+
+AT_ONCE = 64
+"""Runs handed to the pool at a time: enough to keep any machine busy, few enough to stop soon."""

@@ -1,0 +1,211 @@
+"""What a study is to run and to report, in Python's shape: resolved by the engine, so nothing is looked up here.
+
+A *case* is one value for each variable of the study, run once for each seed; where the document leaves a detail open,
+a case has *variants*, one for each step of a span. A *row* is one number of one of the document's tables.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from lasthop import _native, catalogue
+from lasthop.errors import InputError
+
+Fold = Literal["sum", "min", "max", "mean", "jain"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A case's scenario at one step of its span (0: as the document has it), under the study's first seed."""
+
+    span: int
+    hash: str
+    scenario: Mapping[str, Any]
+
+    def under(self, seed: int) -> str:
+        """Return the resolved scenario under a seed, as JSON."""
+        return json.dumps({**self.scenario, "seed": seed})
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run: every variant under every seed. All cases share their seeds (common random numbers)."""
+
+    id: str
+    values: Mapping[str, Any]
+    tables: tuple[str, ...]
+    record: tuple[str, ...]
+    seeds: tuple[int, ...]
+    variants: tuple[Variant, ...]
+
+    def variant(self, span: int = 0) -> Variant:
+        """Return the variant at one step of the span."""
+        return next(variant for variant in self.variants if variant.span == span)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a number comes out of a run: from its flows, from a link, or by a named check."""
+
+    says: str
+    flow: str | None = None
+    fold: Fold | None = None
+    link: str | None = None
+    check: str | None = None
+    tables: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the document."""
+
+    id: str
+    title: str
+    cases: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number that is reported; `columns` are what tells it apart from the others."""
+
+    table: str
+    case: str
+    scope: str | None
+    metric: str
+    measure: str
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture of the document, from a run of one case."""
+
+    id: str
+    kind: str
+    title: str
+    case: str
+    seed: int
+    span: int
+    flow: str | None
+    from_s: float | None
+    to_s: float | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the document, judged by an expression over rows (`holds`) or by a named `check`."""
+
+    id: str
+    says: str
+    place: str
+    values: Mapping[str, Mapping[str, Any]]
+    holds: str | None
+    check: str | None
+    cases: Sequence[str]
+    tables: Sequence[str]
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """The document's own values: a CSV file, and its columns of number, statistic and doubt."""
+
+    file: Path
+    value: str
+    statistic: str
+    uncertain: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """A resolved study. `selected` are the tables to run: all of them, unless `only` chose."""
+
+    name: str
+    title: str
+    folder: Path
+    columns: Sequence[str]
+    published: PublishedFile | None
+    scopes: Mapping[str, int | None]
+    metrics: Mapping[str, Metric]
+    tables: Mapping[str, Table]
+    cases: Mapping[str, Case]
+    rows: Sequence[Row]
+    figures: Sequence[Figure]
+    claims: Sequence[Claim]
+    selected: Sequence[str]
+
+    def only(self, table_ids: Iterable[str]) -> Study:
+        """Return the study with these tables selected. Raises InputError for a table that is not there."""
+        wanted = list(dict.fromkeys(table_ids))
+        for table_id in wanted:
+            if table_id not in self.tables:
+                known = f"its tables are {', '.join(self.tables)}"
+                raise InputError(f"study {self.name} has no table {table_id!r}", key="--only", help=known)
+        return replace(self, selected=wanted)
+
+    def replicated(self, replications: int) -> Study:
+        """Return the study with every case run under `replications` seeds, from its first on."""
+        cases = {
+            case.id: replace(case, seeds=tuple(range(case.seeds[0], case.seeds[0] + replications)))
+            for case in self.cases.values()
+        }
+        return replace(self, cases=cases)
+
+    @property
+    def selected_cases(self) -> list[Case]:
+        """The cases of the selected tables."""
+        wanted = {case for table in self.selected for case in self.tables[table].cases}
+        return [case for case in self.cases.values() if case.id in wanted]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every table is selected."""
+        return len(self.selected) == len(self.tables)
+
+
+def load_study(source: str | Path) -> Study:
+    """Read a study by name, folder or file. Raises InputError with file, line, key and the remedy."""
+    return _study(json.loads(_native.load_study(str(source), str(catalogue.LIBRARY))))
+
+
+def _study(resolved: Mapping[str, Any]) -> Study:
+    published = resolved["published"]
+    tables = [_made(Table, table) for table in resolved["tables"]]
+    return Study(
+        name=resolved["name"],
+        title=resolved["title"],
+        folder=Path(resolved["folder"]),
+        columns=resolved["columns"],
+        published=None if published is None else _made(PublishedFile, published | {"file": Path(published["file"])}),
+        scopes=resolved["scopes"],
+        metrics={name: _made(Metric, metric) for name, metric in resolved["metrics"].items()},
+        tables={table.id: table for table in tables},
+        cases={case["id"]: _case(case) for case in resolved["cases"]},
+        rows=[_made(Row, row) for row in resolved["rows"]],
+        figures=[_made(Figure, figure) for figure in resolved["figures"]],
+        claims=[_made(Claim, claim) for claim in resolved["claims"]],
+        selected=[table.id for table in tables],
+    )
+
+
+def _case(case: Mapping[str, Any]) -> Case:
+    return Case(
+        id=case["id"],
+        values=case["values"],
+        tables=tuple(case["tables"]),
+        record=tuple(case["record"]),
+        seeds=tuple(case["seeds"]),
+        variants=tuple(_made(Variant, variant) for variant in case["variants"]),
+    )
+
+
+_T = TypeVar("_T")
+
+
+def _made(kind: type[_T], keys: Mapping[str, Any]) -> _T:
+    """Return a dataclass from those of the keys that it has: the engine may say more than is used here."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type] # every kind here is a dataclass
+    return kind(**{name: value for name, value in keys.items() if name in names})

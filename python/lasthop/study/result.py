@@ -1,0 +1,127 @@
+"""A finished study: its rows and claims, and the files that hold them (`study.json`, `study.parquet`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lasthop.errors import InputError
+from lasthop.provenance import machine, versions
+from lasthop.results.folder import check_is_result
+from lasthop.stats import QUANTILE_RULE
+from lasthop.study.plan import Study
+from lasthop.study.rows import Outcomes
+
+FORMAT = "lasthop study 1"
+
+
+@dataclass
+class StudyResult:
+    """What a study found. `failures` maps the id of a case that failed to what went wrong."""
+
+    study: str
+    title: str
+    folder: Path
+    rows: list[dict[str, Any]]
+    claims: list[dict[str, Any]]
+    runs: int
+    reused: int = 0
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What its pictures are of."""
+        return self.study
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The tables that pictures are drawn from."""
+        return ("rows",)
+
+    def table(self, name: str) -> pa.Table:
+        """Return `rows` as a table. Raises InputError for any other."""
+        if name != "rows":
+            raise InputError(
+                f"a study has no table {name!r}",
+                file=str(self.folder),
+                help="draw it from one run: lasthop run … --out, then lasthop plot",
+            )
+        return pa.Table.from_pylist([{key: row.get(key) for key in row if key not in _NOT_DRAWN} for row in self.rows])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that `lasthop study --json` prints."""
+        return {
+            "study": self.study,
+            "title": self.title,
+            "wall_s": round(self.wall_s, 3),
+            "cpu_s": round(self.cpu_s, 3),
+            "runs": self.runs,
+            "reused": self.reused,
+            "quantiles": QUANTILE_RULE,
+            "rows": self.rows,
+            "claims": self.claims,
+            "failures": dict(self.failures),
+        }
+
+
+def write_study(result: StudyResult, study: Study, outcomes: Outcomes) -> None:
+    """Write `study.parquet` and `study.json` beside the store, each whole or not at all."""
+    _replace(result.folder / "study.parquet", lambda path: pq.write_table(flows_table(study, outcomes), path))
+    index = {"format": FORMAT, "versions": versions(), "machine": machine(), **result.to_json()}
+    text = json.dumps(index, indent=1, ensure_ascii=False) + "\n"
+    _replace(result.folder / "study.json", lambda path: path.write_text(text))
+
+
+def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
+    """Return the whole set as one table: a line per flow of each run, led by what its case is."""
+    lines = [
+        {
+            "case": case_id,
+            **{name: str(value) for name, value in study.cases[case_id].values.items()},
+            "span": span,
+            "seed": outcome["seed"],
+            **{key: value for key, value in flow.items() if key != "causes"},
+            "causes": json.dumps(flow.get("causes", {}), sort_keys=True),
+            "queue_drops": sum(link["queue_drops"] for link in outcome["links"]),
+        }
+        for (case_id, span), runs in outcomes.items()
+        for outcome in runs
+        for flow in outcome["flows"]
+    ]
+    return pa.Table.from_pylist(lines)
+
+
+def open_study(folder: Path) -> StudyResult:
+    """Open a study's folder. Raises InputError where it is none, or was not finished."""
+    check_is_result(folder, "study.json")
+    try:
+        index = json.loads((folder / "study.json").read_text())
+        kept = ("study", "title", "rows", "claims", "runs", "reused", "wall_s", "cpu_s", "failures")
+        return StudyResult(folder=folder, **{key: index[key] for key in kept})
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError) as error:
+        raise InputError(
+            f"is damaged: {error}",
+            file=str(folder / "study.json"),
+            help="run the study again; it goes on from its store",
+        ) from error
+
+
+_NOT_DRAWN = ("published_q25", "published_q75", "ratio")
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        write(partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

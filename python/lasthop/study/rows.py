@@ -1,0 +1,79 @@
+"""The rows of a study: what was measured, with its spread, beside what was published. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lasthop.errors import RunError
+from lasthop.stats import Spread, spread
+from lasthop.study.measures import measure
+from lasthop.study.plan import Case, Row, Study
+from lasthop.study.published import Key, Published
+from lasthop.study.store import Outcome
+
+Outcomes = Mapping[tuple[str, int], Sequence[Outcome]]
+"""The finished runs of each case and step of its span, in the order of the seeds."""
+
+Reported = dict[str, Any]
+"""A row as `lasthop study --json` prints it."""
+
+
+def report(study: Study, row: Row, outcomes: Outcomes, published: Mapping[Key, Published]) -> Reported:
+    """Return one row. What could not be measured (not run, or a flow that did not finish) is null."""
+    case = study.cases[row.case]
+    spreads = {variant.span: _spread(study, row, case, variant.span, outcomes) for variant in case.variants}
+    own = spreads[0]
+    known = published.get(tuple(row.columns[column] for column in study.columns))
+    reported: Reported = {column: plain(row.columns[column]) for column in study.columns}
+    reported |= {"published": None if known is None else known.values.get("median"), **_measured(own)}
+    reported |= _over_span(spreads)
+    reported["ratio"] = _ratio(reported["measured"], reported["published"])
+    return reported | _published_more(known)
+
+
+def plain(text: str) -> int | str:
+    """Return a whole number as an int, any other text as it stands."""
+    return int(text) if text.isdecimal() else text
+
+
+def _spread(study: Study, row: Row, case: Case, span: int, outcomes: Outcomes) -> Spread | None:
+    runs = outcomes.get((case.id, span), ())
+    if len(runs) < len(case.seeds):
+        return None
+    metric = study.metrics[row.measure]
+    scope_bytes = None if row.scope is None else study.scopes[row.scope]
+    try:
+        return spread([measure(metric, run, scope_bytes) for run in runs])
+    except RunError:
+        return None
+
+
+def _measured(own: Spread | None) -> Reported:
+    if own is None:
+        return {"measured": None, "q25": None, "q75": None, "ci95": None, "n": 0}
+    return {"measured": own.median, "q25": own.q25, "q75": own.q75, "ci95": list(own.ci95), "n": own.n}
+
+
+def _over_span(spreads: Mapping[int, Spread | None]) -> Reported:
+    """Return the lowest and highest median of a span; nothing where a row was run without one."""
+    if len(spreads) == 1:
+        return {}
+    medians = [member.median for member in spreads.values() if member is not None]
+    if len(medians) < len(spreads):
+        return {"low": None, "high": None}
+    return {"low": min(medians), "high": max(medians)}
+
+
+def _published_more(known: Published | None) -> Reported:
+    if known is None:
+        return {"published_q25": None, "published_q75": None, "uncertain": None}
+    return {
+        "published_q25": known.values.get("q25"),
+        "published_q75": known.values.get("q75"),
+        "uncertain": known.uncertain,
+    }
+
+
+def _ratio(measured: float | None, published: float | None) -> float | None:
+    return measured / published if measured is not None and published else None

@@ -1,0 +1,109 @@
+"""What is finished of a study: one line per run, appended as runs end, so a killed study goes on where it was.
+
+A line is trusted where its key agrees: the hash of the resolved scenario, the seed, and the build of the engine. A
+last line that was cut short by a kill is dropped, and the run is done again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
+
+from lasthop.errors import InputError
+from lasthop.results.folder import looks_half_written
+
+STORE_FILE = "runs.jsonl"
+
+Outcome = Mapping[str, Any]
+"""What is kept of one run: its summary, and what was measured from its records."""
+
+
+def run_key(scenario_hash: str, seed: int, records: tuple[str, ...], engine: str) -> str:
+    """Return the key of one run. Equal keys mean equal outcomes."""
+    text = "\n".join([scenario_hash, str(seed), ",".join(records), engine])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class Store:
+    """The finished runs of one study folder. A context manager; one process at a time holds it."""
+
+    def __init__(self, folder: Path) -> None:
+        _check_folder(folder)
+        self.folder = folder
+        self._outcomes: dict[str, Outcome] = {}
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._file = (self.folder / STORE_FILE).open("a+b")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise InputError(
+                "another study is writing here",
+                file=str(self.folder),
+                help="wait for it, or name another folder with --out",
+            ) from None
+        self._read()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def get(self, key: str) -> Outcome | None:
+        """Return a finished run's outcome, or None where it is still to be run."""
+        return self._outcomes.get(key)
+
+    def put(self, key: str, outcome: Outcome) -> None:
+        """Keep a finished run; it is on its way to the disk when this returns. Any thread may call it."""
+        line = json.dumps({"key": key, **outcome}, separators=(",", ":"), allow_nan=False) + "\n"
+        with self._lock:
+            self._file.write(line.encode())
+            self._file.flush()
+            self._outcomes[key] = outcome
+
+    def _read(self) -> None:
+        self._file.seek(0)
+        whole = 0
+        for line in self._file:
+            entry = _entry(line)
+            if entry is None:
+                break
+            self._outcomes[entry.pop("key")] = entry
+            whole += len(line)
+        # What follows the last whole line was cut short; new lines must not be glued to it.
+        self._file.truncate(whole)
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        entry = json.loads(line)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return None
+    return entry if isinstance(entry, dict) and "key" in entry else None
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that holds something else; an empty one and an earlier study's are fine."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise InputError("is a file, not a folder", file=str(folder), help="name a new folder with --out")
+    if (folder / STORE_FILE).is_file() or not any(folder.iterdir()):
+        return
+    what = "holds a run or a half-written result" if looks_half_written(folder) else "is no study's"
+    raise InputError(f"exists and {what}, so it is left alone", file=str(folder), help="name a new folder with --out")

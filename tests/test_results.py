@@ -1,0 +1,144 @@
+"""Result folders: written whole or not at all, and only over what may be replaced."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lasthop.errors import InputError
+from lasthop.results import Run, open_run, write_run
+from lasthop.results.folder import whole_folder
+
+
+def a_run(seed: int = 1) -> Run:
+    summary = {"scenario": "small", "seed": seed, "clock": "virtual", "stopped_s": 1.0, "flows": [], "links": []}
+    table = pa.table({"time_ns": [1, 2, 3], "host": pa.array(["a", "b", "a"]).dictionary_encode()})
+    return Run({"name": "small"}, "abc", summary, {"tcp": table}, {"lasthop": b"pcapng"})
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    write_run(a_run(), tmp_path / "result")
+    result = open_run(tmp_path / "result")
+    assert result.name == "small"
+    assert result.table_names == ("tcp",)
+    assert result.table("tcp")["host"].to_pylist() == ["a", "b", "a"]
+    assert result.captures["lasthop"].read_bytes() == b"pcapng"
+    assert result.specification == {"name": "small"}
+
+
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    contents = []
+    for name in ("one", "two"):
+        write_run(a_run(), tmp_path / name)
+        contents.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
+    assert contents[0] == contents[1]
+
+
+def test_an_earlier_result_is_replaced_whole(tmp_path: Path) -> None:
+    write_run(a_run(1), tmp_path / "result")
+    (tmp_path / "result" / "picture.svg").write_text("old")
+    write_run(a_run(2), tmp_path / "result")
+    assert open_run(tmp_path / "result").summary["seed"] == 2
+    assert not (tmp_path / "result" / "picture.svg").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
+
+
+def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "result").mkdir()
+    write_run(a_run(), tmp_path / "result")
+    assert open_run(tmp_path / "result").name == "small"
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="not a lasthop result") as raised:
+        write_run(a_run(), tmp_path)
+    assert "--out" in str(raised.value)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_half_written_folder_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "tcp.parquet").write_bytes(b"half")
+    for attempt in (lambda: write_run(a_run(), tmp_path), lambda: open_run(tmp_path)):
+        with pytest.raises(InputError, match="half-written"):
+            attempt()
+
+
+def test_a_result_that_lost_a_file_is_said_to_be_half_written(tmp_path: Path) -> None:
+    write_run(a_run(), tmp_path / "result")
+    (tmp_path / "result" / "tcp.parquet").unlink()
+    with pytest.raises(InputError, match=r"half-written.*tcp\.parquet is missing"):
+        open_run(tmp_path / "result")
+
+
+def test_a_result_with_a_cut_file_is_said_to_be_half_written(tmp_path: Path) -> None:
+    write_run(a_run(), tmp_path / "result")
+    path = tmp_path / "result" / "capture-lasthop.pcapng"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match="has 5 bytes of 6"):
+        open_run(tmp_path / "result")
+
+
+def test_a_damaged_index_is_said_to_be_damaged(tmp_path: Path) -> None:
+    write_run(a_run(), tmp_path / "result")
+    (tmp_path / "result" / "run.json").write_text("{")
+    with pytest.raises(InputError, match="damaged"):
+        open_run(tmp_path / "result")
+
+
+def test_a_write_that_fails_leaves_the_earlier_result(tmp_path: Path) -> None:
+    write_run(a_run(1), tmp_path / "result")
+    with pytest.raises(ZeroDivisionError), whole_folder(tmp_path / "result") as partial:  # noqa: PT012
+        (partial / "tcp.parquet").write_bytes(b"half")
+        raise ZeroDivisionError
+    assert open_run(tmp_path / "result").summary["seed"] == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from lasthop.results.folder import whole_folder
+with whole_folder(Path(sys.argv[1])) as partial:
+    (partial / "tcp.parquet").write_bytes(b"half")
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_killed_writer_leaves_no_result_and_the_next_one_clears_up(tmp_path: Path) -> None:
+    target = tmp_path / "result"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
+    assert killed.returncode == -9
+    assert not target.exists()
+    (left,) = tmp_path.iterdir()
+    assert ".partial-" in left.name
+    with pytest.raises(InputError, match="half-written"):
+        open_run(left)
+    write_run(a_run(), target)
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]
+
+
+def test_a_living_writer_is_not_disturbed(tmp_path: Path) -> None:
+    other = tmp_path / f".result.partial-{os.getppid()}"
+    other.mkdir()
+    write_run(a_run(), tmp_path / "result")
+    assert other.is_dir()
+
+
+def test_an_unknown_table_says_how_to_record_it(tmp_path: Path) -> None:
+    write_run(a_run(), tmp_path / "result")
+    with pytest.raises(InputError, match=r"record\.tables"):
+        open_run(tmp_path / "result").table("packets")
+
+
+def test_the_index_holds_what_made_the_result(tmp_path: Path) -> None:
+    write_run(a_run(), tmp_path / "result")
+    index = json.loads((tmp_path / "result" / "run.json").read_text())
+    assert {"specification", "hash", "seed", "versions", "machine", "summary", "files"} <= index.keys()
+    assert index["files"]["capture-lasthop.pcapng"]["bytes"] == 6

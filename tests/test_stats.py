@@ -1,0 +1,95 @@
+"""Statistics, as properties."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lasthop.stats import jain_index, median_interval, quantile, spread
+
+VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
+SHARES = st.lists(st.floats(0, 1e12), min_size=1, max_size=30)
+
+
+@given(VALUES, st.floats(0, 1))
+def test_a_quantile_is_numpys_default(values: list[float], p: float) -> None:
+    ordered = sorted(values)
+    assert quantile(ordered, p) == pytest.approx(float(np.quantile(ordered, p)), rel=1e-9, abs=1e-6)
+
+
+@given(VALUES)
+def test_a_spread_is_in_order(values: list[float]) -> None:
+    found = spread(values)
+    assert found.minimum <= found.q25 <= found.median <= found.q75 <= found.maximum
+    assert found.minimum <= found.ci95[0] <= found.median <= found.ci95[1] <= found.maximum
+    assert found.n == len(values)
+
+
+@given(VALUES, st.randoms())
+def test_the_order_of_replications_does_not_matter(values: list[float], shuffler: random.Random) -> None:
+    shuffled = list(values)
+    shuffler.shuffle(shuffled)
+    assert spread(shuffled) == spread(values)
+
+
+@given(st.floats(-1e9, 1e9), st.integers(1, 60))
+def test_equal_replications_have_no_spread(value: float, n: int) -> None:
+    found = spread([value] * n)
+    assert found.q25 == found.median == found.q75 == value
+    assert found.ci95 == (value, value)
+
+
+def test_the_median_of_an_even_number_is_between_the_middle_two() -> None:
+    assert spread([24.0, 25.0]).median == 24.5
+
+
+def test_a_replication_without_a_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        spread([1.0, math.nan])
+
+
+@pytest.mark.parametrize(
+    ("n", "ranks"),
+    # Order statistics of the 95 % interval, as tabled (Conover, Practical Nonparametric Statistics, table A3 halved).
+    [(5, (1, 5)), (6, (1, 6)), (9, (2, 8)), (20, (6, 15)), (50, (18, 33))],
+)
+def test_the_interval_takes_the_tabled_order_statistics(n: int, ranks: tuple[int, int]) -> None:
+    assert median_interval(list(range(1, n + 1))) == ranks
+
+
+def test_the_interval_holds_the_true_median_as_often_as_it_says() -> None:
+    draws = random.Random(1)
+    hits = 0
+    for _ in range(2000):
+        low, high = median_interval(sorted(draws.expovariate(1.0) for _ in range(20)))
+        hits += low <= math.log(2) <= high
+    assert hits / 2000 >= 0.94
+
+
+@given(SHARES)
+def test_jains_index_is_between_one_taking_all_and_an_even_share(shares: list[float]) -> None:
+    assert 1 / len(shares) - 1e-9 <= jain_index(shares) <= 1 + 1e-9
+
+
+@given(st.floats(1e-3, 1e9), st.integers(1, 30))
+def test_an_even_share_is_one(value: float, n: int) -> None:
+    assert jain_index([value] * n) == pytest.approx(1)
+
+
+@given(SHARES, st.floats(1e-3, 1e3))
+def test_jains_index_has_no_unit(shares: list[float], factor: float) -> None:
+    assert jain_index([share * factor for share in shares]) == pytest.approx(jain_index(shares))
+
+
+def test_jains_index_of_one_taking_all_is_one_over_n() -> None:
+    assert jain_index([5.0, 0.0, 0.0, 0.0]) == 0.25
+
+
+def test_a_negative_throughput_is_refused() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        jain_index([1.0, -1.0])

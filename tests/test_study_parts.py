@@ -1,0 +1,232 @@
+"""The pure parts of a study: the store, measures, expressions, published values, rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lasthop.errors import InputError, RunError
+from lasthop.study.expression import evaluate
+from lasthop.study.measures import measure
+from lasthop.study.plan import Case, Metric, PublishedFile, Row, Study, Table, Variant
+from lasthop.study.published import Published, read_published
+from lasthop.study.rows import report
+from lasthop.study.store import STORE_FILE, Store, run_key
+
+NUMBERS = st.floats(-1e6, 1e6)
+
+
+# ---- the store
+
+
+def test_a_store_remembers_what_was_put(tmp_path: Path) -> None:
+    with Store(tmp_path / "s") as store:
+        store.put("a", {"case": "x"})
+    with Store(tmp_path / "s") as store:
+        assert store.get("a") == {"case": "x"}
+        assert store.get("b") is None
+
+
+@given(cut=st.integers(1, 30))
+def test_a_line_that_was_cut_short_is_dropped_and_the_rest_kept(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    folder = tmp_path_factory.mktemp("store")
+    with Store(folder) as store:
+        store.put("a", {"case": "x"})
+        store.put("b", {"case": "a case with a name that is longer than any cut"})
+    path = folder / STORE_FILE
+    path.write_bytes(path.read_bytes()[:-cut])
+    with Store(folder) as store:
+        assert store.get("a") == {"case": "x"}
+        assert store.get("b") is None
+        store.put("c", {"case": "z"})
+    with Store(folder) as store:
+        assert store.get("c") == {"case": "z"}
+        assert len(store) == 2
+
+
+def test_two_studies_do_not_write_into_one_store(tmp_path: Path) -> None:
+    with Store(tmp_path / "s"), pytest.raises(InputError, match="another study"), Store(tmp_path / "s"):
+        pass
+
+
+def test_a_store_leaves_other_folders_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="left alone"):
+        Store(tmp_path)
+
+
+def test_a_key_depends_on_all_that_decides_a_run() -> None:
+    keys = {
+        run_key("h", 1, (), "e"),
+        run_key("i", 1, (), "e"),
+        run_key("h", 2, (), "e"),
+        run_key("h", 1, ("packets",), "e"),
+        run_key("h", 1, (), "f"),
+    }
+    assert len(keys) == 5
+
+
+# ---- measures
+
+
+def flow(name: str, elapsed_s: float | None, retransmissions: int = 0) -> dict[str, Any]:
+    milestones = [{"bytes": 10240, "elapsed_s": 5.0, "retransmissions": 1}]
+    return {"flow": name, "bytes": 102400, "elapsed_s": elapsed_s, "retransmissions": retransmissions,
+            "throughput_Bps": None if elapsed_s is None else 102400 / elapsed_s, "milestones": milestones}  # fmt: skip
+
+
+OUTCOME: dict[str, Any] = {
+    "flows": [flow("a", 100.0, 3), flow("b", 80.0, 5)],
+    "links": [{"link": "hop", "direction": "down", "queue_drops": 7}],
+    "checked": {"own": 4},
+}
+
+
+@pytest.mark.parametrize(
+    ("metric", "scope", "expected"),
+    [
+        (Metric("", flow="elapsed_s", fold="min"), None, 80.0),
+        (Metric("", flow="elapsed_s", fold="max"), None, 100.0),
+        (Metric("", flow="retransmissions"), None, 8.0),
+        (Metric("", flow="retransmissions", fold="mean"), None, 4.0),
+        (Metric("", flow="elapsed_s", fold="max"), 10240, 5.0),
+        (Metric("", flow="throughput_Bps", fold="min"), 10240, 2048.0),
+        (Metric("", flow="throughput_Bps", fold="jain"), 10240, 100.0),
+        (Metric("", link="hop.down.queue_drops"), None, 7.0),
+        (Metric("", check="own"), None, 4.0),
+    ],
+)
+def test_a_metric_is_read_from_an_outcome(metric: Metric, scope: int | None, expected: float) -> None:
+    assert measure(metric, OUTCOME, scope) == expected
+
+
+def test_a_flow_that_did_not_finish_has_no_elapsed_time() -> None:
+    with pytest.raises(RunError, match="flow a"):
+        measure(Metric("", flow="elapsed_s"), {"flows": [flow("a", None)]}, None)
+
+
+@pytest.mark.parametrize(
+    "metric", [Metric("", flow="elapsed"), Metric("", link="hop.down.queue"), Metric("", link="hop.up.queue_drops")]
+)
+def test_a_metric_of_nothing_is_wrong_input(metric: Metric) -> None:
+    with pytest.raises(InputError):
+        measure(metric, OUTCOME, None)
+
+
+# ---- expressions
+
+
+@given(NUMBERS, NUMBERS, NUMBERS)
+def test_an_expression_means_what_it_means_in_python(a: float, b: float, c: float) -> None:
+    values = {"a": a, "b": b, "c": c}
+    assert evaluate("a < b < c or not a + 2 * b >= -c", values) == (a < b < c or not a + 2 * b >= -c)
+    assert evaluate("max(a, b, c) - min(a, b) == abs(c) and round(a) != b / 4", values) == (
+        max(a, b, c) - min(a, b) == abs(c) and round(a) != b / 4
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "a.b",
+        "a if b else c",
+        "[a]",
+        "lambda: a",
+        "open",
+        "'x'",
+        "a in b",
+        "f'{a}'",
+        "a ** b",
+        "a <",
+        "",
+    ],
+)
+def test_an_expression_reaches_nothing_else(text: str) -> None:
+    with pytest.raises(InputError, match="expression"):
+        evaluate(text, {"a": 1.0, "b": 2.0, "c": 3.0})
+
+
+# ---- published values and rows
+
+
+def write(path: Path, text: str) -> PublishedFile:
+    path.write_text(text)
+    return PublishedFile(path, "value", "stat", "uncertain")
+
+
+COLUMNS = ("table", "buffer_pkts", "metric")
+HEAD = "table,buffer_pkts,stat,metric,value,uncertain\n"
+
+
+def test_published_statistics_of_one_row_are_joined(tmp_path: Path) -> None:
+    source = write(tmp_path / "p.csv", HEAD + "14,3,q25,elapsed_s,1.5,0\n14,3,median,elapsed_s,2,1\n")
+    found = read_published(source, COLUMNS)
+    assert found == {("14", "3", "elapsed_s"): Published({"q25": 1.5, "median": 2.0}, 1)}
+
+
+def test_a_published_value_that_is_no_number_is_said_with_its_line(tmp_path: Path) -> None:
+    source = write(tmp_path / "p.csv", HEAD + "14,3,median,elapsed_s,2,0\n14,3,q25,elapsed_s,two,0\n")
+    with pytest.raises(InputError, match=r"p\.csv:3: value: 'two' is no number"):
+        read_published(source, COLUMNS)
+
+
+def a_study(spans: tuple[int, ...]) -> tuple[Study, Row]:
+    variants = tuple(Variant(span, f"h{span}", {"seed": 1}) for span in spans)
+    case = Case("c", {"buffer_pkts": 3}, ("14",), (), (1, 2, 3), variants)
+    row = Row("14", "c", None, "elapsed_s", "slowest", {"table": "14", "buffer_pkts": "3", "metric": "elapsed_s"})
+    metrics = {"slowest": Metric("", flow="elapsed_s", fold="max")}
+    tables = {"14": Table("14", "", ["c"])}
+    study = Study("s", "", Path(), COLUMNS, None, {}, metrics, tables, {"c": case}, [row], [], [], ["14"])
+    return study, row
+
+
+def outcomes(*elapsed: float | None) -> list[dict[str, Any]]:
+    return [{"flows": [flow("a", seconds)]} for seconds in elapsed]
+
+
+PUBLISHED: dict[tuple[str, ...], Published] = {("14", "3", "elapsed_s"): Published({"median": 100.0, "q25": 99.0}, 0)}
+
+
+def test_a_row_sets_measured_beside_published() -> None:
+    study, row = a_study((0,))
+    found = report(study, row, {("c", 0): outcomes(90.0, 110.0, 102.0)}, PUBLISHED)
+    assert found["table"] == 14
+    assert found["buffer_pkts"] == 3
+    assert (found["published"], found["measured"], found["ratio"], found["n"]) == (100.0, 102.0, 1.02, 3)
+    assert (found["q25"], found["q75"], found["ci95"]) == (96.0, 106.0, [90.0, 110.0])
+    assert "low" not in found
+
+
+def test_a_row_over_a_span_reports_its_lowest_and_highest_median() -> None:
+    study, row = a_study((-1, 0, 1))
+    runs = {
+        ("c", -1): outcomes(80.0, 80.0, 81.0),
+        ("c", 0): outcomes(90.0, 90.0, 90.0),
+        ("c", 1): outcomes(99.0, 1, 99),
+    }
+    found = report(study, row, runs, PUBLISHED)
+    assert (found["low"], found["measured"], found["high"]) == (80.0, 90.0, 99.0)
+
+
+def test_a_row_that_was_not_run_to_its_end_has_no_number() -> None:
+    study, row = a_study((-1, 0))
+    found = report(study, row, {("c", 0): outcomes(90.0, 90.0)}, PUBLISHED)
+    assert (found["measured"], found["ci95"], found["low"], found["high"], found["n"]) == (None, None, None, None, 0)
+
+
+def test_a_row_with_a_flow_that_did_not_finish_has_no_number() -> None:
+    study, row = a_study((0,))
+    assert report(study, row, {("c", 0): outcomes(90.0, None, 90.0)}, PUBLISHED)["measured"] is None
+
+
+def test_a_row_that_nobody_published_has_no_published_value() -> None:
+    study, row = a_study((0,))
+    found = report(study, row, {("c", 0): outcomes(90.0, 90.0, 90.0)}, {})
+    assert (found["published"], found["ratio"], found["measured"]) == (None, None, 90.0)

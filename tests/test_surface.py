@@ -1,0 +1,103 @@
+"""What users meet: public names, the stub of the engine, the help of every command."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lasthop
+from lasthop import _native
+from lasthop.cli import cli, main
+
+STUB = Path(lasthop.__file__).parent / "_native.pyi"
+COMMANDS = ["run", "study", "live", "plot", "list", "doctor"]
+
+
+def test_every_public_name_is_there_and_at_home() -> None:
+    for name in lasthop.__all__:
+        assert getattr(lasthop, name) is not None, name
+    assert sorted(lasthop.__all__) == dir(lasthop)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'runn'"):
+        _ = lasthop.runn
+
+
+@pytest.mark.parametrize("package", ["lasthop.study", "lasthop.results", "lasthop.stats", "lasthop.plots"])
+def test_what_a_package_lists_is_what_it_has(package: str) -> None:
+    module = importlib.import_module(package)
+    listed = set(module.__all__)
+    public = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+    }
+    assert listed == public
+
+
+def stub_names() -> dict[str, ast.stmt]:
+    names: dict[str, ast.stmt] = {}
+    for node in ast.parse(STUB.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names[node.name] = node
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names[node.target.id] = node
+    return names
+
+
+def test_the_stub_has_the_names_of_the_built_module() -> None:
+    built = {name for name in vars(_native) if not name.startswith("_") or name == "__version__"}
+    assert set(stub_names()) == built
+
+
+@pytest.mark.parametrize("name", [n for n, node in stub_names().items() if isinstance(node, ast.FunctionDef)])
+def test_the_stub_has_the_parameters_of_the_built_function(name: str) -> None:
+    node = stub_names()[name]
+    assert isinstance(node, ast.FunctionDef)
+    built = inspect.signature(getattr(_native, name)).parameters
+    assert [argument.arg for argument in node.args.args] == list(built)
+    without_default = [p.name for p in built.values() if p.default is inspect.Parameter.empty]
+    assert len(node.args.args) - len(node.args.defaults) == len(without_default)
+
+
+@pytest.mark.parametrize("name", [n for n, node in stub_names().items() if isinstance(node, ast.ClassDef)])
+def test_the_stub_has_the_members_of_the_built_class(name: str) -> None:
+    node = stub_names()[name]
+    assert isinstance(node, ast.ClassDef)
+    listed = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+    inherited = set(dir(object)) | {"__module__", "__doc__"}
+    assert listed == set(vars(getattr(_native, name))) - inherited
+
+
+@pytest.mark.parametrize("arguments", [[], *([command] for command in COMMANDS)])
+def test_every_command_has_help_with_examples(arguments: list[str]) -> None:
+    shown = CliRunner().invoke(cli, [*arguments, "--help"], prog_name="lasthop")
+    assert shown.exit_code == 0
+    assert "Examples:" in shown.output
+    assert f"lasthop {' '.join(arguments)}".strip() in shown.output
+
+
+def test_help_lists_every_command() -> None:
+    shown = CliRunner().invoke(cli, ["--help"]).output
+    assert [command for command in COMMANDS if f"\n  {command} " in shown] == COMMANDS
+
+
+def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["fly"])
+    assert left.value.code == 2
+    assert "run, study, live, plot, list, doctor" in capsys.readouterr().err
+
+
+def test_the_live_child_loads_nothing_that_starts_threads() -> None:
+    import subprocess
+    import sys
+
+    code = "import lasthop.live_process, sys; sys.exit(any(m in sys.modules for m in ('numpy', 'pyarrow', 'click')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
