@@ -219,6 +219,8 @@ fn trim_before(range: SeqRange, payload: Payload, seq: Seq) -> (SeqRange, Payloa
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// The bytes of stream position `start` up to `end`; the stream starts at sequence number 1000.
@@ -285,5 +287,91 @@ mod tests {
         assert_eq!(insert(&mut stream, 0, 10), Arrival::FilledGap);
         assert_eq!(blocks(&stream), [(30, 40)]);
         assert_eq!(stream.next(), Seq(1020));
+    }
+
+    /// A stream of so many bytes, of which some have arrived: what the receive buffer must agree with.
+    struct Model {
+        arrived: [bool; LEN as usize],
+        next: u32,
+    }
+
+    impl Model {
+        /// Takes in the bytes; how that is classed.
+        fn insert(&mut self, start: u32, end: u32) -> Arrival {
+            let waited = self.arrived[self.next as usize..].iter().any(|byte| *byte);
+            let known = (start..end).all(|byte| self.arrived[byte as usize]);
+            let in_order = start <= self.next;
+            self.arrived[start as usize..end as usize].fill(true);
+            self.next = (self.next..LEN).find(|byte| !self.arrived[*byte as usize]).unwrap_or(LEN);
+            match (known, in_order, waited) {
+                (true, ..) => Arrival::Duplicate,
+                (_, true, true) => Arrival::FilledGap,
+                (_, true, false) => Arrival::InOrder,
+                (_, false, _) => Arrival::OutOfOrder,
+            }
+        }
+
+        /// The island around a byte behind the gap.
+        fn island(&self, byte: u32) -> (u32, u32) {
+            let hole = |byte: &u32| !self.arrived[*byte as usize];
+            let start = (0..byte).rev().find(hole).map_or(0, |byte| byte + 1);
+            (start, (byte..LEN).find(hole).unwrap_or(LEN))
+        }
+
+        fn islands(&self) -> usize {
+            let behind = &self.arrived[self.next as usize..];
+            behind.windows(2).filter(|pair| !pair[0] && pair[1]).count()
+        }
+
+        fn out_of_order(&self) -> usize {
+            self.arrived[self.next as usize..].iter().filter(|byte| **byte).count()
+        }
+    }
+
+    const LEN: u32 = 600;
+
+    fn arrivals() -> impl Strategy<Value = Vec<(u32, u32)>> {
+        prop::collection::vec((0..LEN - 1, 1..60u32), 0..60)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_buffer_agrees_with_an_array_of_bytes(arrivals in arrivals(), real in any::<bool>()) {
+            let mut stream = Reassembly::new(Seq(1000));
+            let mut model = Model { arrived: [false; LEN as usize], next: 0 };
+            let mut read = vec![];
+            for (start, len) in arrivals {
+                let end = (start + len).min(LEN);
+                let (range, mut payload) = bytes(start, end);
+                if real {
+                    let mut data = vec![];
+                    payload.write_to(&mut data);
+                    payload = Payload::Data(data.into());
+                }
+                prop_assert_eq!(stream.insert(range, payload), model.insert(start, end));
+                prop_assert_eq!(stream.next(), Seq(1000 + model.next));
+                prop_assert_eq!(stream.held().out_of_order.0, model.out_of_order() as u64);
+                let unread = u64::from(model.next) - read.len() as u64;
+                prop_assert_eq!(stream.held().unread.0, unread);
+                prop_assert_eq!(stream.has_gap(), model.islands() > 0);
+                let blocks = blocks(&stream);
+                prop_assert_eq!(blocks.len(), model.islands().min(4));
+                for (start, end) in &blocks {
+                    prop_assert_eq!((*start, *end), model.island(*start));
+                }
+                // RFC 2018 §4: the first block holds what has just arrived.
+                if start >= model.next {
+                    prop_assert_eq!(blocks[0], model.island(start));
+                }
+                if start % 3 == 0 {
+                    read.extend(read_all(&mut stream));
+                }
+            }
+            read.extend(read_all(&mut stream));
+            let expected: Vec<u8> = (0..u64::from(model.next)).map(Payload::pattern_byte).collect();
+            prop_assert_eq!(read, expected);
+        }
     }
 }

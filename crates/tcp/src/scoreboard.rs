@@ -49,6 +49,8 @@ pub struct Scoreboard {
     outstanding: Bytes,
     sacked: Bytes,
     lost: Bytes,
+    /// How many segments are marked lost: a FIN alone has no bytes to count.
+    lost_segments: usize,
     /// Index of the first segment marked lost, if there is one: keeps "what next?" short.
     first_lost: Option<usize>,
     /// End of the highest SACKed segment.
@@ -100,7 +102,10 @@ impl Scoreboard {
         if sent.mark != Mark::InFlight {
             sent.mark = Mark::InFlight;
             self.lost -= sent.size();
-            self.find_first_lost(index + 1);
+            self.lost_segments -= 1;
+            if self.first_lost == Some(index) {
+                self.find_first_lost(index + 1);
+            }
         }
     }
 
@@ -130,7 +135,8 @@ impl Scoreboard {
             self.first_lost = self.first_lost.and_then(|index| index.checked_sub(1));
             let was_lost = front.mark != Mark::InFlight;
             self.uncount(front.size(), front.sacked, was_lost, &mut acked);
-            if was_lost && self.first_lost.is_none() {
+            if was_lost {
+                self.lost_segments -= 1;
                 self.find_first_lost(0);
             }
         }
@@ -160,6 +166,7 @@ impl Scoreboard {
             if sent.mark != Mark::InFlight {
                 sent.mark = Mark::InFlight;
                 self.lost -= sent.size();
+                self.lost_segments -= 1;
                 if self.first_lost == Some(index) {
                     self.find_first_lost(index + 1);
                 }
@@ -183,6 +190,7 @@ impl Scoreboard {
         }
         sent.mark = Mark::Lost(cause);
         self.lost += sent.size();
+        self.lost_segments += 1;
         self.first_lost = Some(self.first_lost.map_or(index, |first| first.min(index)));
     }
 
@@ -206,6 +214,7 @@ impl Scoreboard {
     pub fn clear_lost(&mut self) {
         self.sent.iter_mut().for_each(|sent| sent.mark = Mark::InFlight);
         self.lost = Bytes::ZERO;
+        self.lost_segments = 0;
         self.first_lost = None;
     }
 
@@ -293,7 +302,7 @@ impl Scoreboard {
     }
 
     fn find_first_lost(&mut self, from: usize) {
-        self.first_lost = if self.lost.is_zero() {
+        self.first_lost = if self.lost_segments == 0 {
             None
         } else {
             (from..self.sent.len()).find(|&index| self.sent[index].mark != Mark::InFlight)
