@@ -33,9 +33,10 @@ impl Endpoint {
         }
     }
 
-    /// Gives the connection up and tells the peer so (RFC 9293 §3.10.5).
+    /// Gives the connection up and tells the peer so, unless both sides have said all (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
-        if self.state.is_synchronised() || self.state == State::SynReceived {
+        use State::{CloseWait, Established, FinWait1, FinWait2, SynReceived};
+        if matches!(self.state, SynReceived | Established | FinWait1 | FinWait2 | CloseWait) {
             let mut reset = self.segment(self.sending.nxt, Flags::RST.with(Flags::ACK), Payload::EMPTY);
             reset.ack = self.receiving.stream.next();
             self.outbox.push_back(Transmit { segment: reset, kind: Kind::Reset });

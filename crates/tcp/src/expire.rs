@@ -88,9 +88,12 @@ impl Endpoint {
 
     /// Ends the connection without a word to the peer.
     pub(crate) fn give_up(&mut self, loss: Loss) {
+        // In TIME-WAIT the user knows already that all is closed (RFC 9293 §3.10.7.4, second).
+        if self.state != State::TimeWait {
+            self.events.push_back(Event::Reset(loss));
+        }
         self.change(Change::Reset);
         self.timers = crate::timers::Timers::UNSET;
         self.receiving.ack_wanted = Wanted::No;
-        self.events.push_back(Event::Reset(loss));
     }
 }

@@ -167,7 +167,7 @@ impl Call {
 
 impl Handshake {
     fn parse(text: &str) -> Result<Self, String> {
-        let (words, options) = text.split_once('<').unwrap_or((text, ">"));
+        let (words, options) = text.split_once('<').unwrap_or((text, USUAL_OPTIONS));
         let options = options.strip_suffix('>').ok_or("the list of options ends with >")?;
         let mut handshake =
             Self { rtt: Duration::from_millis(100), window: u16::MAX, options: OptionList::parse(options)? };
@@ -204,6 +204,9 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
 pub(super) fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.trim().parse().map_err(|_| format!("\"{text}\" is not a whole number that fits here"))
 }
+
+/// The peer's options where a handshake names none; `<>` is none at all.
+const USUAL_OPTIONS: &str = "mss 1000>";
 
 /// What a rule can come from.
 const SOURCES: [&str; 5] = ["RFC ", "Sarolahti 2000", "Fall and Floyd", "Jacobson", "Nagle"];
