@@ -49,11 +49,6 @@ impl<T> Reports<T> {
         let _ = self.bell.read();
         self.reports.try_recv().ok()
     }
-
-    /// Waits for a report; `None` when every ringer is gone.
-    pub(crate) fn wait(&self) -> Option<T> {
-        self.reports.recv().ok()
-    }
 }
 
 impl<T> AsFd for Reports<T> {

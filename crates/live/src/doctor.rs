@@ -57,9 +57,9 @@ pub fn doctor() -> Vec<Check> {
 }
 
 /// What is missing for a run with this congestion control and these settings.
-pub(crate) fn obstacles(congestion: &[&str], sysctls: &Sysctls) -> Vec<Check> {
+pub(crate) fn obstacles(congestion: Option<&str>, sysctls: &Sysctls) -> Vec<Check> {
     let mut checks = needed();
-    checks.extend(congestion.iter().map(|name| self::congestion(Some(name))));
+    checks.extend(congestion.map(|name| self::congestion(Some(name))));
     checks.extend(sysctls.keys().map(|name| setting(name)));
     checks.retain(|check| !check.ok);
     checks

@@ -8,37 +8,16 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use units::{Duration, Instant};
 
+use crate::between::Between;
 use crate::clock::Clock;
 use crate::lateness::Releases;
+use crate::sightings::Sightings;
 use crate::tun::Tun;
 
-/// What lies between the hosts. Hosts are numbered in the order of their devices.
-///
-/// Order of calls: `handle_packet` and `handle_timeout` with a time that never runs back, then
-/// `poll_delivery` until there is nothing, then `poll_timeout`.
-pub(crate) trait Network {
-    /// A host sent a packet.
-    fn handle_packet(&mut self, now: Instant, host: usize, packet: &[u8]);
-    /// A time that `poll_timeout` gave has come.
-    fn handle_timeout(&mut self, now: Instant);
-    /// The next packet that reaches a host now.
-    fn poll_delivery(&mut self) -> Option<(usize, Vec<u8>)>;
-    /// When something happens next.
-    fn poll_timeout(&self) -> Option<Instant>;
-}
-
-/// Sees every packet at the hosts' boundaries.
-pub(crate) trait Tap {
-    /// The host's kernel sent it.
-    fn sent(&mut self, now: Instant, host: usize, packet: &[u8]);
-    /// The host's kernel got it.
-    fn received(&mut self, now: Instant, host: usize, packet: &[u8]);
-}
-
-/// Drives a network between devices.
-pub(crate) struct Driver<'a, N, T> {
-    pub(crate) network: N,
-    pub(crate) tap: T,
+/// Drives what lies between the hosts' devices. Hosts are numbered in the order of their devices.
+pub(crate) struct Driver<'a> {
+    pub(crate) between: Between,
+    pub(crate) sightings: Sightings,
     pub(crate) releases: Releases,
     clock: Clock,
     tuns: Vec<&'a Tun>,
@@ -48,26 +27,26 @@ pub(crate) struct Driver<'a, N, T> {
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Woken {
-    ByDevice,
-    ByBell,
-    ByClock,
+    Device,
+    Bell,
+    Clock,
 }
 
-impl<'a, N: Network, T: Tap> Driver<'a, N, T> {
+impl<'a> Driver<'a> {
     /// A driver that has not begun.
-    pub(crate) fn new(network: N, tap: T, clock: Clock, tuns: Vec<&'a Tun>) -> Self {
-        Self { network, tap, releases: Releases::new(), clock, tuns, buffer: vec![0; LARGEST_PACKET] }
+    pub(crate) fn new(between: Between, sightings: Sightings, clock: Clock, tuns: Vec<&'a Tun>) -> Self {
+        Self { between, sightings, releases: Releases::new(), clock, tuns, buffer: vec![0; LARGEST_PACKET] }
     }
 
-    /// Drives until `end`, or until the bell rings.
+    /// Drives until `end`, until the bell rings, or until a link stops the run.
     pub(crate) fn run(&mut self, bell: impl AsFd, end: Instant) -> io::Result<()> {
         loop {
             self.react()?;
-            if self.clock.now() >= end {
+            if self.clock.now() >= end || self.between.is_over() {
                 return Ok(());
             }
-            let next = self.network.poll_timeout().unwrap_or(Instant::NEVER).min(end);
-            if self.wait(&bell, next)? == Woken::ByBell {
+            let next = self.between.poll_timeout().unwrap_or(Instant::NEVER).min(end);
+            if self.wait(&bell, next)? == Woken::Bell {
                 return Ok(());
             }
         }
@@ -78,10 +57,10 @@ impl<'a, N: Network, T: Tap> Driver<'a, N, T> {
         loop {
             self.react()?;
             let quiet = self.clock.now() + QUIET;
-            let next = self.network.poll_timeout().unwrap_or(quiet).min(end);
+            let next = self.between.poll_timeout().unwrap_or(quiet).min(end);
             let woken = self.wait(&bell, next)?;
-            let idle = self.network.poll_timeout().is_none() && woken == Woken::ByClock;
-            if idle || self.clock.now() >= end {
+            let idle = self.between.poll_timeout().is_none() && woken == Woken::Clock;
+            if idle || self.clock.now() >= end || self.between.is_over() {
                 return Ok(());
             }
         }
@@ -99,11 +78,15 @@ impl<'a, N: Network, T: Tap> Driver<'a, N, T> {
     /// Takes a batch of packets from a device, each at the time when it is read.
     fn take_in(&mut self, host: usize) -> io::Result<()> {
         for _ in 0..BATCH {
+            if !self.between.accepts(host) {
+                break;
+            }
             let Some(length) = self.tuns[host].receive(&mut self.buffer)? else { break };
             let now = self.catch_up()?;
             let packet = &self.buffer[..length];
-            self.tap.sent(now, host, packet);
-            self.network.handle_packet(now, host, packet);
+            if let Some(id) = self.between.handle_packet(now, host, packet) {
+                self.sightings.sent(now, host, id, packet);
+            }
             self.release(now)?;
         }
         Ok(())
@@ -113,9 +96,9 @@ impl<'a, N: Network, T: Tap> Driver<'a, N, T> {
     fn catch_up(&mut self) -> io::Result<Instant> {
         loop {
             let now = self.clock.now();
-            match self.network.poll_timeout() {
+            match self.between.poll_timeout() {
                 Some(due) if due <= now => {
-                    self.network.handle_timeout(due);
+                    self.between.handle_timeout(due);
                     self.release(due)?;
                 }
                 _ => return Ok(now),
@@ -123,13 +106,16 @@ impl<'a, N: Network, T: Tap> Driver<'a, N, T> {
         }
     }
 
-    /// Hands the hosts the packets that reach them at `planned`.
+    /// Hands the hosts the packets that reach them at `planned`, and notes what became of others.
     fn release(&mut self, planned: Instant) -> io::Result<()> {
-        while let Some((host, packet)) = self.network.poll_delivery() {
-            self.tuns[host].send(&packet)?;
+        while let Some((host, packet)) = self.between.poll_delivery() {
+            self.tuns[host].send(&packet.bytes)?;
             let actual = self.clock.now();
             self.releases.record(planned, actual);
-            self.tap.received(actual, host, &packet);
+            self.sightings.received(actual, host, packet.id, &packet.bytes);
+        }
+        while let Some(event) = self.between.poll_event() {
+            self.sightings.told(&event);
         }
         Ok(())
     }
@@ -141,7 +127,7 @@ impl<'a, N: Network, T: Tap> Driver<'a, N, T> {
         loop {
             let left = time.saturating_since(self.clock.now());
             if left == Duration::ZERO {
-                return Ok(Woken::ByClock);
+                return Ok(Woken::Clock);
             }
             let sleep = left.saturating_sub(SPIN);
             if let Some(woken) = sleep_on(&mut entries, sleep)? {
@@ -151,7 +137,9 @@ impl<'a, N: Network, T: Tap> Driver<'a, N, T> {
     }
 
     fn entries<'b>(&'b self, bell: &'b impl AsFd) -> Vec<PollFd<'b>> {
-        let devices = self.tuns.iter().map(|tun| tun.as_fd());
+        // A host whose first link takes nothing now is left to wait: that is flow control.
+        let open = self.tuns.iter().enumerate().filter(|(host, _)| self.between.accepts(*host));
+        let devices = open.map(|(_, tun)| tun.as_fd());
         std::iter::once(bell.as_fd()).chain(devices).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect()
     }
 }
@@ -162,8 +150,8 @@ fn sleep_on(entries: &mut [PollFd<'_>], length: Duration) -> io::Result<Option<W
         TimeSpec::from(std::time::Duration::from_nanos(length.as_nanos().min(LONGEST_SLEEP.as_nanos())));
     match ppoll(entries, Some(length), None) {
         Ok(0) | Err(Errno::EINTR) => Ok(None),
-        Ok(_) if entries[0].any().unwrap_or(false) => Ok(Some(Woken::ByBell)),
-        Ok(_) => Ok(Some(Woken::ByDevice)),
+        Ok(_) if entries[0].any().unwrap_or(false) => Ok(Some(Woken::Bell)),
+        Ok(_) => Ok(Some(Woken::Device)),
         Err(error) => Err(error.into()),
     }
 }

@@ -11,14 +11,9 @@ pub enum LiveError {
     #[error("a live run is not possible here: {}", sentences(.0))]
     CannotStart(Vec<Check>),
 
-    /// The scenario asks for something that a live run cannot do.
-    #[error("{what}; {help}")]
-    Unsupported {
-        /// What was asked for.
-        what: String,
-        /// What would be right.
-        help: String,
-    },
+    /// The scenario contradicts itself.
+    #[error(transparent)]
+    Build(#[from] sim::BuildError),
 
     /// The kernel refused a setting.
     #[error("host {host}: the kernel refused {name} = {value:?}: {source}")]
@@ -72,6 +67,10 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
+
+    /// Whoever heard of the progress broke the run off.
+    #[error("the run was broken off")]
+    Interrupted,
 
     /// Waiting for the clock or the devices failed.
     #[error("waiting failed: {0}")]

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle, Scope};
 
+use nix::unistd::{getpid, gettid};
+
 use crate::LiveError;
 use crate::bell::Ringer;
 use crate::bulk::{Listening, Received, Receiver, Sender, Sent};
 use crate::clock::Clock;
-use crate::command::{CommandLine, Ended};
+use crate::command::{CommandLine, Ended, Environment};
 use crate::namespace;
 use crate::netlink::{Interface, Netlink};
 use crate::stop::Stop;
@@ -44,18 +46,29 @@ pub(crate) enum Report {
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) name: String,
+    pub(crate) address: Ipv4Addr,
+    /// Where its network namespace can be entered from (nsenter(1)) while the run goes on.
+    pub(crate) namespace: String,
     pub(crate) tun: Tun,
     /// The settings as the kernel reads them back.
     pub(crate) sysctls: Sysctls,
-    gate: mpsc::Sender<Clock>,
+    gate: mpsc::Sender<Begin>,
     thread: JoinHandle<()>,
+}
+
+/// What a host's thread needs to begin.
+#[derive(Clone, Debug)]
+pub(crate) struct Begin {
+    pub(crate) clock: Clock,
+    /// For the user's program, if one is run.
+    pub(crate) environment: Environment,
 }
 
 /// What the host's thread hands out once the host stands.
 struct Prepared {
+    namespace: String,
     tun: Tun,
     sysctls: Sysctls,
-    listening: Vec<Listening>,
 }
 
 impl Plan {
@@ -72,7 +85,7 @@ impl Host {
         stop: Arc<Stop>,
         ringer: Ringer<Result<Report, LiveError>>,
     ) -> Result<Self, LiveError> {
-        let name = plan.name.clone();
+        let (name, address) = (plan.name.clone(), plan.address);
         let (ready, prepared) = channel();
         let (gate, opened) = channel();
         let thread = thread::Builder::new()
@@ -80,14 +93,14 @@ impl Host {
             .spawn(move || live_in(&plan, &ready, &opened, &stop, &ringer))
             .map_err(failed(&name, "start its thread"))?;
         let died = |_| failed(&name, "set up its namespace")(io::Error::other("its thread died"));
-        let (tun, sysctls) = prepared.recv().map_err(died)??;
-        Ok(Self { name, tun, sysctls, gate, thread })
+        let Prepared { namespace, tun, sysctls } = prepared.recv().map_err(died)??;
+        Ok(Self { name, address, namespace, tun, sysctls, gate, thread })
     }
 
-    /// Lets the host begin, with the run's clock.
-    pub(crate) fn begin(&self, clock: Clock) {
+    /// Lets the host begin.
+    pub(crate) fn begin(&self, begin: Begin) {
         // A thread that is gone has said why through its reports.
-        let _ = self.gate.send(clock);
+        let _ = self.gate.send(begin);
     }
 
     /// Waits for the host's thread; its device is gone afterwards.
@@ -101,36 +114,37 @@ impl Host {
 /// The life of a host's thread.
 fn live_in(
     plan: &Plan,
-    ready: &mpsc::Sender<Result<(Tun, Sysctls), LiveError>>,
-    opened: &mpsc::Receiver<Clock>,
+    ready: &mpsc::Sender<Result<Prepared, LiveError>>,
+    opened: &mpsc::Receiver<Begin>,
     stop: &Stop,
     ringer: &Ringer<Result<Report, LiveError>>,
 ) {
     let listening = match prepare(plan) {
-        Ok(prepared) => {
-            let _ = ready.send(Ok((prepared.tun, prepared.sysctls)));
-            prepared.listening
+        Ok((prepared, listening)) => {
+            let _ = ready.send(Ok(prepared));
+            listening
         }
         Err(error) => {
             let _ = ready.send(Err(error));
             return;
         }
     };
-    if let Ok(clock) = opened.recv() {
-        thread::scope(|scope| work(scope, plan, listening, clock, stop, ringer));
+    if let Ok(begin) = opened.recv() {
+        thread::scope(|scope| work(scope, plan, listening, &begin, stop, ringer));
         // The namespace must outlive its work: there may be a FIN to acknowledge yet.
         let _ = opened.recv();
     }
 }
 
-fn prepare(plan: &Plan) -> Result<Prepared, LiveError> {
+fn prepare(plan: &Plan) -> Result<(Prepared, Vec<Listening>), LiveError> {
     namespace::enter_new_network().map_err(failed(&plan.name, "make a network namespace"))?;
     sysctl::set_defaults();
     let sysctls = set_all(plan)?;
     let tun = Tun::create(INTERFACE).map_err(failed(&plan.name, "make a TUN device"))?;
     configure(plan).map_err(failed(&plan.name, "set up its interfaces"))?;
     let listening = plan.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
-    Ok(Prepared { tun, sysctls, listening })
+    let namespace = format!("/proc/{}/task/{}/ns/net", getpid(), gettid());
+    Ok((Prepared { namespace, tun, sysctls }, listening))
 }
 
 fn set_all(plan: &Plan) -> Result<Sysctls, LiveError> {
@@ -161,10 +175,11 @@ fn work<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     plan: &'env Plan,
     listening: Vec<Listening>,
-    clock: Clock,
+    begin: &'env Begin,
     stop: &'env Stop,
     ringer: &'env Ringer<Result<Report, LiveError>>,
 ) {
+    let clock = begin.clock;
     let work = Work { host: &plan.name, ringer };
     for one in listening {
         scope.spawn(move || work.report(|| one.run(stop).map(Report::Received)));
@@ -173,7 +188,7 @@ fn work<'scope, 'env>(
         scope.spawn(move || work.report(|| one.clone().run(clock, stop).map(Report::Sent)));
     }
     if let Some(one) = &plan.command {
-        scope.spawn(move || work.report(|| one.run(stop).map(Report::Ended)));
+        scope.spawn(move || work.report(|| one.run(&begin.environment, stop).map(Report::Ended)));
     }
 }
 

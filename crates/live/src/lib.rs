@@ -9,6 +9,7 @@
 //! takes them away, a kill included.
 
 mod bell;
+mod between;
 mod bulk;
 mod clock;
 mod command;
@@ -19,8 +20,12 @@ mod host;
 mod lateness;
 mod namespace;
 mod netlink;
+mod outcome;
+mod run;
+mod scene;
 mod scheduling;
 mod session;
+mod sightings;
 mod socket;
 mod stop;
 mod sysctl;
@@ -30,6 +35,8 @@ pub use doctor::{Check, doctor};
 pub use error::LiveError;
 pub use lateness::{Lateness, TAINTED_FROM};
 pub use namespace::Right;
+pub use outcome::{CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary};
+pub use run::{Options, Progress, run};
 pub use scheduling::Scheduling;
-pub use socket::{KernelCounts, SocketOptions};
+pub use socket::KernelCounts;
 pub use sysctl::Sysctls;

@@ -13,17 +13,17 @@ use nix::sys::socket::{
 
 /// What is asked of a kernel's socket; `None` leaves the kernel's own choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SocketOptions {
+pub(crate) struct SocketOptions {
     /// The congestion control, by the kernel's name for it (TCP_CONGESTION).
-    pub congestion: Option<String>,
+    pub(crate) congestion: Option<String>,
     /// Whether Nagle's algorithm is off (TCP_NODELAY).
-    pub nodelay: bool,
+    pub(crate) nodelay: bool,
     /// The maximum segment size in bytes (TCP_MAXSEG).
-    pub maxseg: Option<u32>,
+    pub(crate) maxseg: Option<u32>,
     /// The send buffer in bytes (SO_SNDBUF; the kernel doubles it for its own bookkeeping).
-    pub send_buffer: Option<usize>,
+    pub(crate) send_buffer: Option<usize>,
     /// The receive buffer in bytes (SO_RCVBUF; doubled likewise).
-    pub receive_buffer: Option<usize>,
+    pub(crate) receive_buffer: Option<usize>,
 }
 
 impl SocketOptions {

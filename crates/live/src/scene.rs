@@ -1,0 +1,137 @@
+//! The scenario as hosts that have something to do.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use sim::{FlowSpec, Spec, Workload};
+use units::{Bytes, Instant};
+
+use crate::bulk::{Amount, Receiver, Sender};
+use crate::command::CommandLine;
+use crate::host::Plan;
+use crate::run::Options;
+use crate::socket::SocketOptions;
+
+/// The scenario, with the hosts' places.
+pub(crate) struct Scene<'a> {
+    pub(crate) spec: &'a Spec,
+    /// The flows to run.
+    pub(crate) flows: &'a [FlowSpec],
+    /// The nodes that are hosts.
+    pub(crate) hosts: Vec<usize>,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(spec: &'a Spec, flows: &'a [FlowSpec]) -> Self {
+        let is_host = |node: &usize| spec.nodes[*node].kind.address().is_some();
+        Self { spec, flows, hosts: (0..spec.nodes.len()).filter(is_host).collect() }
+    }
+
+    pub(crate) fn end(&self) -> Instant {
+        self.spec.stop.map_or(Instant::NEVER, |stop| Instant::START + stop)
+    }
+
+    pub(crate) fn plans(&self, options: &Options<'_>) -> Vec<Plan> {
+        self.hosts.iter().enumerate().map(|(host, node)| self.plan(host, *node, options)).collect()
+    }
+
+    fn plan(&self, host: usize, node: usize, options: &Options<'_>) -> Plan {
+        let flows = || self.flows.iter().enumerate();
+        let address = self.address(node);
+        Plan {
+            name: self.spec.nodes[node].name.clone(),
+            address,
+            mtu: self.mtu(node),
+            sysctls: options.sysctls.clone(),
+            senders: flows()
+                .filter(|(_, flow)| flow.from == node)
+                .map(|(i, _)| self.sender(i, options))
+                .collect(),
+            receivers: flows()
+                .filter(|(_, flow)| flow.to == node)
+                .map(|(i, _)| self.receiver(i, options))
+                .collect(),
+            command: (host == 0).then(|| command(&options.command)).flatten(),
+        }
+    }
+
+    /// The largest packet that every link at the node takes.
+    fn mtu(&self, node: usize) -> u32 {
+        let links = self.spec.links.iter().filter(|link| link.ends.contains(&node));
+        let smallest = links.map(|link| link.mtu).min().unwrap_or(LARGEST_MTU).min(LARGEST_MTU);
+        u32::try_from(smallest.0).expect("no larger than 65535")
+    }
+
+    fn sender(&self, index: usize, options: &Options<'_>) -> Sender {
+        let flow = &self.flows[index];
+        let [local, remote] = self.ends(index);
+        let Workload::Bulk(amount) = flow.workload;
+        Sender {
+            flow: flow.name.clone(),
+            local,
+            remote,
+            start: flow.start_at(self.spec.seed),
+            amount: match amount {
+                sim::Amount::Bytes(bytes) => Amount::Bytes(bytes.0),
+                sim::Amount::Until(time) => Amount::Until(Instant::START + time),
+            },
+            options: SocketOptions {
+                congestion: options.congestion.clone(),
+                nodelay: !flow.sender.plain.nagle,
+                maxseg: self.maxseg(flow, &flow.sender),
+                send_buffer: options.send_buffer,
+                receive_buffer: None,
+            },
+        }
+    }
+
+    fn receiver(&self, index: usize, options: &Options<'_>) -> Receiver {
+        let flow = &self.flows[index];
+        let options = SocketOptions {
+            congestion: options.congestion.clone(),
+            nodelay: !flow.receiver.plain.nagle,
+            maxseg: self.maxseg(flow, &flow.receiver),
+            send_buffer: None,
+            receive_buffer: options.receive_buffer,
+        };
+        Receiver { flow: flow.name.clone(), local: self.ends(index)[1], options }
+    }
+
+    /// The profile's segment size, where it is smaller than what the path carries anyway.
+    fn maxseg(&self, flow: &FlowSpec, profile: &tcp::Config) -> Option<u32> {
+        const HEADERS: u32 = 40;
+        let by_mtu = self.mtu(flow.from).min(self.mtu(flow.to)).saturating_sub(HEADERS);
+        u32::try_from(profile.plain.mss.0).ok().filter(|mss| *mss < by_mtu)
+    }
+
+    /// The sender's and the receiver's end of a flow. Each flow has ports of its own.
+    pub(crate) fn ends(&self, index: usize) -> [SocketAddrV4; 2] {
+        let flow = &self.flows[index];
+        let port = |first: u16| first.wrapping_add(index as u16);
+        [
+            SocketAddrV4::new(self.address(flow.from), port(FIRST_SENDER_PORT)),
+            SocketAddrV4::new(self.address(flow.to), port(FIRST_RECEIVER_PORT)),
+        ]
+    }
+
+    /// A host's address.
+    fn address(&self, node: usize) -> Ipv4Addr {
+        self.spec.nodes[node]
+            .kind
+            .address()
+            .expect("the world was built, so a flow joins hosts, and a host has an address")
+    }
+}
+
+fn command(words: &[OsString]) -> Option<CommandLine> {
+    let (program, arguments) = words.split_first()?;
+    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec() })
+}
+
+/// The largest IPv4 packet (RFC 791 §3.1).
+const LARGEST_MTU: Bytes = Bytes(65_535);
+/// Ports of the flows' two ends, each counted up from here. Kernels give out ports from 32768 on
+/// by themselves (ip_local_port_range), so a user's program does not meet these.
+const FIRST_SENDER_PORT: u16 = 20_001;
+/// iperf's port, which Wireshark does not take for another protocol.
+const FIRST_RECEIVER_PORT: u16 = 5_001;

@@ -1,0 +1,8 @@
+//! Runs between two kernels, where the machine allows them.
+
+mod bulk;
+mod parity;
+mod process;
+mod program;
+mod refusal;
+mod support;

@@ -1,0 +1,76 @@
+//! Nothing is left behind, whatever ends the process.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::support::possible_here;
+
+/// The example that runs a scenario file, which cargo builds along with the tests.
+pub(crate) fn example() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own file");
+    let built =
+        test.parent().and_then(Path::parent).expect("target/<profile>/deps/<test>").join("examples/live");
+    assert!(
+        built.is_file(),
+        "{} is not there: run all the tests of the crate, or build --examples",
+        built.display()
+    );
+    built
+}
+
+/// Whether any process has this command line.
+pub(crate) fn somebody_runs(words: &[&str]) -> bool {
+    let line = words.iter().flat_map(|word| word.bytes().chain([0])).collect::<Vec<_>>();
+    processes().any(|process| fs::read(process.join("cmdline")).is_ok_and(|own| own == line))
+}
+
+fn processes() -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir("/proc").expect("/proc is there").flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.join("cmdline").exists())
+}
+
+/// The network namespaces that a process's threads are in.
+fn namespaces(process: &Path) -> BTreeSet<PathBuf> {
+    let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| fs::read_link(thread.path().join("ns/net")).ok()).collect()
+}
+
+/// Tries for some seconds: the kernel takes things down behind a process's end.
+fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
+    (0..500).any(|_| {
+        #[expect(clippy::disallowed_methods, reason = "a test waits for the kernel to clean up")]
+        std::thread::sleep(Duration::from_millis(10));
+        holds()
+    })
+}
+
+#[test]
+fn a_kill_leaves_no_namespace_no_device_and_no_program() {
+    if !possible_here() {
+        return;
+    }
+    let mark = format!("32{}", std::process::id());
+    let mut run = Command::new(example())
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/quickstart.toml"))
+        .args(["bash", "-c", &format!("echo up; sleep {mark} & sleep {mark}")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(run.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(first, "up\n");
+    let own = namespaces(Path::new("/proc/self"));
+    let theirs: BTreeSet<_> =
+        namespaces(&PathBuf::from(format!("/proc/{}", run.id()))).difference(&own).cloned().collect();
+    assert_eq!(theirs.len(), 2, "one namespace for each host");
+    assert!(comes_true(|| somebody_runs(&["sleep", &mark])));
+
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(comes_true(|| !somebody_runs(&["sleep", &mark])), "the program lives on");
+    assert!(comes_true(|| processes().all(|process| namespaces(&process).is_disjoint(&theirs))));
+}

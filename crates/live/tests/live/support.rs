@@ -1,0 +1,89 @@
+//! Worlds between kernels, to test with.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use lasthop_live::{LiveOutcome, Options, Sysctls, doctor, run};
+use link::Config;
+use serde_json::json;
+use sim::{Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
+use units::{Bytes, Duration};
+
+/// Whether live runs are possible here; says loudly where not.
+pub(crate) fn possible_here() -> bool {
+    let needed = ["tun", "namespaces"];
+    let missing: Vec<_> =
+        doctor().into_iter().filter(|check| !check.ok && needed.contains(&check.check.as_str())).collect();
+    missing.iter().for_each(|check| eprintln!("NOT TESTED, for live runs are not possible here: {check}"));
+    missing.is_empty()
+}
+
+/// The kernel's Reno with SACK, without what came after RFC 6675.
+pub(crate) fn reno<'a>() -> Options<'a> {
+    let settings =
+        [("net.ipv4.tcp_recovery", "0"), ("net.ipv4.tcp_early_retrans", "0"), ("net.ipv4.tcp_frto", "0")];
+    let sysctls: Sysctls =
+        settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Options { congestion: Some("reno".to_owned()), sysctls, ..Options::default() }
+}
+
+pub(crate) fn config(value: serde_json::Value) -> Config {
+    serde_json::from_value(value).expect("a link that the test means to be right")
+}
+
+/// 10 Mbit/s, 10 ms, room for 100 packets.
+pub(crate) fn quick() -> Config {
+    config(json!({ "rate": "10 Mbit/s", "propagation": "10 ms", "queue": { "limit": "100 packets" } }))
+}
+
+pub(crate) fn flow(name: &str, from: usize, to: usize, amount: Amount) -> FlowSpec {
+    let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
+    FlowSpec {
+        name: name.to_owned(),
+        from,
+        to,
+        start: Duration::ZERO,
+        start_jitter: None,
+        workload: Workload::Bulk(amount),
+        sender: Arc::clone(&tcp),
+        receiver: tcp,
+        milestones: Vec::new(),
+    }
+}
+
+/// Two hosts, "left" and "right", and a link.
+pub(crate) fn pair(down: Config, flows: Vec<FlowSpec>) -> Spec {
+    let host = |name: &str, number| NodeSpec {
+        name: name.to_owned(),
+        kind: NodeKind::Host { address: Ipv4Addr::new(10, 77, 0, number) },
+    };
+    let up = quick();
+    Spec {
+        name: "pair".to_owned(),
+        seed: 1,
+        stop: Some(Duration::from_secs(60)),
+        nodes: vec![host("left", 1), host("right", 2)],
+        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1], down, up, mtu: Bytes(1500) }],
+        flows,
+        record: RecordSpec {
+            packets: true,
+            segments: true,
+            captures: vec![CapturePoint::Node(0), CapturePoint::Link(0), CapturePoint::Node(1)],
+            ..RecordSpec::default()
+        },
+    }
+}
+
+/// One flow from left to right.
+pub(crate) fn download(down: Config, bytes: u64) -> Spec {
+    pair(down, vec![flow("download", 0, 1, Amount::Bytes(Bytes(bytes)))])
+}
+
+/// A shell script in the first host.
+pub(crate) fn script<'a>(text: &str) -> Options<'a> {
+    Options { command: vec!["bash".into(), "-c".into(), text.into()], ..Options::default() }
+}
+
+pub(crate) fn live(spec: &Spec, options: Options<'_>) -> LiveOutcome {
+    run(spec, options).unwrap_or_else(|error| panic!("{error}"))
+}
