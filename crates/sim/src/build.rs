@@ -11,7 +11,7 @@ use wire::Segment;
 use crate::engine::{Direction, End, Engine};
 use crate::external::Gateway;
 use crate::flow::Flow;
-use crate::packet::Store;
+use crate::packet::Boxes;
 use crate::queue::EventQueue;
 use crate::record::Recorder;
 use crate::route::{Graph, LinkDirection};
@@ -104,7 +104,7 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
         open_flows: flows.len(),
         flows,
         routes,
-        packets: Store::default(),
+        boxes: Boxes::default(),
         arrivals: VecDeque::new(),
         gateway,
         recorder,

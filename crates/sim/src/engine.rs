@@ -12,7 +12,7 @@ use wire::Segment;
 use crate::build::IPV4_HEADER_LEN;
 use crate::external::{Admitted, ExternalPacket, Gateway};
 use crate::flow::{Flow, Phase};
-use crate::packet::{Body, Packet, Store, Ticket};
+use crate::packet::{Body, Boxes, Parcel};
 use crate::queue::EventQueue;
 use crate::record::Recorder;
 use crate::route::LinkDirection;
@@ -28,9 +28,9 @@ pub(crate) struct Engine<R> {
     pub(crate) ends: Vec<End>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) routes: Vec<Box<[LinkDirection]>>,
-    pub(crate) packets: Store,
     /// Packets that passed a link without taking time, in order.
-    pub(crate) arrivals: VecDeque<Ticket>,
+    pub(crate) boxes: Boxes,
+    pub(crate) arrivals: VecDeque<Parcel>,
     pub(crate) gateway: Gateway,
     pub(crate) recorder: R,
     pub(crate) stopped: Option<Stop>,
@@ -43,11 +43,11 @@ pub(crate) struct Engine<R> {
 
 /// One direction of a link and what the world knows of it.
 pub(crate) struct Direction {
-    pub(crate) link: link::Link<Ticket>,
+    pub(crate) link: link::Link<Parcel>,
     pub(crate) mtu: u32,
     pub(crate) oversize_drops: u64,
     /// What waits for the link: packets that routers hold back, and ends that have more to send.
-    pub(crate) held: VecDeque<Ticket>,
+    pub(crate) held: VecDeque<Parcel>,
     pub(crate) waiting: VecDeque<u32>,
 }
 
@@ -116,27 +116,26 @@ impl<R: Recorder> Engine<R> {
     fn wake_link(&mut self, index: usize) {
         let (direction, mut witness) = witness!(self, index);
         direction.link.handle_timeout(self.now, &mut witness);
-        while let Some(ticket) = self.links[index].link.poll_delivery() {
-            self.arrive(ticket);
+        while let Some(parcel) = self.links[index].link.poll_delivery() {
+            self.arrive(parcel);
         }
         self.rearm_link(index);
         self.release_held(index);
-        if let Some(reason) = self.links[index].link.stopped() {
-            let reason = *reason;
-            self.stopped.get_or_insert(Stop::Link { link: index as u32, reason });
-        }
     }
 
     fn rearm_link(&mut self, index: usize) {
         let link = &self.links[index].link;
         self.queue.set(index, link.poll_timeout().unwrap_or(Instant::NEVER));
+        if let Some(reason) = link.stopped() {
+            self.stopped.get_or_insert(Stop::Link { link: index as u32, reason: *reason });
+        }
     }
 
     /// Flow control has ended, perhaps: what waits may enter as long as the link takes it.
     fn release_held(&mut self, index: usize) {
         while self.links[index].link.can_accept() {
-            if let Some(ticket) = self.links[index].held.pop_front() {
-                self.enter(index, ticket);
+            if let Some(parcel) = self.links[index].held.pop_front() {
+                self.enter(index, parcel);
             } else if let Some(end) = self.links[index].waiting.pop_front() {
                 self.ends[end as usize].waiting = false;
                 self.pump(end as usize);
@@ -179,75 +178,72 @@ impl<R: Recorder> Engine<R> {
 
     /// Carries on what passed a link without taking time.
     fn settle(&mut self) {
-        while let Some(ticket) = self.arrivals.pop_front() {
-            self.arrive(ticket);
+        while let Some(parcel) = self.arrivals.pop_front() {
+            self.arrive(parcel);
         }
     }
 
     /// A packet is at a node: at its birth, and whenever a link has delivered it.
-    fn arrive(&mut self, ticket: Ticket) {
-        let packet = self.packets.get_mut(&ticket);
-        let path = &self.routes[packet.route as usize];
-        match path.get(packet.hop as usize) {
-            Some(&direction) => {
-                packet.hop += 1;
-                self.forward(direction as usize, ticket);
-            }
-            None => self.deliver(ticket),
+    fn arrive(&mut self, parcel: Parcel) {
+        let packet = &parcel.0;
+        match self.routes[packet.route as usize].get(usize::from(packet.hop)) {
+            Some(&direction) => self.forward(direction as usize, parcel),
+            None => self.deliver(parcel),
         }
     }
 
-    fn forward(&mut self, index: usize, ticket: Ticket) {
+    fn forward(&mut self, index: usize, parcel: Parcel) {
         let direction = &mut self.links[index];
-        if ticket.size > direction.mtu {
-            self.refuse(index, &ticket);
+        if parcel.0.size > direction.mtu {
+            self.refuse(index, parcel);
         } else if !direction.accepts() {
-            direction.held.push_back(ticket);
+            direction.held.push_back(parcel);
         } else {
-            self.enter(index, ticket);
+            self.enter(index, parcel);
         }
     }
 
-    fn enter(&mut self, index: usize, ticket: Ticket) {
+    fn enter(&mut self, index: usize, mut parcel: Parcel) {
+        parcel.0.hop += 1;
         if R::ON {
-            let packet = self.packets.get_mut(&ticket);
-            self.recorder.on_entered(self.now, index, packet, ticket.size);
+            self.recorder.on_entered(self.now, index, &mut parcel.0);
         }
         let (direction, mut witness) = witness!(self, index);
-        direction.link.handle_packet(self.now, ticket, &mut witness);
-        while let Some(ticket) = direction.link.poll_delivery() {
-            self.arrivals.push_back(ticket);
+        direction.link.handle_packet(self.now, parcel, &mut witness);
+        while let Some(parcel) = direction.link.poll_delivery() {
+            self.arrivals.push_back(parcel);
         }
         self.rearm_link(index);
     }
 
     /// A packet is longer than the link's MTU, and nobody fragments.
     #[cold]
-    fn refuse(&mut self, index: usize, ticket: &Ticket) {
+    fn refuse(&mut self, index: usize, mut parcel: Parcel) {
         self.links[index].oversize_drops += 1;
-        let packet = self.packets.get_mut(ticket);
-        self.recorder.on_entered(self.now, index, packet, ticket.size);
-        self.recorder.on_oversize(packet);
+        self.recorder.on_entered(self.now, index, &mut parcel.0);
+        self.recorder.on_oversize(&parcel.0);
         let (_, mut witness) = witness!(self, index);
-        witness.lose(self.now, ticket, OVERSIZE);
+        witness.lose(self.now, &parcel.0, OVERSIZE);
     }
 
-    fn deliver(&mut self, ticket: Ticket) {
-        let packet = self.packets.take(&ticket);
+    fn deliver(&mut self, parcel: Parcel) {
+        let packet = &parcel.0;
         if R::ON {
-            self.recorder.on_received(self.now, &packet);
+            self.recorder.on_received(self.now, packet);
         }
-        match packet.body {
-            // The checksum tells; the receiver discards the segment as if it had never come.
-            Body::Segment { segment, end, .. } if ticket.corrupted => {
-                let flow = &mut self.flows[end as usize / 2];
-                flow.on_lost(self.now, packet.id, &segment, !sends(end as usize), CORRUPTED);
+        let (id, destination, corrupted) = (packet.id, packet.destination as usize, packet.corrupted);
+        match self.boxes.unpack(parcel) {
+            // The checksum tells, and the segment is as if it had never come.
+            Body::Segment(sent) if corrupted => {
+                let flow = &mut self.flows[destination / 2];
+                flow.on_lost(self.now, id, &sent.segment, !sends(destination), CORRUPTED);
             }
-            Body::Segment { segment, end, .. } => self.receive(end as usize, segment),
+            Body::Segment(sent) => self.receive(destination, sent.segment),
             Body::Raw(bytes) => {
-                let arrived = ExternalPacket { id: packet.id, due: self.now, bytes };
-                self.gateway.deliver(packet.to as usize, arrived, ticket.corrupted);
+                let arrived = ExternalPacket { id, due: self.now, bytes };
+                self.gateway.deliver(destination, arrived, corrupted);
             }
+            Body::Blank => {}
         }
     }
 
@@ -353,19 +349,15 @@ impl<R: Recorder> Engine<R> {
         if sends(end) {
             flow.on_sent(self.now, id, &transmit);
         }
-        let Transmit { segment, kind } = transmit;
-        let size = IPV4_HEADER_LEN + segment.wire_len();
-        let sender = &self.ends[end];
-        let peer = end ^ 1;
-        let body = Body::Segment { segment, kind, end: peer as u32 };
-        let (from, to) = (sender.node, self.ends[peer].node);
-        let mut packet = Packet { id, route: sender.route, hop: 1, from, to, body, described: 0, passage: 0 };
-        if R::ON {
-            self.recorder.on_sent(self.now, &mut packet);
-        }
+        let size = IPV4_HEADER_LEN + transmit.segment.wire_len();
+        let (sender, peer) = (&self.ends[end], end ^ 1);
         let first_hop = sender.first_hop as usize;
-        let ticket = self.packets.insert(packet, size);
-        self.forward(first_hop, ticket);
+        let body = Body::Segment(transmit);
+        let mut parcel = self.boxes.pack(id, size, sender.route, peer as u32, body);
+        if R::ON {
+            self.recorder.on_sent(self.now, &mut parcel.0, [sender.node, self.ends[peer].node]);
+        }
+        self.forward(first_hop, parcel);
     }
 
     /// Arms every component for the first time.
@@ -418,14 +410,18 @@ impl<R: Recorder> Engine<R> {
         self.now = self.now.max(now);
         let Admitted { id, route, destination } = self.gateway.admit(node, &bytes)?;
         let size = bytes.len() as u32;
-        let (from, to) = (node as u32, destination as u32);
-        let body = Body::Raw(bytes);
-        let mut packet = Packet { id, route, hop: 0, from, to, body, described: 0, passage: 0 };
-        self.recorder.on_sent(self.now, &mut packet);
-        let ticket = self.packets.insert(packet, size);
-        self.arrive(ticket);
+        let mut parcel = self.boxes.pack(id, size, route, destination as u32, Body::Raw(bytes));
+        self.recorder.on_sent(self.now, &mut parcel.0, [node as u32, destination as u32]);
+        self.arrive(parcel);
         self.settle();
         Some(id)
+    }
+
+    /// Packets that are somewhere between two ends.
+    pub(crate) fn packets_under_way(&self) -> usize {
+        let on_links =
+            self.links.iter().map(|direction| direction.link.packets_inside() + direction.held.len());
+        on_links.sum::<usize>() + self.arrivals.len()
     }
 }
 

@@ -1,106 +1,105 @@
-//! Packets, and the store that they live in while they are under way.
-//!
-//! A packet is put into the store at birth and taken out at its end; links pass a [`Ticket`] around,
-//! which is small to move. Places are used again, so a run in its steady state allocates nothing.
+//! Packets, as links pass them on.
 
+use tcp::Transmit;
 use units::{Bytes, PacketId};
-use wire::Segment;
 
 /// A packet under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub(crate) id: PacketId,
-    /// Which path it follows.
+    /// Bytes, IP header included.
+    pub(crate) size: u32,
+    /// Which path it follows, and how many links of it it has entered.
     pub(crate) route: u32,
-    /// How many links it has entered.
-    pub(crate) hop: u32,
-    /// The nodes that it goes between.
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    pub(crate) body: Body,
+    pub(crate) hop: u16,
+    pub(crate) corrupted: bool,
+    /// Whom it is for: the end of a flow, or an external node.
+    pub(crate) destination: u32,
     /// The recorder's description of it, and its present passage.
     pub(crate) described: u32,
     pub(crate) passage: u32,
+    pub(crate) body: Body,
 }
 
 /// What a packet carries.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
-    /// A segment between two of our own endpoints, for the end `end`.
-    Segment { segment: Segment, kind: tcp::Kind, end: u32 },
+    /// A segment between two of our own endpoints.
+    Segment(Transmit),
     /// An IP packet between two external nodes, as bytes.
     Raw(Vec<u8>),
+    /// Nothing: it is no packet, only the room for one.
+    Blank,
 }
 
-/// What links see of a packet.
+/// A packet in its box: small to move, while what is inside stays where it is.
 #[derive(Debug)]
-pub(crate) struct Ticket {
-    pub(crate) id: PacketId,
-    pub(crate) size: u32,
-    pub(crate) slot: u32,
-    pub(crate) corrupted: bool,
+pub(crate) struct Parcel(pub(crate) Box<Packet>);
+
+/// Boxes to use again, so that a run in its steady state allocates nothing. Those of packets that
+/// a link drops are not given back; that is rare.
+#[derive(Debug, Default)]
+pub(crate) struct Boxes(Vec<Parcel>);
+
+impl Boxes {
+    /// Packs what `body` is, for the first time.
+    #[inline]
+    pub(crate) fn pack(
+        &mut self,
+        id: PacketId,
+        size: u32,
+        route: u32,
+        destination: u32,
+        body: Body,
+    ) -> Parcel {
+        let mut parcel = self.0.pop().unwrap_or_else(|| Parcel(Box::new(Packet::BLANK)));
+        let packet = &mut parcel.0;
+        packet.id = id;
+        packet.size = size;
+        packet.route = route;
+        packet.hop = 0;
+        packet.corrupted = false;
+        packet.destination = destination;
+        packet.body = body;
+        parcel
+    }
+
+    /// Unpacks: the box is free again.
+    #[inline]
+    pub(crate) fn unpack(&mut self, mut parcel: Parcel) -> Body {
+        let body = std::mem::replace(&mut parcel.0.body, Body::Blank);
+        self.0.push(parcel);
+        body
+    }
 }
 
-impl link::Packet for Ticket {
+impl Packet {
+    const BLANK: Self = Self {
+        id: PacketId(0),
+        size: 0,
+        route: 0,
+        hop: 0,
+        corrupted: false,
+        destination: 0,
+        described: 0,
+        passage: 0,
+        body: Body::Blank,
+    };
+}
+
+impl link::Packet for Parcel {
     #[inline]
     fn id(&self) -> PacketId {
-        self.id
+        self.0.id
     }
 
     #[inline]
     fn size(&self) -> Bytes {
-        Bytes(u64::from(self.size))
+        Bytes(u64::from(self.0.size))
     }
 
     #[inline]
     fn corrupt(&mut self) {
-        self.corrupted = true;
+        self.0.corrupted = true;
     }
 }
-
-/// All packets under way.
-#[derive(Debug, Default)]
-pub(crate) struct Store {
-    slots: Vec<Option<Packet>>,
-    free: Vec<u32>,
-}
-
-impl Store {
-    /// Takes a packet of `size` bytes (IP header included) in.
-    #[inline]
-    pub(crate) fn insert(&mut self, packet: Packet, size: u32) -> Ticket {
-        let id = packet.id;
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(packet);
-                slot
-            }
-            None => {
-                self.slots.push(Some(packet));
-                (self.slots.len() - 1) as u32
-            }
-        };
-        Ticket { id, size, slot, corrupted: false }
-    }
-
-    /// The packet of a ticket.
-    #[inline]
-    pub(crate) fn get_mut(&mut self, ticket: &Ticket) -> &mut Packet {
-        self.slots[ticket.slot as usize].as_mut().expect(UNDER_WAY)
-    }
-
-    /// Takes the packet of a ticket out; the ticket is worth nothing afterwards.
-    #[inline]
-    pub(crate) fn take(&mut self, ticket: &Ticket) -> Packet {
-        let packet = self.slots[ticket.slot as usize].take().expect(UNDER_WAY);
-        self.free.push(ticket.slot);
-        packet
-    }
-
-    /// How many packets are under way.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-}
-
-const UNDER_WAY: &str = "a ticket's packet is in the store until it is delivered or dropped";

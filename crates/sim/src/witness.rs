@@ -1,18 +1,17 @@
-//! What the world does about each event on a link: it tells the flow of its losses, clears lost
-//! packets away, and has everything recorded where that is wanted.
+//! What the world does about each event on a link: it tells the flow of its losses, and has
+//! everything recorded where that is wanted.
 
 use link::{Event, Observer};
-use units::Instant;
+use units::{Duration, Instant};
 
 use crate::external::{ExternalEvent, ExternalFate, Gateway};
 use crate::flow::Flow;
-use crate::packet::{Body, Store, Ticket};
+use crate::packet::{Body, Packet, Parcel};
 use crate::record::Recorder;
 
 /// The observer of one direction of a link while that is called.
 pub(crate) struct Witness<'a, R> {
     pub(crate) link: usize,
-    pub(crate) packets: &'a mut Store,
     pub(crate) flows: &'a mut [Flow],
     pub(crate) gateway: &'a mut Gateway,
     pub(crate) recorder: &'a mut R,
@@ -25,7 +24,6 @@ macro_rules! witness {
             &mut $engine.links[$index],
             $crate::witness::Witness {
                 link: $index,
-                packets: &mut $engine.packets,
                 flows: &mut $engine.flows,
                 gateway: &mut $engine.gateway,
                 recorder: &mut $engine.recorder,
@@ -35,17 +33,18 @@ macro_rules! witness {
 }
 pub(crate) use witness;
 
-impl<R: Recorder> Observer<Ticket> for Witness<'_, R> {
+impl<R: Recorder> Observer<Parcel> for Witness<'_, R> {
     #[inline]
-    fn on_event(&mut self, now: Instant, ticket: &Ticket, event: Event) {
+    fn on_event(&mut self, now: Instant, parcel: &Parcel, event: Event) {
+        let packet = &parcel.0;
         if R::ON {
-            self.recorder.on_link_event(now, self.link, self.packets.get_mut(ticket), event);
+            self.recorder.on_link_event(now, self.link, packet, event);
         }
         match event {
-            Event::QueueDropped { rule, .. } => self.lose(now, ticket, rule.id()),
-            Event::ErrorDropped { cause } => self.lose(now, ticket, cause.id()),
-            Event::DropperDropped => self.lose(now, ticket, event.id()),
-            Event::Delayed { by, cause } => self.delay(now, ticket, by, cause.id()),
+            Event::QueueDropped { rule, .. } => self.lose(now, packet, rule.id()),
+            Event::ErrorDropped { cause } => self.lose(now, packet, cause.id()),
+            Event::DropperDropped => self.lose(now, packet, event.id()),
+            Event::Delayed { by, cause } => self.delay(now, packet, by, cause.id()),
             _ => {}
         }
     }
@@ -54,29 +53,29 @@ impl<R: Recorder> Observer<Ticket> for Witness<'_, R> {
 impl<R> Witness<'_, R> {
     /// The packet ends here.
     #[cold]
-    pub(crate) fn lose(&mut self, now: Instant, ticket: &Ticket, rule: &'static str) {
-        let packet = self.packets.take(ticket);
-        match packet.body {
-            Body::Segment { segment, end, .. } => {
-                let flow = &mut self.flows[end as usize / 2];
-                flow.on_lost(now, packet.id, &segment, end % 2 == 1, rule);
+    pub(crate) fn lose(&mut self, now: Instant, packet: &Packet, rule: &'static str) {
+        match &packet.body {
+            Body::Segment(sent) => {
+                let end = packet.destination as usize;
+                self.flows[end / 2].on_lost(now, packet.id, &sent.segment, end % 2 == 1, rule);
             }
-            Body::Raw(bytes) => {
-                let fate = ExternalFate::Lost { rule };
-                self.gateway.tell(ExternalEvent { id: packet.id, at: now, bytes, fate });
-            }
+            Body::Raw(bytes) => self.tell(now, packet, bytes, ExternalFate::Lost { rule }),
+            Body::Blank => {}
         }
     }
 
     #[cold]
-    fn delay(&mut self, now: Instant, ticket: &Ticket, by: units::Duration, cause: &'static str) {
-        let packet = self.packets.get_mut(ticket);
+    fn delay(&mut self, now: Instant, packet: &Packet, by: Duration, cause: &'static str) {
         match &packet.body {
-            Body::Segment { end, .. } => self.flows[*end as usize / 2].ledger.on_delay(now, by, cause),
-            Body::Raw(bytes) => {
-                let (bytes, fate) = (bytes.clone(), ExternalFate::Delayed { by, cause });
-                self.gateway.tell(ExternalEvent { id: packet.id, at: now, bytes, fate });
+            Body::Segment(_) => {
+                self.flows[packet.destination as usize / 2].ledger.on_delay(now, by, cause);
             }
+            Body::Raw(bytes) => self.tell(now, packet, bytes, ExternalFate::Delayed { by, cause }),
+            Body::Blank => {}
         }
+    }
+
+    fn tell(&mut self, at: Instant, packet: &Packet, bytes: &[u8], fate: ExternalFate) {
+        self.gateway.tell(ExternalEvent { id: packet.id, at, bytes: bytes.to_vec(), fate });
     }
 }

@@ -192,7 +192,7 @@ impl World {
     /// Packets that are somewhere between two ends.
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
-        each!(&self.engine, engine => engine.packets.len())
+        each!(&self.engine, engine => engine.packets_under_way())
     }
 
     /// What is left of the run.

@@ -59,9 +59,9 @@ proptest! {
     ) {
         let mut queue = EventQueue::new(priorities.clone());
         let mut model = Model::default();
-        for component in 0..priorities.len() {
-            queue.set(component, Instant::from_nanos(times[component]));
-            model.set(&priorities, component, Instant::from_nanos(times[component]));
+        for (component, time) in (0..priorities.len()).zip(times) {
+            queue.set(component, Instant::from_nanos(time));
+            model.set(&priorities, component, Instant::from_nanos(time));
         }
         while let Some((at, component)) = queue.next() {
             prop_assert_eq!(model.next(), Some((at, component)));

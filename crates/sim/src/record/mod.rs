@@ -31,10 +31,10 @@ pub(crate) trait Recorder {
     /// Whether there is anything to tell: the engine asks before it prepares arguments.
     const ON: bool;
 
-    /// An end has sent a packet.
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet);
+    /// An end has sent a packet; `between` are its two nodes.
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2]);
     /// A packet has come to a link.
-    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet, size: u32);
+    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet);
     /// Something has happened to a packet on a link.
     fn on_link_event(&mut self, now: Instant, link: usize, packet: &Packet, event: Event);
     /// A link has refused a packet that is longer than its MTU.
@@ -61,8 +61,8 @@ pub(crate) struct Off;
 impl Recorder for Off {
     const ON: bool = false;
 
-    fn on_sent(&mut self, _: Instant, _: &mut Packet) {}
-    fn on_entered(&mut self, _: Instant, _: usize, _: &mut Packet, _: u32) {}
+    fn on_sent(&mut self, _: Instant, _: &mut Packet, _: [u32; 2]) {}
+    fn on_entered(&mut self, _: Instant, _: usize, _: &mut Packet) {}
     fn on_link_event(&mut self, _: Instant, _: usize, _: &Packet, _: Event) {}
     fn on_oversize(&mut self, _: &Packet) {}
     fn on_received(&mut self, _: Instant, _: &Packet) {}
@@ -137,16 +137,16 @@ impl Recording {
 impl Recorder for Recording {
     const ON: bool = true;
 
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet) {
-        packet.described = self.register.enter(packet, !self.taps.is_empty());
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2]) {
+        packet.described = self.register.enter(packet, between, !self.taps.is_empty());
         if self.wanted.segments {
             self.sightings.push(Sighting { at: now, packet: packet.described, received: false });
         }
     }
 
-    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet, size: u32) {
+    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet) {
         packet.passage = self.passages.len() as u32;
-        self.passages.push(Passage::new(packet.described, link, size, now));
+        self.passages.push(Passage::new(packet.described, link, packet.size, now));
         for tap in &mut self.taps {
             tap.on_entered(now, link, packet);
         }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use tcp::Kind;
+use tcp::{Kind, Transmit};
 use trace::ledger::Diagnosis;
 use units::{PacketId, Seq, SeqRange};
 use wire::{Flags, Segment};
@@ -72,10 +72,11 @@ impl Register {
     }
 
     /// Describes a packet at its birth; the answer names the description.
-    pub(super) fn enter(&mut self, packet: &Packet, with_content: bool) -> u32 {
+    pub(super) fn enter(&mut self, packet: &Packet, between: [u32; 2], with_content: bool) -> u32 {
         let mut described = match &packet.body {
-            Body::Segment { segment, kind, end } => {
-                let (flow, backward) = (*end as usize / 2, end % 2 == 0);
+            Body::Segment(Transmit { segment, kind }) => {
+                let (flow, backward) =
+                    (packet.destination as usize / 2, packet.destination.is_multiple_of(2));
                 let conversation = &mut self.conversations[flow];
                 let mut described = conversation.describe(segment, backward);
                 (described.kind, described.cause) = kind_and_cause(*kind);
@@ -84,9 +85,10 @@ impl Register {
                 described
             }
             Body::Raw(bytes) => self.describe_raw(bytes),
+            Body::Blank => Described::other(),
         };
         described.id = packet.id;
-        (described.from, described.to) = (packet.from, packet.to);
+        [described.from, described.to] = between;
         described.content = with_content.then(|| Box::new(Content::of(&packet.body)));
         self.packets.push(described);
         (self.packets.len() - 1) as u32
@@ -223,8 +225,9 @@ impl Described {
 impl Content {
     fn of(body: &Body) -> Self {
         match body {
-            Body::Segment { segment, .. } => Self::Segment(segment.clone()),
+            Body::Segment(sent) => Self::Segment(sent.segment.clone()),
             Body::Raw(bytes) => Self::Raw(bytes.clone()),
+            Body::Blank => Self::Raw(Vec::new()),
         }
     }
 }

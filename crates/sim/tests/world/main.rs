@@ -1,4 +1,9 @@
-//! Whole worlds, from specification to outcome.
+//! Whole worlds, from specification to outcome. Read `support.rs` first.
 
+mod conservation;
+mod determinism;
+mod external;
+mod records;
 mod support;
+mod topology;
 mod transfer;

@@ -1,0 +1,131 @@
+//! How many delivered data segments the world makes of one second of CPU, and in how much memory.
+//!
+//! The case of the promise: 100 Mbit/s, 50 ms round trip, SACK, 200 s, recording off; one bulk flow, and
+//! 50 that share the link. Prints one JSON line for each figure, the median of [`RUNS`] runs.
+//! `cargo bench -p lasthop-sim --bench bulk -- one` (or `fifty`) runs one case once, for a profiler.
+
+use std::net::Ipv4Addr;
+use std::process::Command;
+use std::sync::Arc;
+
+use lasthop_sim::{Amount, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload, World};
+use serde_json::json;
+use units::{Bytes, Duration};
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("one") => println!("{}", peak_memory_of_a_run(1)),
+        Some("fifty") => println!("{}", peak_memory_of_a_run(50)),
+        _ => all(),
+    }
+}
+
+fn all() {
+    let speed = |flows| median((0..RUNS).map(|_| segments_per_cpu_second(flows)));
+    print("sim_bulk_segments_per_cpu_s", speed(1), "segments/CPU s");
+    print("sim_50flows_segments_per_cpu_s", speed(50), "segments/CPU s");
+    // The peak belongs to a process: each run has one of its own.
+    print("sim_bulk_rss_mib", median((0..RUNS).map(|_| peak_memory_of_a_process())), "MiB");
+}
+
+fn segments_per_cpu_second(flows: usize) -> f64 {
+    let spec = spec(flows);
+    let before = cpu_seconds();
+    let segments = delivered_segments(spec);
+    segments / (cpu_seconds() - before)
+}
+
+fn peak_memory_of_a_run(flows: usize) -> f64 {
+    delivered_segments(spec(flows));
+    // Linux counts in KiB.
+    usage().ru_maxrss as f64 / 1024.0
+}
+
+fn peak_memory_of_a_process() -> f64 {
+    let own = std::env::current_exe().expect("the bench knows where it is");
+    let output = Command::new(own).arg("one").output().expect("the bench can run itself");
+    String::from_utf8_lossy(&output.stdout).trim().parse().expect("it prints a number")
+}
+
+fn delivered_segments(spec: Spec) -> f64 {
+    let mut world = World::new(spec).expect("the bench's own specification is right");
+    world.run().expect("the stream arrives as it was sent");
+    let summary = world.finish().summary;
+    let bytes: u64 = summary.flows.iter().map(|flow| flow.bytes).sum();
+    // All but the last segment of a flow are full.
+    let segments = bytes as f64 / MSS as f64;
+    let ideal = RATE_BPS / 8.0 / 1500.0 * DURATION_S as f64;
+    assert!(segments > 0.9 * ideal, "{segments} segments, where {ideal} are possible: {summary:?}");
+    segments
+}
+
+fn spec(flows: usize) -> Spec {
+    let host = |number| NodeSpec {
+        name: format!("host-{number}"),
+        kind: NodeKind::Host { address: Ipv4Addr::new(10, 0, 0, number) },
+    };
+    let direction = json!({
+        "rate": "100 Mbit/s", "propagation": "25 ms", "queue": { "limit": "420 packets" },
+    });
+    let direction: link::Config = serde_json::from_value(direction).expect("a link");
+    let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("a profile"));
+    let flow = |number: usize| FlowSpec {
+        name: format!("flow-{number}"),
+        from: 0,
+        to: 1,
+        start: Duration::ZERO,
+        start_jitter: Some(Duration::from_millis(100)),
+        workload: Workload::Bulk(Amount::Until(Duration::from_secs(DURATION_S))),
+        sender: Arc::clone(&tcp),
+        receiver: Arc::clone(&tcp),
+        milestones: Vec::new(),
+    };
+    let link = LinkSpec {
+        name: "lasthop".to_owned(),
+        ends: [0, 1],
+        down: direction.clone(),
+        up: direction,
+        mtu: Bytes(1500),
+    };
+    Spec {
+        name: "bulk".to_owned(),
+        seed: 1,
+        stop: Some(Duration::from_secs(DURATION_S)),
+        nodes: vec![host(1), host(2)],
+        links: vec![link],
+        flows: (0..flows).map(flow).collect(),
+        record: RecordSpec::default(),
+    }
+}
+
+fn print(name: &str, value: f64, unit: &str) {
+    println!("{}", json!({ "name": name, "value": value, "unit": unit }));
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// CPU time of this process so far, user and system.
+fn cpu_seconds() -> f64 {
+    let usage = usage();
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+fn usage() -> libc::rusage {
+    // SAFETY: `rusage` is plain numbers, for which all zeros are a value; the call fills it.
+    unsafe {
+        let mut usage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    }
+}
+
+const RUNS: usize = 5;
+const DURATION_S: u64 = 200;
+const RATE_BPS: f64 = 100e6;
+/// Ethernet's MTU less the headers of IPv4 and TCP.
+const MSS: u64 = 1460;

@@ -1,0 +1,114 @@
+//! Ends whose stack is elsewhere: packets come in and go out as bytes, at the right time.
+
+use std::net::Ipv4Addr;
+
+use arrow_array::cast::AsArray;
+use lasthop_sim::{CapturePoint, Clock, RecordSpec, Spec, World};
+use serde_json::json;
+use units::{Duration, Instant, Seq};
+use wire::{Flags, Options, Payload, Segment};
+
+use crate::support::*;
+
+fn between_kernels() -> Spec {
+    let tenth = config(json!({ "rate": "1 Mbit/s", "propagation": "100 ms" }));
+    Spec {
+        nodes: vec![external(1), external(2)],
+        links: vec![link("lasthop", [0, 1], tenth)],
+        ..empty("kernels")
+    }
+}
+
+fn packet(from: u8, to: u8, seq: u32, len: u32) -> Vec<u8> {
+    let segment = Segment {
+        source_port: 1000,
+        destination_port: 2000,
+        seq: Seq(seq),
+        ack: Seq(0),
+        flags: if len == 0 { Flags::SYN } else { Flags::ACK },
+        window: 100,
+        options: Options::default(),
+        payload: Payload::Pattern { offset: 0, len },
+    };
+    wire::emit_ipv4(Ipv4Addr::new(10, 0, 1, from), Ipv4Addr::new(10, 0, 1, to), 7, &segment)
+}
+
+#[test]
+fn a_packet_comes_out_at_the_other_node_unchanged_when_the_link_is_done_with_it() {
+    let mut world = World::new(between_kernels()).unwrap();
+    let start = Instant::from_nanos(5_000_000);
+    world.run_until(start).unwrap();
+    let bytes = packet(1, 2, 99, 1210);
+    assert_eq!(bytes.len(), 1250);
+    world.inject(start, 0, bytes.clone()).unwrap();
+    // 1250 bytes take 10 ms at 1 Mbit/s, then 100 ms.
+    let due = start + Duration::from_millis(110);
+    assert_eq!(world.next_event(), Some(due));
+    assert_eq!(world.poll_external(), None);
+    world.run_until(due).unwrap();
+    let (node, arrived) = world.poll_external().expect("it is due");
+    assert_eq!((node, arrived.due, arrived.bytes), (1, due, bytes));
+    assert_eq!(world.packets_under_way(), 0);
+    assert_eq!(world.finish().summary.clock, Clock::Real);
+}
+
+#[test]
+fn packets_that_lead_nowhere_are_counted_and_passed_over() {
+    let mut world = World::new(between_kernels()).unwrap();
+    world.inject(Instant::START, 0, packet(1, 77, 1, 10)).unwrap();
+    world.inject(Instant::START, 0, vec![0x60; 60]).unwrap();
+    world.inject(Instant::START, 0, Vec::new()).unwrap();
+    assert_eq!((world.unroutable(), world.packets_under_way(), world.next_event()), (3, 0, None));
+}
+
+#[test]
+fn a_damaged_packet_arrives_with_a_checksum_that_is_wrong() {
+    let mut spec = between_kernels();
+    spec.links[0].down = config(json!({ "errors": { "probability": 1.0, "effect": "corrupt" } }));
+    let mut world = World::new(spec).unwrap();
+    world.inject(Instant::START, 0, packet(1, 2, 1, 100)).unwrap();
+    let (_, arrived) = world.poll_external().expect("it takes no time");
+    let parsed = wire::parse(&arrived.bytes).unwrap();
+    assert_eq!(parsed.oddities, [wire::Oddity::Checksum]);
+}
+
+#[test]
+fn flow_control_asks_the_driver_to_wait() {
+    let mut spec = between_kernels();
+    let direction =
+        json!({ "rate": "1 Mbit/s", "queue": { "limit": "1 packets", "overflow": "flow-control" } });
+    spec.links[0].down = config(direction);
+    let mut world = World::new(spec).unwrap();
+    assert!(world.accepts(0) && world.accepts(1));
+    for seq in 0..2 {
+        world.inject(Instant::START, 0, packet(1, 2, seq, 100)).unwrap();
+    }
+    assert!(!world.accepts(0) && world.accepts(1));
+    world.run_until(Instant::START + SECOND).unwrap();
+    assert!(world.accepts(0));
+}
+
+#[test]
+fn connections_from_outside_are_told_apart_and_their_retransmissions_seen() {
+    let mut spec = between_kernels();
+    spec.record = RecordSpec {
+        packets: true,
+        segments: true,
+        captures: vec![CapturePoint::Node(1)],
+        ..RecordSpec::default()
+    };
+    let mut world = World::new(spec).unwrap();
+    for bytes in [packet(1, 2, 99, 0), packet(1, 2, 100, 50), packet(1, 2, 100, 50)] {
+        world.inject(Instant::START, 0, bytes).unwrap();
+    }
+    world.run_until(Instant::START + SECOND).unwrap();
+    let outcome = world.finish();
+    let (_, packets) = &outcome.tables[0];
+    let kinds: Vec<&str> = packets["kind"].as_string::<i32>().iter().flatten().collect();
+    assert_eq!(kinds, ["syn", "data", "retransmission"]);
+    let flows: Vec<&str> = packets["flow"].as_string::<i32>().iter().flatten().collect();
+    assert_eq!(flows, ["10.0.1.1:1000-10.0.1.2:2000"; 3]);
+    let frames: Vec<_> =
+        wire::capture::open(&outcome.captures[0].1[..]).unwrap().map(Result::unwrap).collect();
+    assert_eq!(frames.iter().map(|frame| frame.data.len()).collect::<Vec<_>>(), [40, 90, 90]);
+}
