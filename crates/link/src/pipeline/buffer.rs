@@ -39,14 +39,24 @@ impl SendBuffer {
         self.held.is_zero() || self.limit.is_some_and(|limit| self.held.saturating_add(size) <= limit)
     }
 
-    /// Whether there is a buffer at all.
+    /// Whether there is no buffer: packets go from the queue straight into transmission.
     pub(super) const fn is_absent(&self) -> bool {
         self.limit.is_none()
     }
 
-    pub(super) fn push(&mut self, slot: u32, size: Bytes) {
+    /// A packet takes its place.
+    pub(super) fn hold(&mut self, size: Bytes) {
         self.held += size;
+    }
+
+    /// A packet that has its place waits for its transmission.
+    pub(super) fn push(&mut self, slot: u32, size: Bytes) {
         self.unsent.push_back((slot, size));
+    }
+
+    /// Whether nobody waits for transmission.
+    pub(super) fn is_drained(&self) -> bool {
+        self.unsent.is_empty()
     }
 
     /// The packet that is next to be transmitted.
@@ -65,9 +75,14 @@ impl SendBuffer {
         }
     }
 
+    /// Whether places are held until packets are gone.
+    pub(super) fn holds_until_gone(&self) -> bool {
+        self.held_until == HeldUntil::Delivery
+    }
+
     /// The packet left the receive buffer, or was lost before.
     pub(super) fn on_gone(&mut self, size: Bytes) {
-        if self.held_until == HeldUntil::Delivery {
+        if self.holds_until_gone() {
             self.held -= size;
         }
     }
@@ -77,6 +92,11 @@ impl Underway {
     pub(super) fn new(config: &Config) -> Self {
         let limit = config.receive_buffer.and_then(|buffer| buffer.limit).unwrap_or(Bytes::MAX);
         Self { limit, bytes: Bytes::ZERO }
+    }
+
+    /// Whether the receive buffer limits what may be on the way.
+    pub(super) fn is_limited(&self) -> bool {
+        self.limit < Bytes::MAX
     }
 
     /// Whether the receive buffer would have room for a packet beside all that is on the way.

@@ -46,9 +46,11 @@ use transmitter::Transmitter;
 #[derive(Debug)]
 pub struct Link<P> {
     now: Instant,
+    /// When something inside is due next, or never.
+    due: Instant,
     framing: Bytes,
     order: Order,
-    rate_hint: Option<units::Rate>,
+    base_rate: Option<units::Rate>,
     queue: InputQueue,
     send_buffer: SendBuffer,
     underway: Underway,
@@ -88,9 +90,10 @@ impl<P: Packet> Link<P> {
         });
         Self {
             now: Instant::START,
+            due: Instant::NEVER,
             framing: config.framing,
             order: config.order(),
-            rate_hint: config.rate,
+            base_rate: config.rate,
             queue: InputQueue::new(&config.queue, streams.stream("queue")),
             send_buffer: SendBuffer::new(config),
             underway: Underway::new(config),
@@ -99,9 +102,9 @@ impl<P: Packet> Link<P> {
             transmitter: Transmitter::Idle,
             transmitted: 0,
             propagation: Source::new(&config.propagation, streams.stream("propagation")),
-            propagating: Schedule::default(),
+            propagating: Schedule::new(),
             errors: ErrorStage::new(config, streams),
-            receive_buffer: Schedule::default(),
+            receive_buffer: Schedule::new(),
             dropper,
             out: VecDeque::new(),
             store: Store::new(),
@@ -116,10 +119,12 @@ impl<P: Packet> Link<P> {
         self.counters.packets_in += 1;
         self.counters.bytes_in += packet.size();
         let size = packet.size() + self.framing;
-        match self.judge(now, size) {
-            Verdict::Pass => self.admit(now, packet, size, observer),
+        let waits = !self.queue.is_empty() || !self.takes(size);
+        match self.queue.judge(&Offer { now, size, rate: self.base_rate, waits }) {
+            Verdict::Pass => self.admit(now, packet, size, waits, observer),
             Verdict::Drop(rule) => self.refuse(now, &packet, rule, observer),
         }
+        self.due = self.next_due();
         self.advance(now, observer);
     }
 
@@ -180,21 +185,24 @@ impl<P: Packet> Link<P> {
     fn advance(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         debug_assert!(now >= self.now, "time ran back: {now} is before {}", self.now);
         self.now = now;
-        loop {
-            let released = self.receive_buffer.first();
-            let arrived = self.propagating.first();
-            let over = self.transmitter.until();
-            let next = released.min(arrived).min(over);
-            if next > now || next == Instant::NEVER {
-                return;
-            }
-            if released == next {
-                self.release_first(next, observer);
-            } else if arrived == next {
-                self.arrive_first(next, observer);
-            } else {
-                self.on_transmitter(next, observer);
-            }
+        while self.due <= now && self.due < Instant::NEVER {
+            self.take_step(self.due, observer);
+            self.due = self.next_due();
+        }
+    }
+
+    fn next_due(&self) -> Instant {
+        self.receive_buffer.first().min(self.propagating.first()).min(self.transmitter.until())
+    }
+
+    /// What is due at `now`, furthest downstream first.
+    fn take_step(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        if self.receive_buffer.first() == now {
+            self.release_first(now, observer);
+        } else if self.propagating.first() == now {
+            self.arrive_first(now, observer);
+        } else {
+            self.on_transmitter(now, observer);
         }
     }
 
@@ -213,12 +221,7 @@ impl<P: Packet> Link<P> {
 
     // --- input queue ---
 
-    fn judge(&mut self, now: Instant, size: Bytes) -> Verdict {
-        let waits = !self.queue.is_empty() || !self.takes(size);
-        self.queue.judge(&Offer { now, size, rate: self.rate_hint, waits })
-    }
-
-    fn admit(&mut self, now: Instant, packet: P, size: Bytes, observer: &mut impl Observer<P>) {
+    fn admit(&mut self, now: Instant, packet: P, size: Bytes, waits: bool, observer: &mut impl Observer<P>) {
         let event = Event::Queued {
             behind: self.queue.len(),
             behind_bytes: self.queue.bytes(),
@@ -226,11 +229,15 @@ impl<P: Packet> Link<P> {
         };
         observer.on_event(now, &packet, event);
         let arrival_number = self.counters.packets_in;
-        let passage = Passage { size, arrival_number, transmission_number: 0 };
-        let slot = self.store.insert(packet, passage);
-        self.queue.push(Waiting { slot, size, since: now });
-        self.pump(now, observer);
-        self.counters.queue_max = self.counters.queue_max.max(u64::from(self.queue.len()));
+        let slot = self.store.insert(packet, Passage { size, arrival_number, transmission_number: 0 });
+        let head = Waiting { slot, size, since: now };
+        if waits {
+            self.queue.push(head);
+            self.counters.queue_max = self.counters.queue_max.max(u64::from(self.queue.len()));
+        } else {
+            let verdict = self.queue.leave(now, now);
+            self.leave_queue(now, head, verdict, observer);
+        }
     }
 
     fn refuse(&mut self, now: Instant, packet: &P, rule: DropRule, observer: &mut impl Observer<P>) {
@@ -245,16 +252,15 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Moves on what can move: from the queue into the send buffer, from there into transmission.
+    /// Moves on what can move: into transmission, and from the queue into the send buffer.
     fn pump(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        while let Some(size) = self.queue.next_size() {
-            if !self.takes(size) {
-                break;
-            }
-            self.leave_queue(now, observer);
-        }
         if self.transmitter.is_idle() {
             self.begin_next(now, observer);
+        }
+        while self.queue.next_size().is_some_and(|size| self.takes(size)) {
+            if let Some((head, verdict)) = self.queue.pop(now) {
+                self.leave_queue(now, head, verdict, observer);
+            }
         }
     }
 
@@ -263,18 +269,19 @@ impl<P: Packet> Link<P> {
         self.send_buffer.has_room(size) && (!self.send_buffer.is_absent() || self.underway.has_room(size))
     }
 
-    fn leave_queue(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        let Some((head, verdict)) = self.queue.pop(now) else { return };
+    fn leave_queue(
+        &mut self,
+        now: Instant,
+        head: Waiting,
+        verdict: Verdict,
+        observer: &mut impl Observer<P>,
+    ) {
         let (left, left_bytes) = (self.queue.len(), self.queue.bytes());
         match verdict {
             Verdict::Pass => {
-                self.tell(
-                    now,
-                    head.slot,
-                    Event::LeftQueue { waited: now - head.since, left, left_bytes },
-                    observer,
-                );
-                self.send_buffer.push(head.slot, head.size);
+                let event = Event::LeftQueue { waited: now - head.since, left, left_bytes };
+                self.tell(now, head.slot, event, observer);
+                self.enter_send_buffer(now, head.slot, head.size, observer);
             }
             Verdict::Drop(rule) => {
                 self.counters.queue_drops += 1;
@@ -286,14 +293,27 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    // --- allocation and transmission ---
+    // --- send buffer, allocation, transmission ---
+
+    /// A packet that finds the transmitter free goes straight on; its place is taken all the same.
+    fn enter_send_buffer(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
+        self.send_buffer.hold(size);
+        if self.transmitter.is_idle() && self.send_buffer.is_drained() && self.underway.has_room(size) {
+            self.begin(now, slot, size, observer);
+        } else {
+            self.send_buffer.push(slot, size);
+        }
+    }
 
     fn begin_next(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         let Some((slot, size)) = self.send_buffer.next() else { return };
-        if !self.underway.has_room(size) {
-            return;
+        if self.underway.has_room(size) {
+            self.send_buffer.start_next();
+            self.begin(now, slot, size, observer);
         }
-        self.send_buffer.start_next();
+    }
+
+    fn begin(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
         self.underway.start(size);
         self.transmitted += 1;
         self.store.passage_mut(slot).transmission_number = self.transmitted;
@@ -375,9 +395,9 @@ impl<P: Packet> Link<P> {
     fn lose(&mut self, now: Instant, slot: u32, cause: ErrorCause, observer: &mut impl Observer<P>) {
         self.counters.error_drops += 1;
         self.tell(now, slot, Event::ErrorDropped { cause }, observer);
-        self.vacate(slot);
+        let size = self.store.passage(slot).size;
         self.store.take(slot);
-        self.pump(now, observer);
+        self.vacate(now, size, observer);
     }
 
     fn corrupt(&mut self, now: Instant, slot: u32, cause: ErrorCause, observer: &mut impl Observer<P>) {
@@ -407,22 +427,27 @@ impl<P: Packet> Link<P> {
     }
 
     fn release(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
-        self.vacate(slot);
+        let size = self.store.passage(slot).size;
         if self.dropper.as_mut().is_some_and(|dropper| happens(&mut dropper.stream, dropper.probability)) {
             self.counters.dropper_drops += 1;
             self.tell(now, slot, Event::DropperDropped, observer);
             self.store.take(slot);
         } else {
-            self.deliver(now, slot, observer);
+            self.counters.packets_out += 1;
+            self.counters.bytes_out += size - self.framing;
+            self.tell(now, slot, Event::Delivered, observer);
+            self.out.push_back(slot);
         }
-        self.pump(now, observer);
+        self.vacate(now, size, observer);
     }
 
-    fn deliver(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
-        self.counters.packets_out += 1;
-        self.counters.bytes_out += self.store.passage(slot).size - self.framing;
-        self.tell(now, slot, Event::Delivered, observer);
-        self.out.push_back(slot);
+    /// The packet no longer counts in the buffers; where that makes room, others move on.
+    fn vacate(&mut self, now: Instant, size: Bytes, observer: &mut impl Observer<P>) {
+        self.underway.end(size);
+        self.send_buffer.on_gone(size);
+        if self.underway.is_limited() || self.send_buffer.holds_until_gone() {
+            self.pump(now, observer);
+        }
     }
 
     // --- small change ---
@@ -432,13 +457,6 @@ impl<P: Packet> Link<P> {
         if self.order == Order::InOrder { at.max(last) } else { at }
     }
 
-    /// The packet no longer counts in the buffers.
-    fn vacate(&mut self, slot: u32) {
-        let size = self.store.passage(slot).size;
-        self.underway.end(size);
-        self.send_buffer.on_gone(size);
-    }
-
     #[inline]
     fn tell(&self, now: Instant, slot: u32, event: Event, observer: &mut impl Observer<P>) {
         if let Some(packet) = self.store.packet(slot) {
@@ -446,3 +464,6 @@ impl<P: Packet> Link<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,38 +5,53 @@ use std::collections::VecDeque;
 use units::Instant;
 
 /// Nearly all come in order of time, so a sorted ring is enough: the usual case costs what a plain
-/// queue costs, and one out of order is put in its place.
-#[derive(Debug, Default)]
+/// queue costs, and one out of order is put in its place. The ends are kept beside the ring, as they
+/// are asked for far more often than they change.
+#[derive(Debug)]
 pub(super) struct Schedule {
     due: VecDeque<(Instant, u32)>,
+    first: Instant,
+    last: Instant,
 }
 
 impl Schedule {
+    pub(super) const fn new() -> Self {
+        Self { due: VecDeque::new(), first: Instant::NEVER, last: Instant::START }
+    }
+
     /// The earliest time, or never.
-    pub(super) fn first(&self) -> Instant {
-        self.due.front().map_or(Instant::NEVER, |(at, _)| *at)
+    #[inline]
+    pub(super) const fn first(&self) -> Instant {
+        self.first
     }
 
-    /// The latest time, or the start.
-    pub(super) fn last(&self) -> Instant {
-        self.due.back().map_or(Instant::START, |(at, _)| *at)
+    /// The latest time there is or was.
+    #[inline]
+    pub(super) const fn last(&self) -> Instant {
+        self.last
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.due.is_empty()
     }
 
+    /// Puts a packet in its place; its time is not before that of any that was taken out.
     pub(super) fn insert(&mut self, at: Instant, slot: u32) {
-        if self.last() <= at {
+        if self.last <= at {
+            self.last = at;
             self.due.push_back((at, slot));
         } else {
             let place = self.due.partition_point(|(other, _)| *other <= at);
             self.due.insert(place, (at, slot));
         }
+        self.first = self.first.min(at);
     }
 
     pub(super) fn pop(&mut self) -> Option<u32> {
-        self.due.pop_front().map(|(_, slot)| slot)
+        let (_, slot) = self.due.pop_front()?;
+        self.first = self.due.front().map_or(Instant::NEVER, |(at, _)| *at);
+        Some(slot)
     }
 }
 
@@ -46,7 +61,7 @@ mod tests {
 
     #[test]
     fn earliest_come_first_and_ties_in_the_order_of_coming() {
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule::new();
         for (at, slot) in [(5, 0), (3, 1), (5, 2), (4, 3), (3, 4)] {
             schedule.insert(Instant::from_nanos(at), slot);
         }

@@ -103,8 +103,12 @@ impl InputQueue {
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Waiting, Verdict)> {
         let head = self.waiting.pop_front()?;
         self.bytes -= head.size;
-        let departure = Departure { now, waited: now - head.since, left: self.len() };
-        Some((head, self.policy.on_departure(&departure)))
+        Some((head, self.leave(now, head.since)))
+    }
+
+    /// A packet leaves that came at `since`: what the discipline says of it.
+    pub(crate) fn leave(&mut self, now: Instant, since: Instant) -> Verdict {
+        self.policy.on_departure(&Departure { now, waited: now - since, left: self.len() })
     }
 
     /// Under flow control one more packet always finds room, as upstream cannot know its size.
@@ -118,5 +122,10 @@ impl InputQueue {
 
     fn is_at_limit(&self) -> bool {
         self.waiting.len() as u64 >= self.limit_packets || self.bytes >= self.limit_bytes
+    }
+
+    #[cfg(test)]
+    pub(crate) fn set_policy(&mut self, policy: Box<dyn Policy>) {
+        self.policy = policy;
     }
 }
