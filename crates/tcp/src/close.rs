@@ -37,7 +37,8 @@ impl Endpoint {
     pub fn abort(&mut self) {
         use State::{CloseWait, Established, FinWait1, FinWait2, SynReceived};
         if matches!(self.state, SynReceived | Established | FinWait1 | FinWait2 | CloseWait) {
-            let mut reset = self.segment(self.sending.nxt, Flags::RST.with(Flags::ACK), Payload::EMPTY);
+            let mut reset =
+                self.segment(self.sending.acceptable_seq(), Flags::RST.with(Flags::ACK), Payload::EMPTY);
             reset.ack = self.receiving.stream.next();
             self.outbox.push_back(Transmit { segment: reset, kind: Kind::Reset });
         }

@@ -1,7 +1,7 @@
 //! A segment came in (RFC 9293 §3.10.7), as a list of steps.
 
 use units::{Bytes, Instant, SeqRange};
-use wire::{Flags, Segment};
+use wire::{Flags, Payload, Segment};
 
 use crate::ack::{Data, When};
 use crate::congestion::{Growth, Loss as CongestionLoss};
@@ -30,6 +30,7 @@ impl Endpoint {
     /// RFC 9293 §3.10.7.4: all other states.
     pub(crate) fn segment_arrived(&mut self, now: Instant, segment: Segment) {
         let segment = self.without_repeated_syn(segment);
+        let segment = self.without_what_finds_no_room(segment);
         if self.is_from_the_past(now, &segment) || !self.receiving.is_acceptable(segment.seq_range()) {
             return self.answer_unacceptable(now, &segment);
         }
@@ -57,6 +58,18 @@ impl Endpoint {
         if self.state == State::SynReceived && repeated {
             segment.flags = segment.flags.without(Flags::SYN);
             segment.seq += 1;
+        }
+        segment
+    }
+
+    /// A closed window takes in nothing, but what a probe of it acknowledges counts (RFC 9293 §3.10.7.4,
+    /// first): it may open the window of the other direction.
+    fn without_what_finds_no_room(&mut self, mut segment: Segment) -> Segment {
+        let probes = segment.seq == self.receiving.stream.next() && self.receiving.wnd().is_zero();
+        if probes && !segment.payload.is_empty() {
+            segment.payload = Payload::EMPTY;
+            segment.flags = segment.flags.without(Flags::FIN);
+            self.receiving.ack_wanted = Wanted::Now;
         }
         segment
     }
@@ -161,12 +174,13 @@ impl Endpoint {
     }
 
     /// RFC 5681 §2: outstanding data, no data in the segment, no SYN or FIN, the same acknowledgment, the
-    /// same window.
+    /// same window. The answers to probes of a closed window are like that too, and tell of no loss.
     fn is_duplicate_ack(&self, segment: &Segment) -> bool {
         let sending = &self.sending;
         let window = Bytes(u64::from(segment.window) << self.agreed.send_shift);
         segment.ack == sending.una
             && !sending.board.is_empty()
+            && sending.persist == Persist::Idle
             && segment.payload.is_empty()
             && !segment.flags.intersects(Flags::SYN.with(Flags::FIN))
             && window == sending.wnd
@@ -197,12 +211,16 @@ impl Endpoint {
         if self.sending.wnd.is_zero() {
             return;
         }
-        self.sending.persist = Persist::Idle;
-        self.timers.clear(Timer::Persist);
+        self.stop_probing();
         if !self.sending.board.is_empty() {
             self.sending.board.mark_lost(0, Cause::Probe);
             self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
         }
+    }
+
+    pub(crate) fn stop_probing(&mut self) {
+        self.sending.persist = Persist::Idle;
+        self.timers.clear(Timer::Persist);
     }
 
     /// Enters the SACK blocks on the board; a block below the acknowledgment is a D-SACK and marks nothing.
@@ -223,6 +241,9 @@ impl Endpoint {
         sending.expirations = 0;
         sending.stream_acked += acked.bytes;
         self.take_sample(now, segment, acked);
+        if self.sending.has_nothing_left() {
+            self.stop_probing();
+        }
         if acked.syn {
             self.establish(now);
         }

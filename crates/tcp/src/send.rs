@@ -119,7 +119,8 @@ impl Endpoint {
         self.transmit(now, segment, Kind::Retransmission { cause, earlier_copies })
     }
 
-    /// A byte beyond the peer's closed window, to hear whether it has opened (RFC 9293 §3.8.6.1).
+    /// A byte beyond the peer's closed window, to hear whether it has opened (RFC 9293 §3.8.6.1). If it is
+    /// only too small to be worth a segment, what fits is sent now (the override timeout of §3.8.6.2.1).
     fn poll_probe(&mut self, now: Instant) -> Option<Transmit> {
         let Persist::Probing { probes, due: true } = self.sending.persist else { return None };
         self.sending.persist = Persist::Probing { probes: probes + 1, due: false };
@@ -130,8 +131,13 @@ impl Endpoint {
             return (self.sending.fin == Fin::Wanted)
                 .then(|| self.send_first(now, Payload::EMPTY, true, Kind::ZeroWindowProbe));
         }
-        let payload = self.sending.queue.take(1);
-        Some(self.send_first(now, payload, false, Kind::ZeroWindowProbe))
+        let room = self.sending.peer_room().min(self.sending.smss).min(self.sending.queue.len());
+        let kind = if room.is_zero() { Kind::ZeroWindowProbe } else { Kind::Data };
+        if kind == Kind::Data {
+            self.stop_probing();
+        }
+        let payload = self.sending.queue.take(u32::try_from(room.0).expect("at most one segment").max(1));
+        Some(self.send_first(now, payload, false, kind))
     }
 
     /// With nothing outstanding and something that the peer's window holds back, only a probe will ever
@@ -153,7 +159,7 @@ impl Endpoint {
             Wanted::Now => Kind::Ack,
             Wanted::WindowUpdate => Kind::WindowUpdate,
         };
-        let segment = self.segment(self.sending.nxt, Flags::empty(), Payload::EMPTY);
+        let segment = self.segment(self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
         Some(self.transmit(now, segment, kind))
     }
 

@@ -119,6 +119,17 @@ impl Sending {
         self.wnd.saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
     }
 
+    /// Whether all that the user wants to send was sent and acknowledged.
+    pub(crate) fn has_nothing_left(&self) -> bool {
+        self.queue.is_empty() && self.board.is_empty() && self.fin != Fin::Wanted
+    }
+
+    /// The number for a segment without data: SND.NXT, unless that lies beyond the peer's window, as after
+    /// a probe of it; the peer would answer such a segment instead of reading it, and we that answer.
+    pub(crate) fn acceptable_seq(&self) -> Seq {
+        self.nxt.min(self.una + u32::try_from(self.wnd.0).expect("a window is below 2^30"))
+    }
+
     /// How many duplicate ACKs mean a loss now.
     pub(crate) fn dup_threshold(&self) -> u32 {
         let view = View { flight: self.board.outstanding(), cwnd: self.congestion.cwnd(), smss: self.smss };
