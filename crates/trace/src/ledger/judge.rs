@@ -1,14 +1,11 @@
 //! The judging: one sweep over everything that happened, in the order of sending.
 
-use units::{Instant, PacketId};
+use units::PacketId;
 
 use crate::position::Span;
 
 use super::copies::{Book, Copies};
-use super::verdict::HeldUp;
-use super::{
-    Delayed, Diagnosis, Dropped, Ledger, LostAck, Resent, TimedOut, TimeoutVerdict, Verdict, Why, causes,
-};
+use super::{Diagnosis, Dropped, Ledger, Resent, TimedOut, TimeoutVerdict, Verdict, Why, causes};
 
 /// The verdicts on what `ledger` was told.
 pub(super) fn judge(mut ledger: Ledger) -> Diagnosis {
@@ -32,10 +29,6 @@ struct Sweep<'a> {
     book: Book,
     drops: &'a [Dropped],
     retransmissions: &'a [Resent],
-    lost_acks: &'a [LostAck],
-    highest_lost_ack: u64,
-    delays: &'a [Delayed],
-    longest_delay: Option<Delayed>,
     last_timeout_spurious: bool,
     last_fast_retransmit_needless: bool,
     /// Between which positions a needless retransmission can have caused duplicate ACKs.
@@ -49,10 +42,6 @@ impl<'a> Sweep<'a> {
             book: Book::default(),
             drops: &ledger.drops,
             retransmissions: &ledger.retransmissions,
-            lost_acks: &ledger.lost_acks,
-            highest_lost_ack: 0,
-            delays: &ledger.delays,
-            longest_delay: None,
             last_timeout_spurious: false,
             last_fast_retransmit_needless: false,
             duplicates: None,
@@ -73,25 +62,10 @@ impl<'a> Sweep<'a> {
         self.retransmissions.binary_search_by_key(&packet, |resent| resent.sent.packet).is_ok()
     }
 
-    /// Books what else had happened by `now`.
-    fn catch_up(&mut self, now: Instant) {
-        while let Some((ack, rest)) = self.lost_acks.split_first().filter(|(ack, _)| ack.at <= now) {
-            self.highest_lost_ack = self.highest_lost_ack.max(ack.position);
-            self.lost_acks = rest;
-        }
-        while let Some((delay, rest)) = self.delays.split_first().filter(|(delay, _)| delay.at <= now) {
-            if self.longest_delay.is_none_or(|longest| longest.until <= delay.until) {
-                self.longest_delay = Some(*delay);
-            }
-            self.delays = rest;
-        }
-    }
-
     fn judge_timeout(&mut self, timeout: &TimedOut) {
-        self.catch_up(timeout.at);
         let copies = self.book.worst(timeout.span);
         let necessary = why_necessary(copies);
-        let why = necessary.unwrap_or_else(|| self.why_late(copies, timeout.at, timeout.span));
+        let why = necessary.unwrap_or_else(|| why_late(copies, timeout.late));
         let spurious = necessary.is_none();
         self.last_timeout_spurious = spurious;
         self.diagnosis.timeouts.push(TimeoutVerdict { at: timeout.at, range: timeout.range, spurious, why });
@@ -99,7 +73,6 @@ impl<'a> Sweep<'a> {
 
     fn judge_retransmission(&mut self, resent: &Resent) {
         let sent = resent.sent;
-        self.catch_up(sent.at);
         let copies = self.book.worst(resent.span);
         let probe = (sent.cause == causes::PROBE).then_some(Why::WindowProbe);
         let necessary = why_necessary(copies).or(probe);
@@ -133,7 +106,7 @@ impl<'a> Sweep<'a> {
 
     fn why_needless(&self, resent: &Resent, copies: Copies) -> Why {
         match resent.sent.cause {
-            causes::TIMEOUT => self.why_late(copies, resent.sent.at, resent.span),
+            causes::TIMEOUT => why_late(copies, resent.late),
             causes::AFTER_TIMEOUT if self.last_timeout_spurious => Why::GoBackNAfterSpuriousTimeout,
             causes::AFTER_TIMEOUT => Why::GoBackNOverArrivedData,
             _ if copies.original_lost => Why::CopyUnderway,
@@ -144,18 +117,6 @@ impl<'a> Sweep<'a> {
             }
             causes::PARTIAL_ACK | causes::SCOREBOARD => Why::OnlyLate,
             _ => Why::Other,
-        }
-    }
-
-    /// Why a timer ran out for a segment that was not lost.
-    fn why_late(&self, copies: Copies, at: Instant, span: Span) -> Why {
-        if copies.original_lost {
-            Why::CopyUnderway
-        } else if self.highest_lost_ack >= span.end {
-            Why::AcknowledgmentsLost
-        } else {
-            let held = self.longest_delay.filter(|delay| at <= delay.until);
-            Why::SpuriousTimeout(held.map(|delay| HeldUp { at: delay.at, by: delay.by, cause: delay.cause }))
         }
     }
 
@@ -172,4 +133,9 @@ fn why_necessary(copies: Copies) -> Option<Why> {
     } else {
         Why::EveryCopyLost { copies: copies.lost, latest }
     })
+}
+
+/// Why a timer ran out for a segment that was not lost, unless a retransmission of it was underway.
+fn why_late(copies: Copies, late: Why) -> Why {
+    if copies.original_lost { Why::CopyUnderway } else { late }
 }

@@ -24,7 +24,7 @@ use units::{Duration, Instant, PacketId, Seq, SeqRange};
 
 use crate::position::{Positions, Span};
 
-pub use verdict::{Diagnosis, Loss, TimeoutVerdict, Verdict, Why};
+pub use verdict::{Diagnosis, HeldUp, Loss, TimeoutVerdict, Verdict, Why};
 
 /// The ledger of one direction of data of one flow.
 ///
@@ -37,8 +37,10 @@ pub struct Ledger {
     retransmissions: Vec<Resent>,
     drops: Vec<Dropped>,
     timeouts: Vec<TimedOut>,
-    lost_acks: Vec<LostAck>,
-    delays: Vec<Delayed>,
+    /// Everything before this position was acknowledged by an acknowledgment that was lost.
+    lost_ack: u64,
+    /// The delay that lasts longest of those told of, and its end.
+    delay: Option<(Instant, HeldUp)>,
 }
 
 /// A packet that carries sequence numbers (data, SYN or FIN) which were sent before.
@@ -89,7 +91,7 @@ impl Ledger {
     pub fn on_retransmission(&mut self, sent: Retransmission) {
         let span = self.positions.span(sent.range);
         let snd_max = self.positions.of(sent.snd_max).max(span.end);
-        self.retransmissions.push(Resent { sent, span, snd_max });
+        self.retransmissions.push(Resent { sent, span, snd_max, late: self.late(sent.at, span) });
     }
 
     /// A packet of the sender was lost on the way: dropped, damaged beyond use, or refused by the
@@ -103,21 +105,33 @@ impl Ledger {
     }
 
     /// An acknowledgment of everything before `ack` was lost on its way to the sender.
-    pub fn on_ack_drop(&mut self, at: Instant, ack: Seq) {
-        let position = self.positions.of(ack);
-        self.lost_acks.push(LostAck { at, position });
+    pub fn on_ack_drop(&mut self, _at: Instant, ack: Seq) {
+        self.lost_ack = self.lost_ack.max(self.positions.of(ack));
     }
 
     /// A link held a packet of the flow (either direction) for an unusual time. Optional: it only
     /// makes the explanation of spurious timeouts fuller.
     pub fn on_delay(&mut self, at: Instant, by: Duration, cause: &'static str) {
-        self.delays.push(Delayed { at, until: at + by, by, cause });
+        let until = at + by;
+        if self.delay.is_none_or(|(longest, _)| longest <= until) {
+            self.delay = Some((until, HeldUp { at, by, cause }));
+        }
     }
 
     /// The sender's retransmission timer ran out for the segment `range`.
     pub fn on_timeout(&mut self, at: Instant, range: SeqRange) {
         let span = self.positions.span(range);
-        self.timeouts.push(TimedOut { at, range, span, before: self.retransmissions.len() });
+        let (before, late) = (self.retransmissions.len(), self.late(at, span));
+        self.timeouts.push(TimedOut { at, range, span, before, late });
+    }
+
+    /// Why nothing was heard of `span` by now, should it turn out that it was not lost.
+    fn late(&self, now: Instant, span: Span) -> Why {
+        if self.lost_ack >= span.end {
+            Why::AcknowledgmentsLost
+        } else {
+            Why::SpuriousTimeout(self.delay.filter(|(until, _)| now <= *until).map(|(_, held)| held))
+        }
     }
 
     /// Retransmissions so far.
@@ -144,6 +158,7 @@ struct Resent {
     sent: Retransmission,
     span: Span,
     snd_max: u64,
+    late: Why,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -160,18 +175,5 @@ struct TimedOut {
     span: Span,
     /// How many retransmissions had been sent before it.
     before: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct LostAck {
-    at: Instant,
-    position: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Delayed {
-    at: Instant,
-    until: Instant,
-    by: Duration,
-    cause: &'static str,
+    late: Why,
 }
