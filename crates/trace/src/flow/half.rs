@@ -101,7 +101,7 @@ impl Half {
     pub fn acked(&self) -> Bytes {
         let fin = self.fin_acked();
         let acked = self.first.map_or(0, |first| self.snd_una.saturating_sub(first + 1));
-        Bytes(acked - u64::from(fin))
+        Bytes(acked.saturating_sub(u64::from(fin)))
     }
 
     /// Whether its FIN was acknowledged.

@@ -344,3 +344,32 @@ fn new_data_after_a_timeout_is_no_proof_that_the_timeout_was_spurious() {
     assert_eq!(script.data(1400, 1), again(Cause::AfterTimeout));
     assert_eq!(script.counters().fast_retransmits, 0);
 }
+
+proptest::proptest! {
+    #[test]
+    fn segments_of_any_kind_in_any_order_never_panic(
+        segments in proptest::collection::vec(
+            (proptest::prelude::any::<bool>(), 0_u32..9, 0_u32..9, proptest::prelude::any::<u8>(), 0_u32..300, 0_u64..900),
+            0..60,
+        ),
+    ) {
+        // Near one another, half a circle away, or across the wrap.
+        const PLACES: [u32; 9] = [0, 1, 100, 250, 1 << 31, (1 << 31) - 5, u32::MAX, u32::MAX - 200, 1 << 20];
+        let mut script = Script::before_the_handshake(&[Bytes(150)]);
+        let mut now = 0;
+        for (forward, seq, ack, flags, len, wait) in segments {
+            now += wait;
+            let (seq, ack) = (Seq(PLACES[seq as usize]), Seq(PLACES[ack as usize]));
+            let found = segment(seq, ack, Flags::from_bits(flags), len);
+            if forward { script.sent(ms(now), found) } else { script.arrived(ms(now), found) };
+        }
+        for side in [Side::Opener, Side::Answerer] {
+            let half = script.flow.half(side);
+            let counters = half.counters();
+            proptest::prop_assert!(counters.unique_bytes <= counters.data_bytes);
+            let needless = half.diagnosis().unnecessary_retransmissions();
+            proptest::prop_assert!(needless <= counters.retransmissions);
+            let _ = (half.acked(), script.flow.elapsed(side));
+        }
+    }
+}
