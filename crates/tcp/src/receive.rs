@@ -31,6 +31,9 @@ impl Endpoint {
     pub(crate) fn segment_arrived(&mut self, now: Instant, segment: Segment) {
         let segment = self.without_repeated_syn(segment);
         let segment = self.without_what_finds_no_room(segment);
+        if self.lacks_timestamps(&segment) {
+            return;
+        }
         if self.is_from_the_past(now, &segment) || !self.receiving.is_acceptable(segment.seq_range()) {
             return self.answer_unacceptable(now, &segment);
         }
@@ -72,6 +75,11 @@ impl Endpoint {
             self.receiving.ack_wanted = Wanted::Now;
         }
         segment
+    }
+
+    /// RFC 7323 §3.2: without the timestamps that were agreed on, a segment is dropped, unless it is a reset.
+    fn lacks_timestamps(&self, segment: &Segment) -> bool {
+        self.agreed.timestamps && segment.options.timestamps.is_none() && !segment.flags.contains(Flags::RST)
     }
 
     /// PAWS, RFC 7323 §5.3 step 1.
@@ -254,10 +262,10 @@ impl Endpoint {
 
     /// A round-trip sample, by the echoed clock (RFC 7323 §4.1) or by a segment that was sent only once.
     pub(crate) fn take_sample(&mut self, now: Instant, segment: &Segment, acked: &Acked) {
-        let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps).map(|theirs| {
-            let age = timestamp(now).wrapping_sub(theirs.echo);
-            now - units::Duration::from_millis(u64::from(age))
-        });
+        let echo = segment.options.timestamps.filter(|_| self.agreed.timestamps).map(|theirs| theirs.echo);
+        // A clock that is still to come was never sent, and measures nothing.
+        let age = echo.map(|echo| timestamp(now).wrapping_sub(echo)).filter(|age| *age <= u32::MAX >> 1);
+        let echoed = age.map(|age| now - units::Duration::from_millis(u64::from(age)));
         if let Some(sent) = echoed.or(acked.sample) {
             let cwnd = self.sending.congestion.cwnd().whole(self.sending.smss);
             self.sending.rto.on_sample(sent, now, cwnd);

@@ -78,6 +78,13 @@ impl Receiving {
         Bytes(u64::from(self.edge.since(self.stream.next())))
     }
 
+    /// A run of bytes with the FIN behind it, if that has arrived too: the FIN is a sequence number like
+    /// any other (RFC 2018 §3).
+    pub(crate) fn with_fin(&self, block: SeqRange) -> SeqRange {
+        let ends_in_fin = self.fin_at == Some(block.end);
+        SeqRange { end: block.end + u32::from(ends_in_fin), ..block }
+    }
+
     /// The segment arrival test of RFC 9293 §3.4, table 6.
     pub(crate) fn is_acceptable(&self, range: SeqRange) -> bool {
         let window = SeqRange { start: self.stream.next(), end: self.edge };

@@ -196,7 +196,7 @@ impl Endpoint {
         }
         let left = room - segment.options.sack.len();
         for block in self.receiving.stream.sack_blocks(left).as_slice() {
-            segment.options.sack.push(*block);
+            segment.options.sack.push(self.receiving.with_fin(*block));
         }
     }
 

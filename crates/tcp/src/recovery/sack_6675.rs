@@ -110,8 +110,9 @@ impl Sack6675 {
     /// RFC 6675 §5, outside of recovery.
     fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
         self.after_timeout.on_ack(ack, board);
-        // A SACK is news even on an ACK that the classic definition does not call a duplicate (§2).
-        let duplicate = !ack.advances && (ack.duplicate || !ack.newly_sacked.is_zero());
+        // §2: a duplicate is an ACK that SACKs something new, whatever else it brings. One without news, as
+        // needless retransmissions draw, says nothing of a loss.
+        let duplicate = !ack.advances && !ack.newly_sacked.is_zero();
         // §5.1: after a timeout no new recovery until what was outstanding is acknowledged.
         if !duplicate || self.after_timeout.recover().is_some() {
             return Verdict::Ordinary;
