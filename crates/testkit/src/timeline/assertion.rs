@@ -28,7 +28,7 @@ pub enum Assertion {
     FastRetransmits(u64),
     /// `smss 1448` in bytes.
     Smss(u64),
-    /// `agreed sack timestamps`: just these options are in force, or `agreed nothing`.
+    /// `agreed sack timestamps`: just these options are in force, or `agreed none`.
     Agreed(Vec<String>),
     /// `unsent 100`, `acked 100`, `received 100` in bytes.
     Count(&'static str, u64),
