@@ -58,7 +58,7 @@ pub enum Remembers {
     Losses,
 }
 
-/// The window on leaving fast recovery: the two of RFC 6582 §3.2 step 3, and that of Sarolahti 2000.
+/// The window on leaving fast recovery (RFC 6582 §3.2 step 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
@@ -66,8 +66,6 @@ pub enum Exit {
     Flight,
     /// ssthresh.
     Ssthresh,
-    /// FlightSize + SMSS, also where that is above ssthresh (Sarolahti 2000, Table 48).
-    FlightUnbounded,
 }
 
 /// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
@@ -220,11 +218,9 @@ impl NewReno {
     fn leave(&mut self, ack: &Ack, board: &Scoreboard) -> Verdict {
         self.mode = None;
         self.forced = false;
-        let flight = board.outstanding().max(ack.smss) + ack.smss;
         let window = match self.params.exit {
             Exit::Ssthresh => ack.ssthresh,
-            Exit::Flight => ack.ssthresh.min(flight),
-            Exit::FlightUnbounded => flight,
+            Exit::Flight => ack.ssthresh.min(board.outstanding().max(ack.smss) + ack.smss),
         };
         Verdict::Recovered { window }
     }
