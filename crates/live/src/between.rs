@@ -69,6 +69,16 @@ impl Between {
         self.world.is_over()
     }
 
+    /// Packets that are somewhere between the hosts.
+    pub(crate) fn packets_under_way(&self) -> usize {
+        self.world.packets_under_way()
+    }
+
+    /// Packets from the hosts that led nowhere: to an address that nobody has, or no IPv4.
+    pub(crate) fn unroutable(&self) -> u64 {
+        self.world.unroutable()
+    }
+
     /// What is left of the run at `now`, with the flows that were seen.
     pub(crate) fn finish(mut self, now: Instant, flows: Vec<ObservedFlow>) -> Outcome {
         self.run_until(now);

@@ -52,36 +52,37 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Drives until nothing is under way any more, in the network or from the hosts, or until `end`.
+    /// Drives until nothing is under way any more, between the hosts or from them, or until `end`.
     pub(crate) fn drain(&mut self, bell: impl AsFd, end: Instant) -> io::Result<()> {
+        let mut quiet_since = self.clock.now();
         loop {
-            self.react()?;
-            let quiet = self.clock.now() + QUIET;
-            let next = self.between.poll_timeout().unwrap_or(quiet).min(end);
-            let woken = self.wait(&bell, next)?;
-            let idle = self.between.poll_timeout().is_none() && woken == Woken::Clock;
-            if idle || self.clock.now() >= end || self.between.is_over() {
+            let came = self.react()?;
+            let now = self.clock.now();
+            if came > 0 || self.between.packets_under_way() > 0 {
+                quiet_since = now;
+            }
+            let quiet = quiet_since + QUIET;
+            if now >= quiet.min(end) || self.between.is_over() {
                 return Ok(());
             }
+            let next = self.between.poll_timeout().unwrap_or(Instant::NEVER);
+            self.wait(&bell, next.min(quiet).min(end))?;
         }
     }
 
-    /// Takes in what the hosts sent, and does what is due.
-    fn react(&mut self) -> io::Result<()> {
+    /// Takes in what the hosts sent, and does what is due. Gives how many packets came.
+    fn react(&mut self) -> io::Result<usize> {
         self.catch_up()?;
-        for host in 0..self.tuns.len() {
-            self.take_in(host)?;
-        }
-        Ok(())
+        (0..self.tuns.len()).try_fold(0, |came, host| Ok(came + self.take_in(host)?))
     }
 
     /// Takes a batch of packets from a device, each at the time when it is read.
-    fn take_in(&mut self, host: usize) -> io::Result<()> {
-        for _ in 0..BATCH {
+    fn take_in(&mut self, host: usize) -> io::Result<usize> {
+        for came in 0..BATCH {
             if !self.between.accepts(host) {
-                break;
+                return Ok(came);
             }
-            let Some(length) = self.tuns[host].receive(&mut self.buffer)? else { break };
+            let Some(length) = self.tuns[host].receive(&mut self.buffer)? else { return Ok(came) };
             let now = self.catch_up()?;
             let packet = &self.buffer[..length];
             if let Some(id) = self.between.handle_packet(now, host, packet) {
@@ -89,7 +90,7 @@ impl<'a> Driver<'a> {
             }
             self.release(now)?;
         }
-        Ok(())
+        Ok(BATCH)
     }
 
     /// Lets everything happen that was due by now, each at its own time; returns the time.

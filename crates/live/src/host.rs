@@ -1,6 +1,7 @@
 //! A host of the scenario as a network namespace: a thread that moves into a new one, gives it a
 //! TUN device and an address, and then runs there whatever the host has to do.
 
+use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,7 +54,7 @@ pub(crate) struct Host {
     /// The settings as the kernel reads them back.
     pub(crate) sysctls: Sysctls,
     gate: mpsc::Sender<Begin>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle<u64>,
 }
 
 /// What a host's thread needs to begin.
@@ -103,11 +104,12 @@ impl Host {
         let _ = self.gate.send(begin);
     }
 
-    /// Waits for the host's thread; its device is gone afterwards.
-    pub(crate) fn end(self) {
+    /// Waits for the host's thread. Gives how many packets the device dropped because we did not
+    /// read them in time; it is gone afterwards.
+    pub(crate) fn end(self) -> u64 {
         drop(self.gate);
         // A panic there has been printed, and its missing report ends the run.
-        let _ = self.thread.join();
+        self.thread.join().unwrap_or(0)
     }
 }
 
@@ -118,7 +120,7 @@ fn live_in(
     opened: &mpsc::Receiver<Begin>,
     stop: &Stop,
     ringer: &Ringer<Result<Report, LiveError>>,
-) {
+) -> u64 {
     let listening = match prepare(plan) {
         Ok((prepared, listening)) => {
             let _ = ready.send(Ok(prepared));
@@ -126,7 +128,7 @@ fn live_in(
         }
         Err(error) => {
             let _ = ready.send(Err(error));
-            return;
+            return 0;
         }
     };
     if let Ok(begin) = opened.recv() {
@@ -134,6 +136,7 @@ fn live_in(
         // The namespace must outlive its work: there may be a FIN to acknowledge yet.
         let _ = opened.recv();
     }
+    device_drops().unwrap_or(0)
 }
 
 fn prepare(plan: &Plan) -> Result<(Prepared, Vec<Listening>), LiveError> {
@@ -205,6 +208,15 @@ impl Work<'_> {
         let died = |_| Err(failed(self.host, "go on")(io::Error::other("a thread of it panicked")));
         self.ringer.ring(catch_unwind(AssertUnwindSafe(part)).unwrap_or_else(died));
     }
+}
+
+/// Packets that did not fit into the device's queue, by the kernel's count: the twelfth number of
+/// the device's line (Linux, net/core/net-procfs.c).
+fn device_drops() -> Option<u64> {
+    const TRANSMIT_DROPS: usize = 11;
+    let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
+    let line = table.lines().find_map(|line| line.trim_start().strip_prefix(INTERFACE)?.strip_prefix(':'))?;
+    line.split_whitespace().nth(TRANSMIT_DROPS)?.parse().ok()
 }
 
 fn failed(host: &str, step: &'static str) -> impl FnOnce(io::Error) -> LiveError {

@@ -35,7 +35,7 @@ pub use doctor::{Check, doctor};
 pub use error::LiveError;
 pub use lateness::{Lateness, TAINTED_FROM};
 pub use namespace::Right;
-pub use outcome::{CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary};
+pub use outcome::{CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary, Outside};
 pub use run::{Options, Progress, run};
 pub use scheduling::Scheduling;
 pub use socket::KernelCounts;

@@ -41,6 +41,8 @@ pub struct LiveSummary {
     pub run: Summary,
     /// How late packets were released.
     pub lateness: Lateness,
+    /// Packets that were lost outside the links, or led nowhere.
+    pub outside: Outside,
     /// How the driver was scheduled.
     pub scheduling: Scheduling,
     /// By what right the namespaces were made.
@@ -49,6 +51,16 @@ pub struct LiveSummary {
     pub kernel: Kernel,
     /// How the user's program ended, if one was run.
     pub command: Option<CommandSummary>,
+}
+
+/// Packets that never came to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Outside {
+    /// Packets that a host's device dropped before they were read: no link had a part in their
+    /// loss, so a run with any is not to be trusted.
+    pub device_drops: u64,
+    /// Packets to an address that nobody has, or other than IPv4.
+    pub unroutable: u64,
 }
 
 /// The kernel under test.
@@ -90,6 +102,7 @@ pub struct CommandSummary {
 /// Puts together what a session left.
 pub(crate) fn gather(scene: &Scene<'_>, session: Session, options: &Options<'_>) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
+    let outside = Outside { device_drops: session.device_drops, unroutable: session.between.unroutable() };
     let flows = observed(scene, &session.sightings, &session.reports);
     let mut outcome = session.between.finish(session.ended, flows);
     if session.all_done {
@@ -103,7 +116,7 @@ pub(crate) fn gather(scene: &Scene<'_>, session: Session, options: &Options<'_>)
         flows: scene.flows.iter().filter_map(|flow| KernelFlow::of(&flow.name, &session.reports)).collect(),
     };
     let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.right);
-    let summary = LiveSummary { run: outcome.summary, lateness, scheduling, right, kernel, command };
+    let summary = LiveSummary { run: outcome.summary, lateness, outside, scheduling, right, kernel, command };
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Session {
     pub(crate) right: Right,
     /// Each host's settings, in the order of the plans.
     pub(crate) sysctls: Vec<Sysctls>,
+    /// Packets that a host's device dropped before we read them.
+    pub(crate) device_drops: u64,
     /// When the last packet was through, or the run was stopped.
     pub(crate) ended: Instant,
 }
@@ -66,7 +68,7 @@ pub(crate) fn run(
     let scheduling = urgency.scheduling();
     drop(urgency);
     let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
-    hosts.into_iter().for_each(Host::end);
+    let device_drops = hosts.into_iter().map(Host::end).sum();
     let (mut reports, all_done) = driven?;
     while let Some(report) = outcomes.next() {
         reports.push(report?);
@@ -76,6 +78,7 @@ pub(crate) fn run(
         sightings,
         reports,
         all_done,
+        device_drops,
         lateness: releases.lateness(),
         scheduling,
         right,

@@ -74,3 +74,41 @@ fn a_kill_leaves_no_namespace_no_device_and_no_program() {
     assert!(comes_true(|| !somebody_runs(&["sleep", &mark])), "the program lives on");
     assert!(comes_true(|| processes().all(|process| namespaces(&process).is_disjoint(&theirs))));
 }
+
+#[test]
+fn without_privilege_a_run_goes_by_a_user_namespace() {
+    if !possible_here() || !nix::unistd::geteuid().is_root() {
+        eprintln!("NOT TESTED: needs root, to open the device to somebody else and become that");
+        return;
+    }
+    // In a mount namespace of its own, the device is open to everybody.
+    let device = std::env::temp_dir().join(format!("lasthop-tun-{}", std::process::id()));
+    let script = "mknod -m 0666 $0 c 10 200 && mount --bind $0 /dev/net/tun && rm $0 &&
+                  exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script])
+        .arg(device)
+        .arg(example())
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/quickstart.toml"))
+        .args(["sh", "-c", "test $(id -u) = 0"])
+        .output();
+    let Ok(output) = output else {
+        eprintln!("NOT TESTED: unshare is not installed");
+        return;
+    };
+    let (summary, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if namespaces_are_refused(&errors) {
+        eprintln!("NOT TESTED: {errors}");
+        return;
+    }
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap_or_else(|_| panic!("{errors}"));
+    assert_eq!(summary["right"], "user_namespace");
+    assert_eq!(summary["command"]["status"], 0);
+    assert_eq!(summary["kernel"]["sysctls"]["net.ipv4.tcp_frto"], "0");
+}
+
+/// Whether the machine keeps users from making namespaces, or containers from making devices.
+fn namespaces_are_refused(errors: &str) -> bool {
+    ["namespaces are refused", "mknod:", "mount:", "unshare:"].iter().any(|word| errors.contains(word))
+}
