@@ -6,8 +6,11 @@ use bytes::Bytes;
 use lasthop_wire as wire;
 use proptest::prelude::*;
 use units::{Seq, SeqRange};
+use wire::ip::Header;
 use wire::udp::Datagram;
-use wire::{Flags, Oddity, Options, Payload, SackBlocks, Segment, Timestamps, Transport, emit_ipv4, parse};
+use wire::{
+    Flags, Oddity, Options, Parsed, Payload, SackBlocks, Segment, Timestamps, Transport, emit_ipv4, parse,
+};
 
 fn payloads() -> impl Strategy<Value = Payload> {
     prop_oneof![
@@ -108,6 +111,8 @@ proptest! {
         bytes[at] ^= 1 << bit;
         match parse(&bytes) {
             Err(_) => {}
+            // IPv6 has no checksum of its header: what the bit made another version is not noticed.
+            Ok(Parsed { header: Header::V6(_), .. }) => prop_assert_eq!((at, bit), (0, 5)),
             // Bits that make it another protocol or a fragment break the header's checksum.
             Ok(parsed) => prop_assert!(
                 parsed.oddities.contains(&Oddity::Checksum) || parsed.oddities.contains(&Oddity::HeaderChecksum)
