@@ -7,7 +7,7 @@
 //! negative quantity, the draw is zero: the mean of a wide normal distribution is above its `mean`.
 //!
 //! A new distribution is a file with `ID`, `ENTRY`, `Parameters` and a sampler, and a line in
-//! [`distributions!`].
+//! `distributions!` below.
 
 mod family;
 mod quantity;

@@ -2,7 +2,7 @@
 //!
 //! The queue keeps the packets and the limits; a [`Policy`] decides who is dropped beyond that, one
 //! file per discipline. A new one is a file with `ENTRY`, `Parameters` and its policy, and a line
-//! in [`disciplines!`].
+//! in `disciplines!` below.
 
 mod input;
 mod policy;
