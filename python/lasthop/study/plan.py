@@ -54,6 +54,7 @@ class Metric:
     says: str
     flow: str | None = None
     fold: Fold | None = None
+    less_s: float = 0.0
     link: str | None = None
     check: str | None = None
     tables: Sequence[str] = ()
