@@ -27,6 +27,18 @@ TOLERANCE = 0.025
 Row = dict[str, Any]
 
 
+def pipe_capacity_pkts(run: Run) -> int:
+    """Packets from the sender to the router's first drop and back: outstanding when it happens, the dropped one apart.
+
+    As the document counts (section 5.1): those in the queue and the link's send buffer, and one that has left it but is
+    not yet acknowledged.
+    """
+    dropped = _drops(run)[0]
+    acks = [row for row in _rows(run, "packets") if row["direction"] == "up" and row["delivered_ns"] is not None]
+    acked = max((row["ack"] for row in acks if row["delivered_ns"] <= dropped["entered_ns"]), default=1)
+    return int(dropped["seq"] - acked) // MSS
+
+
 def first_overflow_at_capacity_plus_one(evidence: Evidence) -> Verdict:
     """Claim 2: cwnd when the router drops its first packet."""
     windows = {buffer: _window(run, _drops(run)[0]["entered_ns"]) for buffer, run in evidence.by("buffer_pkts").items()}
