@@ -12,7 +12,6 @@ use crate::queue::SendQueue;
 use crate::recovery::{Phase, Recovery};
 use crate::rto::{CountsFrom, Rto};
 use crate::scoreboard::Scoreboard;
-use crate::spurious::Spurious;
 
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -40,7 +39,6 @@ pub(crate) struct Sending {
     pub congestion: Box<dyn Congestion>,
     pub recovery: Box<dyn Recovery>,
     pub dupthresh: Box<dyn DupThresh>,
-    pub spurious: Box<dyn Spurious>,
     pub rto: Box<dyn Rto>,
     /// How often the timer was doubled since the last sample.
     pub backoff: u32,
@@ -92,7 +90,6 @@ impl Sending {
             congestion: config.congestion.build(),
             recovery: config.recovery.build(),
             dupthresh: config.dupthresh.build(),
-            spurious: config.spurious.build(),
             rto: config.rto.build(),
             backoff: 0,
             expirations: 0,
