@@ -142,13 +142,7 @@ def test_sequence_numbers_can_be_counted_in_segments(run: Tables) -> None:
 
 def test_arrow_heads_appear_where_there_is_room_for_them(run: Tables) -> None:
     def heads(view: View) -> int:
-        return len(
-            [
-                each
-                for each in only_axes(draw("time-sequence", run, view)).lines
-                if each.get_marker() in (6, 7)
-            ]
-        )
+        return len([each for each in only_axes(draw("time-sequence", run, view)).lines if each.get_marker() in (6, 7)])
 
     assert heads(View()) == 0
     assert heads(View(start_s=0, end_s=2)) == 2
@@ -240,9 +234,7 @@ def test_the_timer_is_the_senders_record(run: Tables) -> None:
 
 def several(count: int) -> Tables:
     runs = [ModemRun(flow=f"download-{n + 1}", start_s=n / 10).run() for n in range(count)]
-    return Tables(
-        {name: pa.concat_tables([each[name] for each in runs]).unify_dictionaries() for name in runs[0]}
-    )
+    return Tables({name: pa.concat_tables([each[name] for each in runs]).unify_dictionaries() for name in runs[0]})
 
 
 def test_flows_stand_in_the_order_of_their_table() -> None:

@@ -8,6 +8,7 @@
 
 mod error;
 mod heed;
+mod live_run;
 mod lookup;
 mod run;
 mod scenario_file;
@@ -18,6 +19,8 @@ mod table;
 mod _native {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::live_run::live;
     #[pymodule_export]
     use crate::lookup::{algorithms, doctor, schema};
     #[pymodule_export]

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use arrow_array::RecordBatch;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scenario::Resolved;
+use serde::Serialize;
 use sim::{Outcome, World};
 use units::Duration;
 
@@ -17,12 +19,17 @@ use crate::table::Table;
 #[pyclass(frozen, module = "lasthop._native")]
 pub(crate) struct Run {
     summary: String,
-    outcome: Outcome,
+    tables: Vec<(&'static str, RecordBatch)>,
+    captures: Vec<(String, Vec<u8>)>,
 }
 
 impl Run {
-    pub(crate) fn new(summary: String, outcome: Outcome) -> Self {
-        Self { summary, outcome }
+    pub(crate) const fn new(
+        summary: String,
+        tables: Vec<(&'static str, RecordBatch)>,
+        captures: Vec<(String, Vec<u8>)>,
+    ) -> Self {
+        Self { summary, tables, captures }
     }
 }
 
@@ -37,18 +44,18 @@ impl Run {
     /// The names of the recorded tables.
     #[getter]
     fn table_names(&self) -> Vec<&str> {
-        self.outcome.tables.iter().map(|(name, _)| *name).collect()
+        self.tables.iter().map(|(name, _)| *name).collect()
     }
 
     /// The captures: pcapng files by the name of their point.
     #[getter]
     fn captures<'py>(&self, py: Python<'py>) -> BTreeMap<&str, Bound<'py, PyBytes>> {
-        self.outcome.captures.iter().map(|(point, bytes)| (point.as_str(), PyBytes::new(py, bytes))).collect()
+        self.captures.iter().map(|(point, bytes)| (point.as_str(), PyBytes::new(py, bytes))).collect()
     }
 
     /// One recorded table; raises `KeyError` if there is none of that name.
     fn table(&self, name: &str) -> PyResult<Table> {
-        let found = self.outcome.tables.iter().find(|(known, _)| *known == name);
+        let found = self.tables.iter().find(|(known, _)| *known == name);
         found.map(|(_, batch)| Table::new(batch.clone())).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 }
@@ -65,7 +72,7 @@ pub(crate) fn run(
 ) -> Result<Run, Failure> {
     let resolved = with_record(Resolved::from_json(resolved_json)?, record)?;
     let outcome = py.detach(|| outcome_of(&resolved, progress.as_ref()))?;
-    Ok(Run::new(json_of(&outcome.summary), outcome))
+    Ok(Run::new(json_of(&outcome.summary), outcome.tables, outcome.captures))
 }
 
 /// What to record, by the words of a scenario file: "tables" and "captures".
@@ -88,7 +95,8 @@ fn outcome_of(resolved: &Resolved, progress: Option<&Py<PyAny>>) -> Result<Outco
     Ok(world.finish())
 }
 
-pub(crate) fn json_of(summary: &sim::Summary) -> String {
+/// A summary as the text that `--json` prints.
+pub(crate) fn json_of(summary: &impl Serialize) -> String {
     serde_json::to_string(summary).expect("a summary has text keys and finite numbers")
 }
 

@@ -23,9 +23,7 @@ _METADATA: Final[dict[str, dict[str, str | None]]] = {
 def render(figure: Figure, format: str) -> bytes:
     """`figure` in `format` ("svg", "pdf" or "png"). Raises InputError for any other."""
     if format not in FORMATS:
-        raise InputError(
-            f"no picture format {format!r}", key="format", help=f"choose one of {', '.join(FORMATS)}"
-        )
+        raise InputError(f"no picture format {format!r}", key="format", help=f"choose one of {', '.join(FORMATS)}")
     buffer = io.BytesIO()
     with style.settings():
         figure.savefig(buffer, format=format, metadata=_METADATA[format])

@@ -163,9 +163,7 @@ def _choose_table(rows: Columns, table: str | None) -> Columns:
         return rows
     tables = rows.distinct("table")
     if table is not None and table not in tables:
-        raise InputError(
-            f"no table {table!r} among the rows", key="table", help=f"choose one of {', '.join(tables)}"
-        )
+        raise InputError(f"no table {table!r} among the rows", key="table", help=f"choose one of {', '.join(tables)}")
     return rows.equal("table", table or tables[0])
 
 
@@ -255,9 +253,7 @@ def _bars(axes: Axes, y: Floats, low: Floats, high: Floats, label: str, **looks:
         axes.hlines(y[known], low[known], high[known], label=label, **looks)
 
 
-def _dots(
-    axes: Axes, x: Floats, y: Floats, marker: str, face: str, edge: str, label: str, zorder: int
-) -> None:
+def _dots(axes: Axes, x: Floats, y: Floats, marker: str, face: str, edge: str, label: str, zorder: int) -> None:
     if not np.isfinite(x).any():
         return
     axes.plot(

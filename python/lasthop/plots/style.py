@@ -108,9 +108,7 @@ def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = 
     Each label stands once; those in `order` come first.
     """
     entries = {
-        label: handle
-        for axes in panels
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     if not entries:
         return

@@ -207,9 +207,7 @@ class Diagram:
                 **looks,
             )
 
-    def _draw_strokes(
-        self, sent: Sent, rows: Booleans, colour: str, height: float, label: str | None
-    ) -> None:
+    def _draw_strokes(self, sent: Sent, rows: Booleans, colour: str, height: float, label: str | None) -> None:
         if not rows.any():
             return
         cap = "projecting" if height < DOT_BELOW_PT else "butt"
@@ -242,9 +240,7 @@ class Diagram:
         low = np.column_stack([time[rows], start[rows] / self.scale.divisor])
         high = np.column_stack([time[rows], end[rows] / self.scale.divisor])
         lines = list(np.stack([low, high], axis=1))
-        self.axes.add_collection(
-            LineCollection(lines, rasterized=raster_if_many(len(lines)), **looks), autolim=False
-        )
+        self.axes.add_collection(LineCollection(lines, rasterized=raster_if_many(len(lines)), **looks), autolim=False)
 
     def _height_pt(self, sent: Sent, shown: Booleans) -> float:
         """How high the median segment will stand, in points; the axes take about 80 % of the height."""

@@ -21,10 +21,9 @@ def quantile(ordered: Sequence[float], p: float) -> float:
         raise ValueError("a quantile needs at least one value")
     position = p * (len(ordered) - 1)
     below = math.floor(position)
-    above = min(below + 1, len(ordered) - 1)
-    # The weighted form keeps equal neighbours exact, which a difference between them would not.
-    weight = position - below
-    return ordered[below] if weight == 0.0 else ordered[below] * (1 - weight) + ordered[above] * weight
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    # Rounding must not carry the value past its neighbour.
+    return min(low + (high - low) * (position - below), high)
 
 
 @dataclass(frozen=True, slots=True)

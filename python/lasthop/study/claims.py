@@ -8,7 +8,7 @@ from typing import Any
 
 from lasthop.results.run import Run
 from lasthop.study.checks import Check, find_check
-from lasthop.study.expression import evaluate
+from lasthop.study.expression import evaluate, parse
 from lasthop.study.plan import Case, Claim, Study
 from lasthop.study.rows import Reported
 
@@ -47,6 +47,14 @@ class Judge:
         self.record = record
         self.own_checks = own_checks
 
+    def check_claims(self) -> None:
+        """Raise InputError where a claim could not be judged: better before the runs than after."""
+        for claim in self.study.claims:
+            if claim.holds is not None:
+                parse(claim.holds)
+            else:
+                self._check(claim)
+
     def judge(self, claim: Claim) -> dict[str, Any]:
         """Return the claim as `lasthop study --json` prints it."""
         verdict = self._by_expression(claim) if claim.holds is not None else self._by_check(claim)
@@ -69,11 +77,14 @@ class Judge:
     def _by_check(self, claim: Claim) -> Verdict:
         if not self.study.is_whole and not self._is_selected(claim):
             return Verdict(None, "not judged: its cases are in other tables")
-        check = find_check(claim.check or "", self.own_checks, self.study.folder / "study.toml")
+        check = self._check(claim)
         cases = {case: self.study.cases[case] for case in claim.cases}
         runs = {name: self.record(case, claim.tables) for name, case in cases.items()}
         verdict: Verdict = check(Evidence(runs, cases))
         return verdict
+
+    def _check(self, claim: Claim) -> Check:
+        return find_check(claim.check or "", self.own_checks, self.study.folder / "study.toml")
 
     def _is_selected(self, claim: Claim) -> bool:
         selected = {case.id for case in self.study.selected_cases}

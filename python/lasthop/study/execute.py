@@ -70,12 +70,27 @@ def run_study(study: Study, folder: Path, *, jobs: int | None = None, tick: Tick
     of the result. Ctrl-C leaves the store whole: the next start goes on from there.
     """
     started = time.perf_counter(), time.process_time()
+    progress = Progress()
+    published = read_published(study.published, study.columns)
+    reported = cache(lambda place: report(study, study.rows[place], progress.outcomes, published))
     own_checks = load_checks(study.folder)
+    judge = Judge(study, reported, record_case, own_checks)
+    judge.check_claims()
+    checks = _checks_by_case(study, own_checks)
     with Store(folder) as store:
-        progress = _run_missing(study, store, own_checks, jobs or _processors(), tick or (lambda _done, _all: None))
-        result = _summarise(study, progress, own_checks, folder)
-        result.wall_s = time.perf_counter() - started[0]
-        result.cpu_s = time.process_time() - started[1]
+        _run_missing(jobs_of(study), store, checks, progress, jobs or _processors(), tick or (lambda _done, _all: None))
+        result = StudyResult(
+            study=study.name,
+            title=study.title,
+            folder=folder,
+            rows=[reported(place) for place, row in enumerate(study.rows) if row.table in study.selected],
+            claims=[judge.judge(claim) for claim in study.claims],
+            runs=sum(len(runs) for runs in progress.outcomes.values()),
+            reused=progress.reused,
+            failures=progress.failures,
+            wall_s=time.perf_counter() - started[0],
+            cpu_s=time.process_time() - started[1],
+        )
         write_study(result, study, progress.outcomes)
     return result
 
@@ -103,27 +118,11 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _summarise(study: Study, progress: Progress, own_checks: Mapping[str, Check], folder: Path) -> StudyResult:
-    published = read_published(study.published, study.columns)
-    reported = cache(lambda place: report(study, study.rows[place], progress.outcomes, published))
-    judge = Judge(study, reported, record_case, own_checks)
-    return StudyResult(
-        study=study.name,
-        title=study.title,
-        folder=folder,
-        rows=[reported(place) for place, row in enumerate(study.rows) if row.table in study.selected],
-        claims=[judge.judge(claim) for claim in study.claims],
-        runs=sum(len(runs) for runs in progress.outcomes.values()),
-        reused=progress.reused,
-        failures=progress.failures,
-    )
-
-
-def _run_missing(study: Study, store: Store, own_checks: Mapping[str, Check], workers: int, tick: Tick) -> Progress:
-    every = jobs_of(study)
+def _run_missing(
+    every: Sequence[Job], store: Store, checks: Mapping[str, Checks], progress: Progress, workers: int, tick: Tick
+) -> None:
     missing = [job for job in every if store.get(job.key) is None]
-    progress = Progress(reused=len(every) - len(missing))
-    checks = _checks_by_case(study, own_checks)
+    progress.reused = len(every) - len(missing)
     stop = Event()
 
     def run(job: Job) -> None:
@@ -138,7 +137,6 @@ def _run_missing(study: Study, store: Store, own_checks: Mapping[str, Check], wo
         outcome = store.get(job.key)
         if outcome is not None:
             progress.outcomes.setdefault((job.case.id, job.variant.span), []).append(outcome)
-    return progress
 
 
 def _checks_by_case(study: Study, own_checks: Mapping[str, Check]) -> dict[str, Checks]:

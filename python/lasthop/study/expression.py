@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,16 +31,25 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.USub: operator.neg, ast.Not: operator.not_}
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max, "round": round}
+_WORDS = {"and", "or", "not", *_FUNCTIONS}
+_MARK = "value_"
+"""Put before every name of a value, so that one may be called "with" or "is" though Python keeps these words."""
 
 
 def evaluate(text: str, values: Mapping[str, float]) -> Number:
     """Return the value of an expression. Raises InputError where it uses anything that is not allowed here."""
+    marked = {_MARK + name: value for name, value in values.items()}
+    value: Number = _Evaluator(text, marked).value(parse(text))
+    return value
+
+
+def parse(text: str) -> ast.expr:
+    """Return an expression's tree, every name in it marked. Raises InputError where it is none."""
+    marked = re.sub(r"\b[^\W\d]\w*", lambda name: name[0] if name[0] in _WORDS else _MARK + name[0], text)
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        return ast.parse(marked.strip(), mode="eval").body
     except SyntaxError as error:
         raise _refusal(text, error.msg) from error
-    value: Number = _Evaluator(text, values).value(tree.body)
-    return value
 
 
 class _Evaluator:
@@ -64,7 +74,7 @@ class _Evaluator:
                 return self._compared(node)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
                 return _FUNCTIONS[name](*(self.value(argument) for argument in arguments))
-        raise _refusal(self.text, f"{ast.unparse(node)!r} is not known here")
+        raise _refusal(self.text, f"{ast.unparse(node).replace(_MARK, '')!r} is not known here")
 
     def _compared(self, node: ast.Compare) -> bool:
         sides = [self.value(side) for side in (node.left, *node.comparators)]

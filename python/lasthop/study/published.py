@@ -31,6 +31,13 @@ def read_published(source: PublishedFile | None, columns: Sequence[str]) -> dict
         return {}
     found: dict[Key, Published] = {}
     for line, fields in enumerate(csv.DictReader(_text(source.file).splitlines()), 2):
+        if None in fields or None in fields.values():
+            raise InputError(
+                "has more or fewer fields than the head line",
+                file=str(source.file),
+                line=line,
+                help="put a text with a comma in quotes, and write numbers with a point",
+            )
         row = found.setdefault(tuple(fields[column] for column in columns), Published())
         row.values[fields[source.statistic]] = _number(fields, source.value, source.file, line)
         row.uncertain = max(row.uncertain, int(_number(fields, source.uncertain, source.file, line)))

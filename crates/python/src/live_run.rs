@@ -1,0 +1,52 @@
+//! A run in real time.
+
+use std::ops::ControlFlow;
+
+use live::{LiveOutcome, Options};
+use pyo3::prelude::*;
+use scenario::Resolved;
+
+use crate::error::Failure;
+use crate::heed::heed;
+use crate::run::{Run, json_of};
+
+/// Runs a resolved scenario between kernels; with a `command`, that is run in the first host instead of the flows.
+/// `progress` is called now and then with the run's time in seconds, and what it raises ends the run.
+///
+/// Call it in a process of its own, before there is a second thread.
+#[pyfunction]
+#[pyo3(signature = (resolved_json, command=vec![], progress=None))]
+pub(crate) fn live(
+    py: Python<'_>,
+    resolved_json: &str,
+    command: Vec<String>,
+    progress: Option<Py<PyAny>>,
+) -> Result<Run, Failure> {
+    let resolved = Resolved::from_json(resolved_json)?;
+    let outcome = py.detach(|| outcome_of(&resolved, command, progress.as_ref()))?;
+    Ok(Run::new(json_of(&outcome.summary), outcome.tables, outcome.captures))
+}
+
+fn outcome_of(
+    resolved: &Resolved,
+    command: Vec<String>,
+    progress: Option<&Py<PyAny>>,
+) -> Result<LiveOutcome, Failure> {
+    let mut raised = None;
+    let mut look = |now| match heed(progress, now) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            raised = Some(error);
+            ControlFlow::Break(())
+        }
+    };
+    let options = Options {
+        congestion: resolved.live.congestion.clone(),
+        sysctls: resolved.live.settings(),
+        command: command.into_iter().map(Into::into).collect(),
+        progress: Some(&mut look),
+        ..Options::default()
+    };
+    let outcome = live::run(&resolved.to_spec()?, options)?;
+    raised.map_or(Ok(outcome), |error| Err(error.into()))
+}

@@ -1,0 +1,52 @@
+"""What several tests share: the command in a process of its own, and files in an empty folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import Finished, Lasthop
+from small_study import BASE, CHECKS, PUBLISHED, STUDY
+
+
+@pytest.fixture
+def lasthop(tmp_path: Path) -> Lasthop:
+    """Run `lasthop` in a process of its own, in an empty folder."""
+
+    def run(*arguments: object) -> Finished:
+        command = [sys.executable, "-m", "lasthop", *map(str, arguments)]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=_plain())
+        return Finished(ended.returncode, ended.stdout, ended.stderr)
+
+    return run
+
+
+def _plain() -> dict[str, str]:
+    return {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """A scenario file that runs in a moment."""
+    path = tmp_path / "base.toml"
+    path.write_text(BASE)
+    return path
+
+
+@pytest.fixture
+def small_study(tmp_path: Path) -> Path:
+    """A study's folder that runs in a moment."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    for name, text in {
+        "base.toml": BASE,
+        "study.toml": STUDY,
+        "published.csv": PUBLISHED,
+        "checks.py": CHECKS,
+    }.items():
+        (folder / name).write_text(text)
+    return folder

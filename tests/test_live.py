@@ -1,0 +1,84 @@
+"""`lasthop live`: between two kernels where the machine allows it; what it says where not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from command import Lasthop
+from lasthop.doctor import checks
+
+OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
+POSSIBLE = pytest.mark.skipif(bool(OBSTACLES), reason=f"this machine does not allow it: {OBSTACLES}")
+
+SHORT = ("--set", 'flows.download.bytes="100 kB"')
+
+
+@POSSIBLE
+def test_a_live_run_prints_the_object_of_a_virtual_one_and_more(lasthop: Lasthop) -> None:
+    live = lasthop("live", "quickstart", *SHORT, "--json")
+    assert live.status == 0, live.err
+    virtual = lasthop("run", "quickstart", *SHORT, "--json").json
+    assert virtual.keys() <= live.json.keys()
+    assert live.json["clock"] == "real"
+    assert live.json["flows"][0]["bytes"] == virtual["flows"][0]["bytes"]
+    assert live.json["flows"][0]["completed"]
+
+
+@POSSIBLE
+def test_a_live_run_writes_a_result(lasthop: Lasthop, tmp_path: Path) -> None:
+    live = lasthop("live", "quickstart", *SHORT, "--out", "r", "--json")
+    assert json.loads((tmp_path / "r" / "run.json").read_text())["summary"] == live.json
+    assert (tmp_path / "r" / "capture-lasthop.pcapng").stat().st_size > 100_000
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+@POSSIBLE
+def test_a_program_runs_in_the_first_host_and_its_output_stays_off_the_object(lasthop: Lasthop) -> None:
+    live = lasthop("live", "quickstart", "--json", "--", "sh", "-c", "echo hello")
+    assert live.status == 0, live.err
+    assert live.json["command"]["status"] == 0
+    assert "hello" in live.err
+
+
+@POSSIBLE
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_a_run_that_was_stopped(tmp_path: Path, way: signal.Signals) -> None:
+    command = [sys.executable, "-m", "lasthop", "live", "quickstart", "--out", str(tmp_path / "r")]
+    running = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    child = _child_of(running.pid)
+    if way == signal.SIGINT:
+        os.killpg(running.pid, way)  # as a terminal does
+    else:
+        running.kill()
+    running.wait(timeout=30)
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{child}").exists():
+        assert time.monotonic() < deadline, "the child outlived its parent"
+        time.sleep(0.05)
+    assert not (tmp_path / "r").exists()
+
+
+def _child_of(parent: int) -> int:
+    """Wait until the process has a child that runs, and return it."""
+    children = Path(f"/proc/{parent}/task/{parent}/children")
+    deadline = time.monotonic() + 30
+    while not (found := children.read_text().split()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(1.0)
+    return int(found[0])
+
+
+def test_an_unknown_kernel_setting_is_refused_with_a_reason(lasthop: Lasthop) -> None:
+    live = lasthop("live", "quickstart", "--set", 'live.sysctl={"kernel.hostname"="x"}')
+    assert live.status in (1, 2)
+    assert "kernel.hostname" in live.err
+    assert "Traceback" not in live.err

@@ -1,0 +1,143 @@
+"""`lasthop run`: the object it prints, the folder it writes, the same bytes twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import lasthop as package
+from command import Lasthop
+from lasthop.errors import InputError
+from lasthop.scenario import RECORD_NOTHING, load_scenario, run
+from small_study import BASE
+
+FLOW_KEYS = [
+    "flow",
+    "from",
+    "to",
+    "bytes",
+    "elapsed_s",
+    "throughput_Bps",
+    "segments_sent",
+    "retransmissions",
+    "unnecessary_retransmissions",
+    "timeouts",
+    "spurious_timeouts",
+    "fast_retransmits",
+]
+LINK_KEYS = ["link", "direction", "packets_in", "packets_out", "queue_drops", "error_drops", "queue_max"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_json_is_one_object_of_the_promised_keys(lasthop: Lasthop) -> None:
+    ended = lasthop("run", "quickstart", "--json")
+    assert (ended.status, ended.err) == (0, "")
+    assert {"scenario", "seed", "clock", "stopped_s", "flows", "links"} <= ended.json.keys()
+    (flow,) = ended.json["flows"]
+    assert set(FLOW_KEYS) <= flow.keys()
+    assert flow["throughput_Bps"] == pytest.approx(flow["bytes"] / flow["elapsed_s"])
+    assert ended.json["clock"] == "virtual"
+    assert all(set(LINK_KEYS) <= link.keys() for link in ended.json["links"])
+
+
+def test_the_same_run_twice_gives_the_same_bytes(lasthop: Lasthop, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert lasthop("run", "quickstart", "--out", name).status == 0
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert {"run.json", "packets.parquet", "tcp.parquet", "capture-lasthop.pcapng"} <= contents(tmp_path / "one").keys()
+
+
+def test_recording_changes_nothing(base: Path) -> None:
+    scenario = load_scenario(base)
+    everything = {"tables": ["packets", "tcp", "queue", "segments"], "captures": ["lasthop", "server"]}
+    assert run(scenario, record=everything).summary == run(scenario, record=RECORD_NOTHING).summary
+
+
+def test_being_watched_changes_nothing(base: Path) -> None:
+    scenario = load_scenario(base, overrides=["flows.download.bytes='600 kB'"])
+    seen: list[float] = []
+    assert run(scenario, progress=seen.append).summary == run(scenario).summary
+    assert seen == sorted(seen)
+    assert len(seen) > 10
+
+
+def test_what_a_progress_callback_raises_ends_the_run(base: Path) -> None:
+    def enough(_seconds: float) -> None:
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        run(load_scenario(base), progress=enough)
+
+
+def test_another_seed_is_another_run_of_the_same_scenario(lasthop: Lasthop) -> None:
+    one, two = (lasthop("run", "lossy-path", "--seed", seed, "--json").json for seed in (1, 2))
+    assert (one["seed"], two["seed"]) == (1, 2)
+    assert one["flows"][0]["segments_sent"] != two["flows"][0]["segments_sent"]
+
+
+BYSTANDER = """
+[hosts.bystander]
+profile = "tahoe"
+[[links]]
+name = "side"
+between = ["server", "bystander"]
+preset = "gsm-9600"
+"""
+
+
+def test_an_unrelated_host_changes_no_packet_of_the_others(tmp_path: Path) -> None:
+    more = BASE + BYSTANDER
+    tables = []
+    for name, text in {"plain": BASE, "crowded": more}.items():
+        path = tmp_path / f"{name}.toml"
+        path.write_text(text)
+        done = run(load_scenario(path), record={"tables": ["packets"], "captures": []})
+        tables.append(done.tables["packets"])
+    assert tables[0].equals(tables[1])
+
+
+def test_an_override_reaches_the_run(lasthop: Lasthop) -> None:
+    ended = lasthop("run", "quickstart", "--set", 'flows.download.bytes="200 kB"', "--json")
+    assert ended.json["flows"][0]["bytes"] == 200_000
+
+
+def test_the_folder_says_what_made_it(lasthop: Lasthop, tmp_path: Path) -> None:
+    printed = lasthop("run", "quickstart", "--seed", "3", "--out", "r", "--json")
+    index = json.loads((tmp_path / "r" / "run.json").read_text())
+    assert index["summary"] == printed.json
+    assert index["seed"] == 3
+    assert index["specification"]["links"][0]["down"]["rate"] == "2 Mbit/s"
+    assert index["versions"]["lasthop"] == package.__version__
+
+
+def test_a_written_table_has_a_row_for_each_packet(lasthop: Lasthop, tmp_path: Path) -> None:
+    printed = lasthop("run", "quickstart", "--out", "r", "--json").json
+    packets = pq.read_table(tmp_path / "r" / "packets.parquet")
+    assert packets.num_rows == sum(link["packets_in"] for link in printed["links"])
+    fates = packets["fate"].to_pylist()
+    assert fates.count("queue_drop") == sum(link["queue_drops"] for link in printed["links"])
+    assert packets["retransmission"].to_pylist().count(True) == printed["flows"][0]["retransmissions"]
+
+
+def test_a_run_survives_its_own_json(base: Path) -> None:
+    scenario = load_scenario(base)
+    assert load_scenario(base).hash == scenario.hash
+    assert json.loads(scenario.json) == scenario.specification
+
+
+def test_a_table_for_people_says_the_same(lasthop: Lasthop) -> None:
+    shown = lasthop("run", "quickstart").out
+    assert "retransmitted" in shown
+    assert "longest queue" in shown
+
+
+def test_a_wrong_override_is_an_input_error_in_python_too(base: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        load_scenario(base, overrides=["links.lasthop.down.rate=-1"])
+    assert raised.value.exit_status == 2

@@ -1,0 +1,181 @@
+"""`lasthop study` on a small study: rows and claims, resumed, failing, in parallel."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from command import Lasthop
+from lasthop.study import load_study, open_study, run_study
+from lasthop.study.store import STORE_FILE
+
+
+def rows_by(found: Any) -> dict[tuple[Any, ...], dict[str, Any]]:
+    return {(row["table"], row["queue"], row["delay"], row["metric"]): row for row in found["rows"]}
+
+
+def test_a_study_prints_rows_and_claims(lasthop: Lasthop, small_study: Path) -> None:
+    ended = lasthop("study", small_study, "--out", "r", "--json")
+    assert ended.status == 0, ended.err
+    found = ended.json
+    assert {"study", "wall_s", "cpu_s", "runs", "rows", "claims"} <= found.keys()
+    # Table 1: two queues, without and with a delay of three steps; table 2: four seeds.
+    assert found["runs"] == 2 * (1 + 3) + 4
+    rows = rows_by(found)
+    plain = rows[1, 7, "none", "elapsed_s"]
+    assert (plain["published"], plain["published_q25"], plain["n"]) == (5.5, 5.4, 1)
+    assert plain["ratio"] == pytest.approx(plain["measured"] / 5.5)
+    assert "low" not in plain
+    spanned = rows[1, 7, "10@2s", "elapsed_s"]
+    assert spanned["published"] is None
+    assert spanned["low"] <= spanned["measured"] <= spanned["high"]
+    assert rows[2, 7, "random", "elapsed_s"]["n"] == 4
+    small = rows[1, 3, "none", "drops"], rows[1, 3, "none", "drops_slowstart"]
+    assert small[0]["measured"] >= small[1]["measured"] > 0
+
+
+def test_claims_are_judged_by_expressions_and_by_checks(lasthop: Lasthop, small_study: Path) -> None:
+    claims = {claim["id"]: claim for claim in lasthop("study", small_study, "--out", "r", "--json").json["claims"]}
+    assert claims["1"]["holds"] is True
+    assert "without" in claims["1"]["evidence"]
+    assert claims["2"] == {
+        "id": "2",
+        "says": "The queue was full.",
+        "place": "nowhere",
+        "holds": True,
+        "evidence": "longest queue {3: 3}",
+    }
+
+
+def test_a_claim_whose_rows_were_not_run_is_not_judged(lasthop: Lasthop, small_study: Path) -> None:
+    found = lasthop("study", small_study, "--only", "2", "--out", "r", "--json").json
+    assert [claim["holds"] for claim in found["claims"]] == [None, None]
+    assert {row["table"] for row in found["rows"]} == {2}
+
+
+def test_the_number_of_threads_changes_nothing(small_study: Path, tmp_path: Path) -> None:
+    results = [run_study(load_study(small_study), tmp_path / f"r{jobs}", jobs=jobs) for jobs in (1, 3)]
+    assert results[0].rows == results[1].rows
+    tables = [pq.read_table(result.folder / "study.parquet") for result in results]
+    assert tables[0].equals(tables[1])
+
+
+def test_all_cases_meet_the_same_seeds(small_study: Path) -> None:
+    study = load_study(small_study).replicated(3)
+    assert {case.seeds for case in study.cases.values()} == {(1, 2, 3)}
+
+
+def test_what_is_known_is_not_run_again(small_study: Path, tmp_path: Path) -> None:
+    study = load_study(small_study)
+    first = run_study(study, tmp_path / "r")
+    again = run_study(study, tmp_path / "r")
+    assert (first.reused, again.reused) == (0, first.runs)
+    assert again.rows == first.rows
+    more = run_study(study.replicated(6), tmp_path / "r")
+    assert more.reused == first.runs
+    assert more.runs > first.runs
+
+
+def test_a_store_that_was_cut_short_goes_on_where_it_was(small_study: Path, tmp_path: Path) -> None:
+    study = load_study(small_study)
+    whole = run_study(study, tmp_path / "r")
+    store = tmp_path / "r" / STORE_FILE
+    content = store.read_bytes()
+    store.write_bytes(content[: len(content) // 2])
+    resumed = run_study(study, tmp_path / "r")
+    assert 0 < resumed.reused < whole.runs
+    assert resumed.rows == whole.rows
+
+
+def start(study: Path, folder: Path, replications: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "lasthop", "study", str(study), "--replications", str(replications)]
+    running = subprocess.Popen([*command, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    store = folder / STORE_FILE
+    while not (store.exists() and store.read_bytes().count(b"\n") >= 20):
+        assert running.poll() is None, "the study ended before it could be stopped"
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return running
+
+
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_study_goes_on_where_it_was(
+    lasthop: Lasthop, small_study: Path, tmp_path: Path, way: signal.Signals
+) -> None:
+    running = start(small_study, tmp_path / "r", 20000)
+    running.send_signal(way)
+    status = running.wait(timeout=60)
+    assert status == (-9 if way == signal.SIGKILL else 130)
+    kept = (tmp_path / "r" / STORE_FILE).read_bytes().count(b"\n")
+    ended = lasthop("study", small_study, "--replications", "5", "--out", "r", "--json")
+    assert ended.status == 0, ended.err
+    assert 0 < ended.json["reused"] <= kept
+
+
+def test_a_case_that_fails_is_named_and_the_others_are_kept(
+    lasthop: Lasthop, small_study: Path, tmp_path: Path
+) -> None:
+    checks = small_study / "checks.py"
+    checks.write_text(checks.read_text() + FAILING)
+    study = small_study / "study.toml"
+    study.write_text(study.read_text().replace('check = "drops_slowstart"', 'check = "fails_for_three"'))
+    ended = lasthop("study", small_study, "--out", "r", "--json")
+    assert ended.status == 1
+    assert "Traceback" not in ended.err
+    assert "the queue of 3 is cursed" in ended.err
+    rows = rows_by(ended.json)
+    assert rows[1, 3, "none", "elapsed_s"]["measured"] is None
+    assert rows[1, 7, "none", "elapsed_s"]["measured"] > 0
+    assert json.loads((tmp_path / "r" / "study.json").read_text())["failures"].keys() == ended.json["failures"].keys()
+
+
+FAILING = """
+
+def fails_for_three(run):
+    from lasthop.errors import RunError
+    if run.specification["links"][0]["down"]["queue"]["limit"] == "3 packets":
+        raise RunError("the queue of 3 is cursed")
+    return 0
+"""
+
+
+def test_one_parquet_holds_the_whole_set(small_study: Path, tmp_path: Path) -> None:
+    result = run_study(load_study(small_study), tmp_path / "r")
+    table = pq.read_table(tmp_path / "r" / "study.parquet")
+    assert table.num_rows == result.runs
+    assert {"case", "queue", "delay", "span", "seed", "flow", "elapsed_s", "retransmissions"} <= set(table.column_names)
+
+
+def test_a_finished_study_is_opened_again(small_study: Path, tmp_path: Path) -> None:
+    result = run_study(load_study(small_study), tmp_path / "r")
+    opened = open_study(tmp_path / "r")
+    assert opened.rows == result.rows
+    assert opened.claims == result.claims
+
+
+def test_published_beside_measured_is_drawn(lasthop: Lasthop, small_study: Path, tmp_path: Path) -> None:
+    lasthop("study", small_study, "--out", "r")
+    assert (tmp_path / "r" / "published-1.svg").read_text().startswith("<?xml")
+    assert lasthop("plot", "r", "published", "--table", "2", "--format", "png").status == 0
+    assert (tmp_path / "r" / "published.png").stat().st_size > 1000
+
+
+def test_a_second_study_in_the_same_folder_waits_its_turn(lasthop: Lasthop, small_study: Path, tmp_path: Path) -> None:
+    running = start(small_study, tmp_path / "r", 20000)
+    try:
+        ended = lasthop("study", small_study, "--out", "r")
+        assert ended.status == 2
+        assert "another study is writing here" in ended.err
+    finally:
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
