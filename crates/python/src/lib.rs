@@ -20,7 +20,7 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::live_run::live;
+    use crate::live_run::run_live;
     #[pymodule_export]
     use crate::lookup::{algorithms, doctor, schema};
     #[pymodule_export]

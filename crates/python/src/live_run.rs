@@ -15,8 +15,8 @@ use crate::run::{Run, json_of};
 ///
 /// Call it in a process of its own, before there is a second thread.
 #[pyfunction]
-#[pyo3(signature = (resolved_json, command=vec![], progress=None))]
-pub(crate) fn live(
+#[pyo3(name = "live", signature = (resolved_json, command=vec![], progress=None))]
+pub(crate) fn run_live(
     py: Python<'_>,
     resolved_json: &str,
     command: Vec<String>,
