@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use tcp::{Endpoint, Event, Transmit};
 use units::{Duration, Instant, PacketId};
-use wire::Segment;
+use wire::{Payload, Segment};
 
 use crate::build::IPV4_HEADER_LEN;
 use crate::external::{Admitted, ExternalPacket, Gateway};
@@ -226,24 +226,29 @@ impl<R: Recorder> Engine<R> {
         witness.lose(self.now, &parcel.0, OVERSIZE);
     }
 
-    fn deliver(&mut self, parcel: Parcel) {
-        let packet = &parcel.0;
+    fn deliver(&mut self, mut parcel: Parcel) {
+        let packet = &mut parcel.0;
         if R::ON {
             self.recorder.on_received(self.now, packet);
         }
         let (id, destination, corrupted) = (packet.id, packet.destination as usize, packet.corrupted);
-        match self.boxes.unpack(parcel) {
+        match &mut packet.body {
             // The checksum tells, and the segment is as if it had never come.
             Body::Segment(sent) if corrupted => {
                 let flow = &mut self.flows[destination / 2];
                 flow.on_lost(self.now, id, &sent.segment, !sends(destination), CORRUPTED);
             }
-            Body::Segment(sent) => self.receive(destination, sent.segment),
+            Body::Segment(sent) => {
+                let payload = std::mem::replace(&mut sent.segment.payload, Payload::EMPTY);
+                let segment = Segment { payload, ..sent.segment };
+                // Before the answer is packed, which then takes the box that is at hand.
+                self.boxes.put_back(parcel);
+                self.receive(destination, segment);
+            }
             Body::Raw(bytes) => {
-                let arrived = ExternalPacket { id, due: self.now, bytes };
+                let arrived = ExternalPacket { id, due: self.now, bytes: std::mem::take(bytes) };
                 self.gateway.deliver(destination, arrived, corrupted);
             }
-            Body::Blank => {}
         }
     }
 

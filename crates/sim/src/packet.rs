@@ -28,8 +28,6 @@ pub(crate) enum Body {
     Segment(Transmit),
     /// An IP packet between two external nodes, as bytes.
     Raw(Vec<u8>),
-    /// Nothing: it is no packet, only the room for one.
-    Blank,
 }
 
 /// A packet in its box: small to move, while what is inside stays where it is.
@@ -64,12 +62,10 @@ impl Boxes {
         parcel
     }
 
-    /// Unpacks: the box is free again.
+    /// Takes back a box whose packet has been taken out.
     #[inline]
-    pub(crate) fn unpack(&mut self, mut parcel: Parcel) -> Body {
-        let body = std::mem::replace(&mut parcel.0.body, Body::Blank);
+    pub(crate) fn put_back(&mut self, parcel: Parcel) {
         self.0.push(parcel);
-        body
     }
 }
 
@@ -83,7 +79,7 @@ impl Packet {
         destination: 0,
         described: 0,
         passage: 0,
-        body: Body::Blank,
+        body: Body::Raw(Vec::new()),
     };
 }
 

@@ -60,7 +60,6 @@ impl<R> Witness<'_, R> {
                 self.flows[end / 2].on_lost(now, packet.id, &sent.segment, end % 2 == 1, rule);
             }
             Body::Raw(bytes) => self.tell(now, packet, bytes, ExternalFate::Lost { rule }),
-            Body::Blank => {}
         }
     }
 
@@ -71,7 +70,6 @@ impl<R> Witness<'_, R> {
                 self.flows[packet.destination as usize / 2].ledger.on_delay(now, by, cause);
             }
             Body::Raw(bytes) => self.tell(now, packet, bytes, ExternalFate::Delayed { by, cause }),
-            Body::Blank => {}
         }
     }
 

@@ -85,7 +85,6 @@ impl Register {
                 described
             }
             Body::Raw(bytes) => self.describe_raw(bytes),
-            Body::Blank => Described::other(),
         };
         described.id = packet.id;
         [described.from, described.to] = between;
@@ -227,7 +226,6 @@ impl Content {
         match body {
             Body::Segment(sent) => Self::Segment(sent.segment.clone()),
             Body::Raw(bytes) => Self::Raw(bytes.clone()),
-            Body::Blank => Self::Raw(Vec::new()),
         }
     }
 }
