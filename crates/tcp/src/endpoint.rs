@@ -311,6 +311,7 @@ impl Endpoint {
     }
 
     /// A segment with the fields that all of ours share.
+    #[inline]
     pub(crate) fn segment(&self, seq: Seq, flags: wire::Flags, payload: Payload) -> Segment {
         Segment {
             source_port: self.ports.local,

@@ -25,6 +25,21 @@ impl SendQueue {
 
     /// Takes `len` bytes off the front; there are that many.
     pub fn take(&mut self, len: u32) -> Payload {
+        self.take_of_first(len).unwrap_or_else(|| self.take_of_several(len))
+    }
+
+    /// The usual case of a bulk transfer: a piece of one long stretch of the pattern.
+    #[inline]
+    fn take_of_first(&mut self, len: u32) -> Option<Payload> {
+        let Payload::Pattern { offset, len: left } = self.runs.front_mut()? else { return None };
+        *left = left.checked_sub(len).filter(|left| *left > 0)?;
+        let taken = Payload::Pattern { offset: *offset, len };
+        *offset += u64::from(len);
+        self.len -= Bytes(u64::from(len));
+        Some(taken)
+    }
+
+    fn take_of_several(&mut self, len: u32) -> Payload {
         let mut taken = Payload::EMPTY;
         while taken.len() < len {
             let run = self.runs.pop_front().expect("callers take no more than there is");

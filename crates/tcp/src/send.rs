@@ -15,31 +15,38 @@ use crate::{Cause, Kind, Transmit};
 impl Endpoint {
     /// The next segment to send, if there is one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let transmit = self
-            .outbox
-            .pop_front()
-            .or_else(|| self.poll_syn(now))
-            .or_else(|| self.poll_stream(now))
-            .or_else(|| self.poll_probe(now))
-            .or_else(|| self.poll_ack(now));
-        if transmit.is_none() {
-            self.watch_closed_window(now);
+        // Each way out stands for itself: a chain of `or_else` would move the segment at every step.
+        if !self.outbox.is_empty() {
+            return self.outbox.pop_front();
         }
-        transmit
+        if let syn @ Some(_) = self.poll_syn(now) {
+            return syn;
+        }
+        match self.next_in_stream() {
+            Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
+            Next::New => return Some(self.send_new(now)),
+            Next::Nothing => {}
+        }
+        if let probe @ Some(_) = self.poll_probe(now) {
+            return probe;
+        }
+        if let Some(kind) = self.ack_due() {
+            let segment = self.segment(self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
+            return Some(self.transmit(now, segment, kind));
+        }
+        self.watch_closed_window(now);
+        None
     }
 
     /// Data and FIN, new or again.
-    fn poll_stream(&mut self, now: Instant) -> Option<Transmit> {
+    #[inline]
+    fn next_in_stream(&self) -> Next {
         let sending = &self.sending;
         let idle = sending.queue.is_empty() && sending.board.is_empty() && sending.fin != Fin::Wanted;
         if idle || !self.state.sends_data() {
-            return None;
+            return Next::Nothing;
         }
-        match sending.recovery.next(&sending.board, &self.room()) {
-            Next::Retransmit { index, cause } => Some(self.retransmit(now, index, cause)),
-            Next::New => Some(self.send_new(now)),
-            Next::Nothing => None,
-        }
+        sending.recovery.next(&sending.board, &self.room())
     }
 
     /// Room to send in, and what is ready for it.
@@ -153,18 +160,24 @@ impl Endpoint {
     }
 
     /// An acknowledgment that nothing else has carried.
-    fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
-        let kind = match self.receiving.ack_wanted {
-            Wanted::No | Wanted::Delayed => return None,
-            Wanted::Now => Kind::Ack,
-            Wanted::WindowUpdate => Kind::WindowUpdate,
-        };
-        let segment = self.segment(self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
-        Some(self.transmit(now, segment, kind))
+    #[inline]
+    fn ack_due(&self) -> Option<Kind> {
+        match self.receiving.ack_wanted {
+            Wanted::No | Wanted::Delayed => None,
+            Wanted::Now => Some(Kind::Ack),
+            Wanted::WindowUpdate => Some(Kind::WindowUpdate),
+        }
     }
 
     /// Fills in what every segment of a synchronised connection carries, and sends it.
-    pub(crate) fn transmit(&mut self, now: Instant, mut segment: Segment, kind: Kind) -> Transmit {
+    #[inline]
+    pub(crate) fn transmit(&mut self, now: Instant, segment: Segment, kind: Kind) -> Transmit {
+        let mut transmit = Transmit { segment, kind };
+        self.complete(now, &mut transmit.segment);
+        transmit
+    }
+
+    fn complete(&mut self, now: Instant, segment: &mut Segment) {
         let next = self.receiving.stream.next();
         segment.flags = segment.flags.with(Flags::ACK);
         segment.ack = next;
@@ -174,13 +187,12 @@ impl Endpoint {
             segment.options.timestamps = Some(Timestamps { value: timestamp(now), echo });
         }
         if self.agreed.sack && segment.payload.is_empty() {
-            self.add_sack_blocks(&mut segment);
+            self.add_sack_blocks(segment);
         }
         self.receiving.ack_wanted = Wanted::No;
         self.receiving.last_ack_sent = next;
         self.receiving.ack_policy.on_ack_sent();
         self.timers.clear(Timer::DelayedAck);
-        Transmit { segment, kind }
     }
 
     /// RFC 2018 §4, and the segment that arrived twice first (RFC 2883 §4).
