@@ -128,8 +128,8 @@ impl Sack6675 {
     /// §5 step 4.
     fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
         self.judged = None;
-        self.judge(ack, board);
         board.mark_lost(0, Cause::FastRetransmit);
+        self.judge(ack, board);
         self.mode =
             Some(FastRecovery { recover: ack.nxt, high_rxt: ack.number, rescued: false, forced: true });
     }
