@@ -341,6 +341,3 @@ impl<'a> Reading<'a> {
 }
 
 type Resolve = Result<Resolved, InputError>;
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,242 @@
+//! Studies of other documents: other variables, other columns; and what is said about mistakes.
+
+use std::path::{Path, PathBuf};
+
+use lasthop_scenario::{InputError, Search, study};
+
+const BASE: &str = r#"
+[hosts.server]
+profile = "plain"
+[hosts.client]
+profile = "plain"
+[[links]]
+name = "path"
+between = ["server", "client"]
+down = { rate = "2 Mbit/s", propagation = "25 ms" }
+up = { rate = "2 Mbit/s", propagation = "25 ms" }
+[[flows]]
+name = "file"
+from = "server"
+to = "client"
+bytes = "200 kB"
+"#;
+
+const PUBLISHED: &str =
+    "figure,tcp,loss_pct,rtt_ms,metric,stat,value,uncertain\n3,plain,1,50,throughput_Bps,median,132,0\n";
+
+/// A study over error rate, round trip, profile and file size.
+const STUDY: &str = r#"title = "error rates and round trips"
+source = "a document"
+scenario = "./base.toml"
+first_seed = 100
+columns = ["tcp", "loss_pct", "rtt_ms", "metric"]
+published = { file = "published.csv", statistic = "stat" }
+defaults = { size = "200k" }
+[[variables.tcp]]
+form = "{profile}"
+set."hosts.server.profile" = "{profile}"
+[[variables.loss_pct]]
+form = "0"
+[[variables.loss_pct]]
+form = "1"
+set."links.path.down.errors" = { probability = 0.01, effect = "drop" }
+replications = 10
+[[variables.loss_pct]]
+form = "3"
+set."links.path.down.errors" = { probability = 0.03, effect = "drop" }
+replications = 30
+[[variables.rtt_ms]]
+form = "50"
+[[variables.rtt_ms]]
+form = "500"
+set."links.path.down.propagation" = "250 ms"
+set."links.path.up.propagation" = "250 ms"
+[[variables.size]]
+form = "{kb}k"
+set."flows.file.bytes" = "{kb} kB"
+[metrics.throughput_Bps]
+says = "bytes over elapsed time"
+flow = "throughput_Bps"
+[metrics.drops]
+says = "drops"
+link = "path.down.error_drops"
+[[tables]]
+id = "3"
+title = "throughput"
+metrics = ["throughput_Bps"]
+cases = [{ tcp = ["plain", "derived"], loss_pct = [0, 1, 3], rtt_ms = [50, 500] }, { tcp = "plain", loss_pct = 0, rtt_ms = 50, size = "1000k" }]
+[[figures]]
+id = "1"
+kind = "cwnd"
+title = "a window"
+case = { tcp = "plain", loss_pct = 3, rtt_ms = 500 }
+[[claims]]
+id = "1"
+says = "loss hurts"
+place = "2"
+holds = "lossy < clean / 2"
+[claims.values]
+clean = { tcp = "plain", loss_pct = 0, rtt_ms = 500 }
+lossy = { tcp = "plain", loss_pct = 3, rtt_ms = 500, stat = "q75" }
+"#;
+
+fn search() -> Search {
+    Search::new([Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")])
+}
+
+fn written(name: &str, text: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("studies").join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (file, text) in [("study.toml", text), ("base.toml", BASE), ("published.csv", PUBLISHED)] {
+        std::fs::write(folder.join(file), text).expect("a file");
+    }
+    folder
+}
+
+fn load(name: &str, text: &str) -> Result<study::Study, InputError> {
+    study::load(written(name, text), &search())
+}
+
+#[test]
+fn a_study_may_vary_anything_that_a_scenario_has() {
+    let study = load("varied", STUDY).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((study.name.as_str(), study.cases.len(), study.rows.len()), ("varied", 13, 13));
+    let case = study.case("derived,3,500").expect("it is in the grid");
+    assert_eq!(case.seeds, (100..130).collect::<Vec<u64>>());
+    let scenario = serde_json::to_value(&case.variants[0].scenario).expect("JSON");
+    assert_eq!(scenario["links"][0]["up"]["propagation"], "250 ms");
+    assert_eq!(scenario["links"][0]["down"]["errors"]["probability"], 0.03);
+    assert_eq!(scenario["hosts"][0]["tcp"]["initial_window"], "2 segments");
+    let long = study.case("plain,0,50,size=1000k").expect("a variable that is no column is named in the id");
+    assert_eq!(serde_json::to_value(&long.variants[0].scenario).expect("JSON")["flows"][0]["bytes"], "1 MB");
+    assert_eq!(study.claims[0].values["lossy"].stat, lasthop_scenario::file::Stat::Q75);
+    assert_eq!(study.rows[study.claims[0].values["lossy"].row].case, "plain,3,500");
+}
+
+#[test]
+fn cases_that_only_differ_in_seeds_share_random_numbers() {
+    let study = load("seeds", STUDY).unwrap_or_else(|error| panic!("{error}"));
+    for case in &study.cases {
+        assert_eq!(case.seeds[0], 100);
+        assert!(case.variants.iter().all(|variant| variant.hash == variant.scenario.hash()));
+    }
+}
+
+/// What is written in place of what, and how the message goes on behind the study's path.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "first_seed",
+        "first_sed",
+        ":4: first_sed: there is no key \"first_sed\" here; did you mean \"first_seed\"?",
+    ),
+    ("./base.toml", "./bass.toml", ":3: scenario: there is no scenario \"./bass.toml\""),
+    (
+        "\"rtt_ms\", \"metric\"]",
+        "\"rtt\", \"metric\"]",
+        ":5: columns.2: no variable gives the column \"rtt\"; ",
+    ),
+    (
+        "defaults = { size",
+        "defaults = { sizes",
+        ":7: defaults.sizes: there is no variable \"sizes\"; did you mean \"size\"?",
+    ),
+    (
+        "loss_pct = [0, 1, 3]",
+        "loss_pct = [0, 2]",
+        ":40: tables.0.cases.0.loss_pct: \"2\" is of no form of the variable \"loss_pct\"; its forms are 0, 1, 3",
+    ),
+    (
+        "loss_pct = [0, 1, 3]",
+        "los_pct = [0, 1]",
+        ":40: tables.0.cases.0.los_pct: there is no variable \"los_pct\"; did you mean \"loss_pct\"?",
+    ),
+    (
+        "loss_pct = [0, 1, 3], ",
+        "",
+        ":40: tables.0.cases.0: the variable \"loss_pct\" has no value; give it one here, in `fixed`",
+    ),
+    (
+        "metrics = [\"throughput_Bps\"]",
+        "metrics = [\"throughput\"]",
+        ":39: tables.0.metrics.0: there is no metric \"throughput\"; ",
+    ),
+    (
+        "link = \"path.down.error_drops\"",
+        "",
+        ":33: metrics.drops: 0 of flow, link and check are given; give exactly one",
+    ),
+    (
+        "\"{kb} kB\"",
+        "\"{mb} MB\"",
+        ":29: variables.size.0.set.\"flows.file.bytes\": the form \"{kb}k\" has no placeholder {mb}; ",
+    ),
+    (
+        "\"{kb} kB\"",
+        "\"{kb} KB\"",
+        ":29: flows.0.bytes: \"KB\" is not a unit of size; write kB for 1000 bytes, or KiB for 1024",
+    ),
+    ("statistic = \"stat\"", "statistic = \"stats\"", ":6: published.file: "),
+    ("published.csv", "none.csv", "none.csv: there is no such file; check the path"),
+    (
+        "clean / 2",
+        "cleen / 2",
+        ":50: claims.0.holds: the expression uses \"cleen\", which has no value; did you mean \"clean\"?",
+    ),
+    (
+        "holds = \"lossy < clean / 2\"\n",
+        "",
+        ":46: claims.0: a claim is judged either by `holds` or by `check`; give exactly one",
+    ),
+    (
+        "clean = { tcp = \"plain\", loss_pct = 0, rtt_ms = 500 }",
+        "clean = { tcp = \"plain\", loss_pct = 0 }",
+        ":52: claims.0.values.clean: 3 rows have these values; tell them apart by more of tcp, loss_pct",
+    ),
+    (
+        "clean = { tcp = \"plain\", loss_pct = 0",
+        "clean = { tcp = \"plain\", loss_pct = 9",
+        ":52: claims.0.values.clean: no row has these values; check them",
+    ),
+    (
+        "clean = { tcp",
+        "clean = { tpc",
+        ":52: claims.0.values.clean.tpc: this is no column; did you mean \"tcp\"?",
+    ),
+    (
+        "case = { tcp = \"plain\"",
+        "case = { tcp = [\"plain\", \"derived\"]",
+        ":45: figures.0.case: 2 cases are meant; give each variable one value",
+    ),
+    (
+        "kind = \"cwnd\"",
+        "kind = \"cwind\"",
+        ":43: figures.0.kind: \"cwind\" is not a choice here; did you mean \"cwnd\"?",
+    ),
+    (
+        "tcp = [\"plain\", \"derived\"]",
+        "tcp = [\"plian\"]",
+        ":10: hosts.server.profile: there is no profile \"plian\"; did you mean \"plain\"?",
+    ),
+];
+
+#[test]
+fn every_mistake_in_a_study_says_where_what_and_what_would_be_right() {
+    let mut wrong = Vec::new();
+    for (i, (from, to, expected)) in MISTAKES.iter().enumerate() {
+        assert!(STUDY.contains(from), "{from} is not in the study");
+        let said = load(&format!("mistake-{i}"), &STUDY.replacen(from, to, 1)).expect_err(to).to_string();
+        if !said.contains(expected) {
+            wrong.push(format!("for {to}\nsaid:     {said}\nexpected: …{expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_span_needs_whole_numbers_under_its_keys() {
+    let span = "replications = 10\nspan = { over = \"links.path.down.events.*.packet\", add = [0, 1] }";
+    let said = load("span", &STUDY.replacen("replications = 10", span, 1))
+        .expect_err("there is no event")
+        .to_string();
+    assert!(said.contains("span.over: no key of the scenario is meant; check the path"), "{said}");
+}
