@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from itertools import takewhile
 from pathlib import Path
 
 import click
 
-from lasthop.cli.console import print_json, print_table, progress_bar, remark, stdout
+from lasthop.cli.console import print_json, progress_bar, remark, stdout
+from lasthop.cli.study_tables import print_claims, print_study_table
 from lasthop.errors import StudyError
 from lasthop.study import Study, StudyResult, load_study, run_study
 from lasthop.study.execute import jobs_of
@@ -86,31 +86,12 @@ def _failures_text(result: StudyResult) -> str:
 
 
 def _print(result: StudyResult) -> None:
-    stdout.print(f"{result.title}\n{result.runs} runs ({result.reused} from earlier), {result.wall_s:.1f} s, "
-                 f"{result.cpu_s:.1f} s of CPU\n")  # fmt: skip
+    stdout.print(result.title)
+    known = f", {result.reused} of them known from earlier" if result.reused else ""
+    stdout.print(f"{result.runs} runs{known}; {result.wall_s:.1f} s, {result.cpu_s:.1f} s of CPU")
+    stdout.print("Medians; their spread is low to high where a row was run over a span, else the quartiles\n")
     for table in dict.fromkeys(row["table"] for row in result.rows):
-        _print_rows(f"Table {table}", [row for row in result.rows if row["table"] == table])
+        print_study_table(table, [row for row in result.rows if row["table"] == table])
         stdout.print()
     if result.claims:
-        _print_claims(result)
-
-
-_FIGURES = ("published", "measured", "ratio", "q25", "q75", "low", "high", "n")
-
-
-def _print_rows(title: str, rows: list[dict[str, object]]) -> None:
-    """Print a table's rows: the columns that tell them apart, and the figures that some row has."""
-    columns = list(takewhile(lambda key: key != "published", rows[0]))
-    naming = [key for key in columns if len({str(row[key]) for row in rows}) > 1]
-    figures = [key for key in _FIGURES if any(row.get(key) is not None for row in rows)]
-    print_table(title, [*naming, *figures], [[row.get(key) for key in (*naming, *figures)] for row in rows])
-
-
-_JUDGED = {True: "holds", False: "fails", None: "not judged"}
-
-
-def _print_claims(result: StudyResult) -> None:
-    rows = [[claim["id"], _JUDGED[claim["holds"]], claim["says"], claim["evidence"]] for claim in result.claims]
-    print_table("Claims", ["", "", "says", "evidence"], rows)
-    counts = {word: sum(1 for row in rows if row[1] == word) for word in _JUDGED.values()}
-    stdout.print("\n" + ", ".join(f"{count} {word}" for word, count in counts.items() if count))
+        print_claims(result.claims)

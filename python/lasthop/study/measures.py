@@ -23,16 +23,16 @@ def measure(metric: Metric, outcome: Outcome, scope_bytes: int | None) -> float:
     if metric.link is not None:
         return _link_counter(metric.link, outcome)
     numbers = [flow_number(flow, metric.flow or "", scope_bytes, metric.less_s) for flow in outcome["flows"]]
-    return _FOLDS[metric.fold or "sum"](numbers)
+    return _FOLDS[metric.fold](numbers)
 
 
 def flow_number(flow: Flow, key: str, scope_bytes: int | None, less_s: float = 0.0) -> float:
     """Return one number of a flow, over the whole of it or over its first `scope_bytes`.
 
-    A throughput is made of a time with `less_s` taken off, where a document leaves a connection's opening out.
+    A throughput is reckoned over the elapsed time without `less_s`.
     """
     part = flow if scope_bytes is None else _milestone(flow, scope_bytes)
-    if key == "throughput_Bps" and (scope_bytes is not None or less_s > 0):
+    if key == "throughput_Bps":
         return float(part["bytes"]) / (flow_number(flow, "elapsed_s", scope_bytes) - less_s)
     if key not in part:
         raise InputError(f"a flow has no {key!r} over {scope_bytes or 'all'} bytes", key="metrics")
