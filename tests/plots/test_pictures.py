@@ -207,8 +207,7 @@ def test_a_long_history_of_a_queue_is_drawn_by_its_mean_and_its_longest(run: Tab
     queue = run.table("queue")
     place = queue.column_names.index("time_ns")
     later = [
-        queue.set_column(place, "time_ns", pc.add(queue["time_ns"], round * 120_000_000_000))
-        for round in range(3)
+        queue.set_column(place, "time_ns", pc.add(queue["time_ns"], round * 120_000_000_000)) for round in range(3)
     ]
     figure = draw("queue", Tables({"queue": pa.concat_tables(later)}))
     assert [words.split(" ")[0] for words in legend_words(figure)] == ["longest", "mean"]
@@ -245,7 +244,30 @@ def test_flows_stand_in_the_order_of_their_table() -> None:
         "download-2",
         "download-1",
     ]
-    assert "download-2" in only_axes(draw("time-sequence", source)).get_title(loc="left")
+    titles = [axes.get_title(loc="left") for axes in draw("time-sequence", source).axes]
+    assert titles == ["flow download-2, seen at server", "flow download-1, seen at server"]
+
+
+@pytest.mark.parametrize("kind", ["time-sequence", "cwnd", "rtt"])
+def test_several_flows_have_a_panel_each_over_the_same_time(kind: str) -> None:
+    figure = draw(kind, several(3), View(title="three of them"))
+    assert len(figure.axes) == 3
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1
+    assert figure.get_suptitle() == "three of them"
+    assert len(draw(kind, several(6)).axes) == 4
+
+
+def test_the_legend_sums_what_the_panels_count() -> None:
+    both = several(2)
+    dropped = sum(1 for row in rows(both, "packets") if row["fate"] == "queue_drop")
+    assert f"dropped ({dropped})" in legend_words(draw("time-sequence", both))
+
+
+def test_a_number_is_not_parted_from_its_unit_in_a_title(run: Tables) -> None:
+    title = "x" * 100 + " delayed 6 s"
+    assert (
+        only_axes(draw("queue", run, View(title=title))).get_title(loc="left").splitlines()[1] == "6\N{NO-BREAK SPACE}s"
+    )
 
 
 def test_each_flow_has_its_own_line_of_progress() -> None:

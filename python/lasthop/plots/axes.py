@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -63,9 +62,15 @@ def set_time_axis(axes: Axes, span: Span) -> None:
     axes.set_xlabel("Time (s)")
 
 
+def set_amount_axis(axes: Axes, words: str) -> None:
+    """Round numbers up the side."""
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+    axes.set_ylabel(words)
+
+
 def set_count_axis(axes: Axes, highest: float) -> None:
     """Whole numbers up the side, from zero to a little over `highest`."""
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
     axes.set_ylim(0, 1.1 * highest)
 
 
@@ -73,7 +78,7 @@ def set_title(axes: Axes, view: View, source: Source, words: str, room_pt: float
     """The view's own title, else the result's name and `words`; `room_pt` points are left free below it."""
     own = ": ".join(part for part in (source.name, words) if part)
     title = style.wrapped(own if view.title is None else view.title, view.width)
-    axes.set_title(title, pad=float(mpl.rcParams["axes.titlepad"]) + room_pt)
+    axes.set_title(title, pad=style.TITLE_PAD_PT + room_pt)
 
 
 def mark_timeouts(axes: Axes, timeouts: Timeouts, span: Span) -> None:

@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import offset_copy
 
 from lasthop.plots import style
-from lasthop.plots.axes import Scale, mark_timeouts, room_for_labels, scale_of, set_time_axis, set_title
+from lasthop.plots.axes import Scale, scale_of, set_amount_axis
 from lasthop.plots.columns import Columns, Floats, Texts
-from lasthop.plots.flow import Drops, FlowTables
+from lasthop.plots.flow import Drops
+from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
-from lasthop.plots.span import Span, span_of
+from lasthop.plots.span import Span
 
 HEIGHT_IN: Final = 2.9
 
@@ -25,31 +26,24 @@ LOSS_EVENTS: Final = ("fast_retransmit", "collapse")
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw one flow's congestion window."""
-    flow = FlowTables(source, view.flow)
+    """Draw the congestion window of each flow."""
+    return draw_flows(source, view, HEIGHT_IN, _draw_flow)
+
+
+def _draw_flow(panel: FlowPanel) -> None:
+    axes, flow, span = panel.axes, panel.flow, panel.span
     tcp = flow.decisions()
     time = tcp.seconds("time_ns")
-    span = span_of(view, time)
-    shown = span.holds(time)
     highest = _highest(tcp, span)
-    scale = scale_of(view.unit, highest, flow.segment_size())
-
-    timeouts = flow.timeouts()
-    figure = style.new_figure(view.width, HEIGHT_IN)
-    axes = figure.subplots()
-    set_time_axis(axes, span)
+    scale = scale_of(panel.view.unit, highest, flow.segment_size())
     axes.set_ylim(0, 1.08 * highest / scale.divisor)
-    axes.set_ylabel(f"Window ({scale.label})")
-    set_title(axes, view, source, f"flow {flow.name}, sender {flow.sender}", room_for_labels(timeouts, span))
-    if shown.any():
-        _draw_phases(axes, time, tcp.texts("phase"), span)
-        _draw_curves(axes, tcp, time, scale)
-        _draw_losses(axes, tcp, flow.drops(flow.sent()), span, scale)
-        mark_timeouts(axes, timeouts, span)
-    else:
+    set_amount_axis(axes, f"Window ({scale.label})")
+    if not span.holds(time).any():
         style.say_empty(axes, "the sender decided nothing in this time")
-    style.legend_below(figure, [axes])
-    return figure
+        return
+    _draw_phases(axes, time, tcp.texts("phase"), span)
+    _draw_curves(axes, tcp, time, scale)
+    _draw_losses(axes, tcp, flow.drops(flow.sent()), span, scale)
 
 
 def _highest(tcp: Columns, span: Span) -> float:
@@ -141,7 +135,7 @@ def _draw_losses(axes: Axes, tcp: Columns, drops: Drops, span: Span, scale: Scal
 
 KIND: Final = Kind(
     id="cwnd",
-    summary="one flow's congestion window, threshold and data in flight, with the phases and the losses",
+    summary="each flow's congestion window, threshold and data in flight, with the phases and the losses",
     needs=("tcp", "segments"),
     uses=("packets",),
     draw=draw,

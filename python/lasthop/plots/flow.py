@@ -103,6 +103,10 @@ class FlowTables:
         self.sender = _sender(self._segments)
         self._at_sender = self._segments.equal("host", self.sender)
 
+    def times(self) -> Floats:
+        """When the sender sent or heard anything."""
+        return self._at_sender.seconds("time_ns")
+
     def sent(self) -> Sent:
         """The data segments that the sender sent."""
         rows = self._at_sender.equal("direction", "sent")

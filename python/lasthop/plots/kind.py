@@ -18,7 +18,7 @@ SequenceUnit = Literal["bytes", "segments"]
 class View:
     """What is to be seen of a result.
 
-    `flow` is a flow's name (none: the first one), `start_s` and `end_s` bound the time axis in seconds,
+    `flow` is a flow's name (none: all of them), `start_s` and `end_s` bound the time axis in seconds,
     `unit` is that of sequence numbers and windows, `width` fits one column of a paper or the whole page.
     `title` replaces the words above the picture; an empty one leaves them away. `table` and `metric` choose
     among a study's rows.

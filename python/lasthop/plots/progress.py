@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lasthop.plots import style
-from lasthop.plots.axes import Scale, scale_of, set_time_axis, set_title
+from lasthop.plots.axes import Scale, scale_of, set_amount_axis, set_time_axis, set_title
 from lasthop.plots.columns import Floats
 from lasthop.plots.flow import Acks, FlowTables, Timeouts, flow_names
 from lasthop.plots.kind import Kind, View
@@ -37,7 +37,7 @@ def draw(source: Source, view: View) -> Figure:
     axes = figure.subplots()
     set_time_axis(axes, span)
     axes.set_ylim(0, 1.04 * max(highest, 1.0) / scale.divisor)
-    axes.set_ylabel(f"Acknowledged ({scale.label})")
+    set_amount_axis(axes, f"Acknowledged ({scale.label})")
     set_title(axes, view, source, "progress of the flows")
     if not any(span.holds(each.time).any() for each in acks):
         style.say_empty(axes, "nothing was acknowledged in this time")

@@ -62,7 +62,7 @@ WORDS: Final = {
     "drops": "Dropped",
     "drops_slowstart": "Dropped, slow start",
     "drops_congavoid": "Dropped, later",
-    "fairness": "Fairness",
+    "fairness_x100": "Jain's index × 100",
 }
 """What metrics are called on an axis; others by their own name."""
 
@@ -151,7 +151,7 @@ def draw(source: Source, view: View) -> Figure:
     _name_lines(all_axes, lines)
     title = f"{source.name} published and measured{_same_in_all(list(dict.fromkeys(names)))}".strip()
     words = style.wrapped(title if view.title is None else view.title, "page")
-    figure.suptitle(words, x=0.01, ha="left", fontsize=8)
+    figure.suptitle(words, x=0.01, ha="left", fontsize=style.TITLE_PT)
     if not lines:
         style.say_empty(all_axes[0], "no row to draw")
     style.legend_below(figure, all_axes, LEGEND)

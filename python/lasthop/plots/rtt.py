@@ -9,37 +9,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lasthop.plots import style
-from lasthop.plots.axes import mark_timeouts, raster_if_many, room_for_labels, set_time_axis, set_title
+from lasthop.plots.axes import raster_if_many, set_amount_axis
 from lasthop.plots.columns import Columns, Floats
-from lasthop.plots.flow import Acks, FlowTables, Sent
+from lasthop.plots.flow import Acks, Sent
+from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
-from lasthop.plots.span import Span, span_of
+from lasthop.plots.span import Span
 
 HEIGHT_IN: Final = 2.7
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw one flow's round-trip times and retransmission timer."""
-    flow = FlowTables(source, view.flow)
+    """Draw the round-trip times and the retransmission timer of each flow."""
+    return draw_flows(source, view, HEIGHT_IN, _draw_flow)
+
+
+def _draw_flow(panel: FlowPanel) -> None:
+    axes, flow, span = panel.axes, panel.flow, panel.span
     tcp = flow.decisions()
-    acked_at, round_trip = round_trips(flow.sent(), flow.acks())
-    span = span_of(view, tcp.seconds("time_ns"))
-    timeouts = flow.timeouts()
-    figure = style.new_figure(view.width, HEIGHT_IN)
-    axes = figure.subplots()
-    set_time_axis(axes, span)
-    axes.set_ylabel("Round trip and timer (s)")
-    set_title(axes, view, source, f"flow {flow.name}, sender {flow.sender}", room_for_labels(timeouts, span))
+    set_amount_axis(axes, "Round trip and timer (s)")
     if span.holds(tcp.seconds("time_ns")).any():
-        _draw_round_trips(axes, acked_at, round_trip, span)
+        _draw_round_trips(axes, *round_trips(flow.sent(), flow.acks()), span)
         _draw_curves(axes, tcp, span)
-        mark_timeouts(axes, timeouts, span)
     else:
         style.say_empty(axes, "the sender decided nothing in this time")
     axes.set_ylim(bottom=0)
-    style.legend_below(figure, [axes])
-    return figure
 
 
 def round_trips(sent: Sent, acks: Acks) -> tuple[Floats, Floats]:
@@ -102,7 +97,7 @@ def _draw_curves(axes: Axes, tcp: Columns, span: Span) -> None:
 
 KIND: Final = Kind(
     id="rtt",
-    summary="round-trip times, their smoothed value and deviation, and the retransmission timer of one flow",
+    summary="round-trip times, their smoothed value and deviation, and the retransmission timer of each flow",
     needs=("tcp", "segments"),
     uses=(),
     draw=draw,

@@ -9,12 +9,15 @@ every machine.
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -46,6 +49,9 @@ COLUMN_IN: Final = 3.5
 PAGE_IN: Final = 7.2
 """Widths of one column and of the page in inches, as in the two-column styles of IEEE and ACM."""
 
+TITLE_PT: Final = 8
+TITLE_PAD_PT: Final = 6
+
 LETTER_IN: Final = 0.05
 HANDLE_IN: Final = 0.42
 """Room that a legend takes: for a letter, and for the sign before the words with the gap to the next."""
@@ -61,8 +67,8 @@ _SETTINGS: Final[dict[str, Any]] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
-    "axes.titlepad": 6,
-    "axes.titlesize": 8,
+    "axes.titlepad": TITLE_PAD_PT,
+    "axes.titlesize": TITLE_PT,
     "figure.constrained_layout.h_pad": 0.04,
     "figure.constrained_layout.w_pad": 0.04,
     "figure.dpi": 200,
@@ -105,32 +111,42 @@ def new_figure(width: Literal["column", "page"], height_in: float) -> Figure:
 def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = ()) -> None:
     """Put one legend under the picture, outside the data, and make the figure higher by its room.
 
-    Each label stands once; those in `order` come first.
+    Each label stands once; those in `order` come first. Counts in brackets are summed over the panels.
     """
-    entries = {
-        label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
+    entries = _legend_entries(panels)
     if not entries:
         return
-    labels = [
-        *(label for label in order if label in entries),
-        *(each for each in entries if each not in order),
-    ]
-    longest = max(len(label) for label in labels)
+    words = [*(each for each in order if each in entries), *(each for each in entries if each not in order)]
+    labels = [f"{each} ({entries[each].count})" if entries[each].count else each for each in words]
     width, height = figure.get_size_inches()
-    columns = min(max(int(width / (LETTER_IN * longest + HANDLE_IN)), 1), len(labels))
+    columns = int(width / (LETTER_IN * max(len(label) for label in labels) + HANDLE_IN))
+    columns = min(max(columns, 1), len(labels))
     figure.set_figheight(height + LINE_IN * math.ceil(len(labels) / columns))
-    figure.legend(
-        [entries[label] for label in labels],
-        labels,
-        loc="outside lower center",
-        ncols=columns,
-    )
+    handles = [entries[each].handle for each in words]
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+
+
+@dataclass
+class _LegendEntry:
+    handle: Artist
+    count: int
+
+
+def _legend_entries(panels: Iterable[Axes]) -> dict[str, _LegendEntry]:
+    """What the legend says, by its words without their count."""
+    entries: dict[str, _LegendEntry] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            counted = re.fullmatch(r"(.*) \((\d+)\)", str(label))
+            words, count = (counted[1], int(counted[2])) if counted else (str(label), 0)
+            entries.setdefault(words, _LegendEntry(handle, 0)).count += count
+    return entries
 
 
 def wrapped(words: str, width: Literal["column", "page"]) -> str:
-    """A title in lines that fit."""
-    return textwrap.fill(words, 46 if width == "column" else 108)
+    """A title in lines that fit. A number stays with its unit."""
+    kept = re.sub(r"(?<=\d) (?=(s|ms|%|B|kB|MB|packets?|bytes)\b)", "\N{NO-BREAK SPACE}", words)
+    return textwrap.fill(kept, 50 if width == "column" else 108)
 
 
 def say_empty(axes: Axes, words: str) -> None:

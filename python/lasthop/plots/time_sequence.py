@@ -16,20 +16,13 @@ from matplotlib.figure import Figure
 from matplotlib.markers import CARETDOWN, CARETUP
 
 from lasthop.plots import style
-from lasthop.plots.axes import (
-    Scale,
-    mark_timeouts,
-    raster_if_many,
-    room_for_labels,
-    scale_of,
-    set_time_axis,
-    set_title,
-)
+from lasthop.plots.axes import Scale, raster_if_many, scale_of, set_amount_axis
 from lasthop.plots.columns import Booleans, Floats
-from lasthop.plots.flow import Acks, Delays, Drops, FlowTables, Sacks, Sent
+from lasthop.plots.flow import Acks, Delays, Drops, Sacks, Sent
+from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
-from lasthop.plots.span import Span, span_of
+from lasthop.plots.span import Span
 
 HEIGHT_IN: Final = 3.6
 
@@ -65,32 +58,25 @@ VERDICTS: Final = (
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw one flow's time-sequence diagram."""
-    flow = FlowTables(source, view.flow)
+    """Draw the time-sequence diagram of each flow."""
+    return draw_flows(source, view, HEIGHT_IN, _draw_flow, LEGEND)
+
+
+def _draw_flow(panel: FlowPanel) -> None:
+    flow, span = panel.flow, panel.span
     sent, acks = flow.sent(), flow.acks()
-    drops, timeouts = flow.drops(sent), flow.timeouts()
-    span = span_of(view, sent.time, acks.time, drops.time)
+    drops = flow.drops(sent)
     low, high = _limits(sent, acks, drops, span)
-    figure = style.new_figure(view.width, HEIGHT_IN)
-    diagram = Diagram(figure.subplots(), span, scale_of(view.unit, high, flow.segment_size()), low, high)
+    scale = scale_of(panel.view.unit, high, flow.segment_size())
+    diagram = Diagram(panel.axes, span, scale, low, high, panel.height_in)
     diagram.prepare()
-    set_title(
-        diagram.axes,
-        view,
-        source,
-        f"flow {flow.name}, seen at {flow.sender}",
-        room_for_labels(timeouts, span),
-    )
     diagram.draw_acks(acks)
     diagram.draw_sacks(flow.sacks())
     diagram.draw_segments(sent)
     diagram.draw_delays(flow.delays(sent))
     diagram.draw_drops(drops)
-    mark_timeouts(diagram.axes, timeouts, span)
     if not span.holds(sent.time).any():
         style.say_empty(diagram.axes, "no data was sent in this time")
-    style.legend_below(figure, [diagram.axes], LEGEND)
-    return figure
 
 
 def _limits(sent: Sent, acks: Acks, drops: Drops, span: Span) -> tuple[float, float]:
@@ -112,19 +98,22 @@ def _limits(sent: Sent, acks: Acks, drops: Drops, span: Span) -> tuple[float, fl
 
 @dataclass(frozen=True)
 class Diagram:
-    """The diagram while it is being drawn: its axes, and what time and bytes (`low` to `high`) they show."""
+    """The diagram while it is being drawn: its axes (`height_in` inches high), and what they show.
+
+    That is a time, and bytes from `low` to `high`.
+    """
 
     axes: Axes
     span: Span
     scale: Scale
     low: float
     high: float
+    height_in: float
 
     def prepare(self) -> None:
         """Set the axes up."""
-        set_time_axis(self.axes, self.span)
         self.axes.set_ylim(self.low / self.scale.divisor, self.high / self.scale.divisor)
-        self.axes.set_ylabel(f"Sequence number ({self.scale.label})")
+        set_amount_axis(self.axes, f"Sequence number ({self.scale.label})")
 
     def draw_acks(self, acks: Acks) -> None:
         """The line of what was acknowledged, with a tick for each duplicate, and the edge of the window."""
@@ -243,16 +232,16 @@ class Diagram:
         self.axes.add_collection(LineCollection(lines, rasterized=raster_if_many(len(lines)), **looks), autolim=False)
 
     def _height_pt(self, sent: Sent, shown: Booleans) -> float:
-        """How high the median segment will stand, in points; the axes take about 80 % of the height."""
+        """How high the median segment will stand, in points."""
         if not shown.any():
             return 0.0
         share = float(np.median((sent.end - sent.start)[shown])) / (self.high - self.low)
-        return share * 0.8 * HEIGHT_IN * 72
+        return share * self.height_in * 72
 
 
 KIND: Final = Kind(
     id="time-sequence",
-    summary="what one flow's sender sent and heard: segments, ACKs, window, what was resent and dropped",
+    summary="what each flow's sender sent and heard: segments, ACKs, window, what was resent and dropped",
     needs=("segments",),
     uses=("packets", "tcp"),
     draw=draw,

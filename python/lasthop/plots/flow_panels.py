@@ -1,0 +1,81 @@
+"""Pictures of single flows: a panel for each flow, one below the other over the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lasthop.plots import style
+from lasthop.plots.axes import mark_timeouts, room_for_labels, set_time_axis, set_title
+from lasthop.plots.flow import FlowTables, flow_names
+from lasthop.plots.kind import View
+from lasthop.plots.source import Source
+from lasthop.plots.span import Span, span_of
+
+MOST_PANELS: Final = 4
+"""Of more flows, the first so many are drawn; any other can be asked for by its name."""
+
+SMALLER: Final = 0.68
+"""How high a panel is among several, as a share of its height alone."""
+
+
+@dataclass(frozen=True)
+class FlowPanel:
+    """One flow's panel while it is being drawn. `height_in` is the height that its axes will have, in inches."""
+
+    axes: Axes
+    flow: FlowTables
+    span: Span
+    view: View
+    height_in: float
+
+
+def draw_flows(
+    source: Source,
+    view: View,
+    height_in: float,
+    draw_one: Callable[[FlowPanel], None],
+    legend: Sequence[str] = (),
+) -> Figure:
+    """Draw the flow that the view names, or all of them, by `draw_one`; the timeouts are marked in each.
+
+    A panel that stands alone is `height_in` inches high.
+    """
+    flows = [FlowTables(source, name) for name in _chosen(source, view)]
+    span = span_of(view, *(flow.times() for flow in flows))
+    each_in = height_in if len(flows) == 1 else height_in * SMALLER
+    figure = style.new_figure(view.width, each_in * len(flows))
+    rows = list(figure.subplots(len(flows), 1, sharex=True, squeeze=False)[:, 0])
+    for axes, flow in zip(rows, flows, strict=True):
+        draw_one(FlowPanel(axes, flow, span, view, 0.8 * each_in))
+        mark_timeouts(axes, flow.timeouts(), span)
+    set_time_axis(rows[-1], span)
+    _set_titles(figure, rows, flows, source, view, span)
+    style.legend_below(figure, rows, legend)
+    return figure
+
+
+def _chosen(source: Source, view: View) -> Sequence[str | None]:
+    names = flow_names(source)
+    return [view.flow] if view.flow is not None or not names else names[:MOST_PANELS]
+
+
+def _set_titles(
+    figure: Figure, rows: list[Axes], flows: list[FlowTables], source: Source, view: View, span: Span
+) -> None:
+    """One flow: everything in one title. Several: the picture's title above all, the flow's above its panel."""
+    alone = len(flows) == 1
+    for axes, flow in zip(rows, flows, strict=True):
+        words = f"flow {flow.name}, seen at {flow.sender}"
+        room = room_for_labels(flow.timeouts(), span)
+        if alone:
+            set_title(axes, view, source, words, room)
+        else:
+            axes.set_title(words, pad=style.TITLE_PAD_PT + room)
+    title = source.name if view.title is None else view.title
+    if title and not alone:
+        figure.suptitle(style.wrapped(title, view.width), x=0.01, ha="left", fontsize=style.TITLE_PT)
