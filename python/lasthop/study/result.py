@@ -55,7 +55,9 @@ class StudyResult:
                 file=str(self.folder),
                 help="draw it from one run: lasthop run … --out, then lasthop plot",
             )
-        return pa.Table.from_pylist([{key: row.get(key) for key in row if key not in _NOT_DRAWN} for row in self.rows])
+        # pyarrow takes the columns from the first row alone, and only some rows have a span.
+        columns = dict.fromkeys(key for row in self.rows for key in row)
+        return pa.Table.from_pylist([{key: row.get(key) for key in columns} for row in self.rows])
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `lasthop study --json` prints."""
@@ -113,9 +115,6 @@ def open_study(folder: Path) -> StudyResult:
             file=str(folder / "study.json"),
             help="run the study again; it goes on from its store",
         ) from error
-
-
-_NOT_DRAWN = ("published_q25", "published_q75", "ratio")
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
