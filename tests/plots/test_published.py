@@ -59,9 +59,9 @@ def test_rows_stand_in_groups_under_their_headings() -> None:
 def test_a_metric_in_seconds_has_a_panel_of_values_and_one_of_ratios() -> None:
     figure = draw("published", study(row(3, "none"), row(7, "none", measured=110.0)))
     value, ratio = figure.axes
-    assert points(value, "measured (median)")[:, 0].tolist() == [101.0, 110.0]
+    assert points(value, "measured median")[:, 0].tolist() == [101.0, 110.0]
     assert points(value, "published")[:, 0].tolist() == [100.0, 100.0]
-    assert points(ratio, "measured (median)")[:, 0] == pytest.approx([1.0, 10.0])
+    assert points(ratio, "measured median")[:, 0] == pytest.approx([1.0, 10.0])
 
 
 def test_a_count_has_no_panel_of_ratios() -> None:
@@ -73,7 +73,7 @@ def test_spans_and_quartiles_are_bars_from_end_to_end() -> None:
     figure = draw("published", study(row(3, "none"), row(3, "12@6s", low=95.0, high=112.0)))
     ((low, high),) = bars(figure.axes[0], "span of the runs")
     assert (low[0], high[0]) == (95.0, 112.0)
-    assert len(bars(figure.axes[0], "quartiles")) == 2
+    assert len(bars(figure.axes[0], "measured quartiles")) == 2
 
 
 def test_published_quartiles_are_drawn_where_they_are_known() -> None:
@@ -94,7 +94,7 @@ def test_rows_without_a_published_or_a_measured_value_keep_their_place() -> None
     figure = draw("published", study(row(3, "none", published=None), row(7, "none", measured=None)))
     assert labels(figure) == ["buffer 3", "buffer 7"]
     assert np.isnan(points(figure.axes[0], "published")[0, 0])
-    assert np.isnan(points(figure.axes[0], "measured (median)")[1, 0])
+    assert np.isnan(points(figure.axes[0], "measured median")[1, 0])
 
 
 def test_a_picture_of_26_rows_gives_each_its_room() -> None:

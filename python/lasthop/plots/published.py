@@ -62,22 +62,26 @@ WORDS: Final = {
     "drops": "Dropped",
     "drops_slowstart": "Dropped, slow start",
     "drops_congavoid": "Dropped, later",
+    "pipe_capacity_pkts": "Pipe capacity (packets)",
     "fairness_x100": "Jain's index × 100",
 }
-"""What metrics are called on an axis; others by their own name."""
+"""What metrics are called on an axis; others by their own name, in words."""
 
 DERIVED: Final = ("throughput_Bps",)
 """Metrics that say the same as the elapsed time: drawn if there is room or if they are asked for."""
 
 
 PUBLISHED: Final = "published"
-MEASURED: Final = "measured (median)"
-QUARTILES: Final = "quartiles"
+MEASURED: Final = "measured median"
+QUARTILES: Final = "measured quartiles"
 PUBLISHED_QUARTILES: Final = "published quartiles"
 SPAN: Final = "span of the runs"
 TOLERANCE: Final = f"within {TOLERANCE_PERCENT:g} %"
 
 LEGEND: Final = (PUBLISHED, PUBLISHED_QUARTILES, MEASURED, QUARTILES, SPAN, TOLERANCE)
+
+APART: Final = 0.17
+"""How far the published value stands above its line and the measured below, as a share of a row."""
 
 PUBLISHED_BAR: Final[dict[str, Any]] = {
     "color": style.BLACK,
@@ -225,26 +229,25 @@ def _draw_panel(axes: Axes, panel: Panel, values: Values) -> None:
     axes.spines["left"].set_visible(False)
     _set_limits(axes, shown, ratio)
     if ratio:
-        band: dict[str, Any] = {
-            "color": style.LIGHT_GREY,
-            "alpha": 0.6,
-            "linewidth": 0,
-            "zorder": 0,
-            "label": TOLERANCE,
-        }
-        axes.axvspan(-TOLERANCE_PERCENT, TOLERANCE_PERCENT, **band)
-        axes.axvline(0, color=style.BLACK, linewidth=0.6, zorder=1)
-        axes.set_xlabel("Measured against\npublished (%)")
-    else:
-        axes.set_xlabel(WORDS.get(panel.metric, panel.metric))
-    _bars(axes, y, shown.low, shown.high, SPAN, color=style.CYAN, linewidth=4, alpha=0.4, zorder=2)
-    _bars(axes, y, shown.q25, shown.q75, QUARTILES, color=style.BLUE, linewidth=1.3, zorder=3)
-    _bars(axes, y, shown.published_q25, shown.published_q75, PUBLISHED_QUARTILES, **PUBLISHED_BAR)
+        _draw_band(axes)
+    axes.set_xlabel(
+        "Measured against\npublished (%)" if ratio else WORDS.get(panel.metric, panel.metric.replace("_", " "))
+    )
+    above, below = y - APART, y + APART
+    _bars(axes, above, shown.published_q25, shown.published_q75, PUBLISHED_QUARTILES, **PUBLISHED_BAR)
     if not ratio:
-        _dots(axes, shown.published, y, "D", "white", style.BLACK, PUBLISHED, 4)
-    _dots(axes, shown.measured, y, "o", style.BLUE, style.BLUE, MEASURED, 5)
+        _dots(axes, shown.published, above, "D", "white", style.BLACK, PUBLISHED, 4)
+    _bars(axes, below, shown.low, shown.high, SPAN, color=style.CYAN, linewidth=4, alpha=0.4, zorder=2)
+    _bars(axes, below, shown.q25, shown.q75, QUARTILES, color=style.BLUE, linewidth=1.1, zorder=3)
+    _dots(axes, shown.measured, below, "o", style.BLUE, style.BLUE, MEASURED, 5)
     if ratio:
-        _arrows_beyond(axes, shown.measured, y)
+        _arrows_beyond(axes, shown.measured, below)
+
+
+def _draw_band(axes: Axes) -> None:
+    band: dict[str, Any] = {"color": style.LIGHT_GREY, "alpha": 0.6, "linewidth": 0, "zorder": 0}
+    axes.axvspan(-TOLERANCE_PERCENT, TOLERANCE_PERCENT, label=TOLERANCE, **band)
+    axes.axvline(0, color=style.BLACK, linewidth=0.6, zorder=1)
 
 
 def _bars(axes: Axes, y: Floats, low: Floats, high: Floats, label: str, **looks: Any) -> None:

@@ -120,10 +120,10 @@ def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = 
     labels = [f"{each} ({entries[each].count})" if entries[each].count else each for each in words]
     width, height = figure.get_size_inches()
     columns = int(width / (LETTER_IN * max(len(label) for label in labels) + HANDLE_IN))
-    columns = min(max(columns, 1), len(labels))
-    figure.set_figheight(height + LINE_IN * math.ceil(len(labels) / columns))
+    lines = math.ceil(len(labels) / max(columns, 1))
+    figure.set_figheight(height + LINE_IN * lines)
     handles = [entries[each].handle for each in words]
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+    figure.legend(handles, labels, loc="outside lower center", ncols=math.ceil(len(labels) / lines))
 
 
 @dataclass
