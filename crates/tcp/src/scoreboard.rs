@@ -3,7 +3,8 @@
 //! The recovery algorithms write the marks ([`Scoreboard::mark_lost`]), the endpoint reports what was
 //! sent and acknowledged. From the marks follows the *pipe*, the estimate of what is still in the
 //! network (RFC 6675 §2): everything outstanding, less what is SACKed, less what is taken for lost and
-//! not sent again. With no marks the pipe is the FlightSize of RFC 5681.
+//! not sent again, and twice what was sent again without being taken for lost. With no marks the pipe is
+//! the FlightSize of RFC 5681.
 
 use std::collections::VecDeque;
 
@@ -31,6 +32,8 @@ pub struct Sent {
     pub mark: Mark,
     /// Whether a copy of it was SACKed.
     pub sacked: bool,
+    /// Whether two copies of it are believed to be on their way.
+    pub twice: bool,
 }
 
 /// What the sender believes of the last copy of a segment.
@@ -49,6 +52,7 @@ pub struct Scoreboard {
     outstanding: Bytes,
     sacked: Bytes,
     lost: Bytes,
+    twice: Bytes,
     /// How many segments are marked lost: a FIN alone has no bytes to count.
     lost_segments: usize,
     /// Index of the first segment marked lost, if there is one: keeps "what next?" short.
@@ -91,6 +95,7 @@ impl Scoreboard {
             transmissions: 1,
             mark: Mark::InFlight,
             sacked: false,
+            twice: false,
         });
     }
 
@@ -99,7 +104,10 @@ impl Scoreboard {
         let sent = &mut self.sent[index];
         sent.last_sent = now;
         sent.transmissions += 1;
-        if sent.mark != Mark::InFlight {
+        if sent.mark == Mark::InFlight {
+            self.twice += if sent.sacked || sent.twice { Bytes::ZERO } else { sent.size() };
+            sent.twice = !sent.sacked;
+        } else {
             sent.mark = Mark::InFlight;
             self.lost -= sent.size();
             self.lost_segments -= 1;
@@ -123,10 +131,12 @@ impl Scoreboard {
                 acked.syn |= front.take_front(ack.since(front.range.start));
                 ambiguous |= front.transmissions > 1;
                 let part = before - front.size();
-                let (sacked, lost) = (front.sacked, front.mark != Mark::InFlight);
+                let (sacked, lost, twice) = (front.sacked, front.mark != Mark::InFlight, front.twice);
+                self.twice -= if twice { part } else { Bytes::ZERO };
                 self.uncount(part, sacked, lost, &mut acked);
                 break;
             }
+            self.forget_first_copy(0);
             let front = self.sent.pop_front().expect("the loop has just seen it");
             ambiguous |= front.transmissions > 1;
             last_sent = Some(front.last_sent);
@@ -158,6 +168,7 @@ impl Scoreboard {
             if sent.sacked {
                 continue;
             }
+            self.twice -= if std::mem::take(&mut sent.twice) { sent.size() } else { Bytes::ZERO };
             sent.sacked = true;
             newly += sent.size();
             self.sacked += sent.size();
@@ -184,6 +195,7 @@ impl Scoreboard {
 
     /// Takes the segment at `index` for lost, unless it is SACKed or marked already.
     pub fn mark_lost(&mut self, index: usize, cause: crate::Cause) {
+        self.forget_first_copy(index);
         let sent = &mut self.sent[index];
         if sent.sacked || sent.mark != Mark::InFlight {
             return;
@@ -192,6 +204,12 @@ impl Scoreboard {
         self.lost += sent.size();
         self.lost_segments += 1;
         self.first_lost = Some(self.first_lost.map_or(index, |first| first.min(index)));
+    }
+
+    /// Of two copies of the segment at `index` that are on their way, takes the first for lost.
+    pub fn forget_first_copy(&mut self, index: usize) {
+        let sent = &mut self.sent[index];
+        self.twice -= if std::mem::take(&mut sent.twice) { sent.size() } else { Bytes::ZERO };
     }
 
     /// Takes everything that is not SACKed for lost: the first segment because its timer ran out, the
@@ -212,8 +230,11 @@ impl Scoreboard {
 
     /// Takes nothing for lost any more.
     pub fn clear_lost(&mut self) {
-        self.sent.iter_mut().for_each(|sent| sent.mark = Mark::InFlight);
+        for sent in &mut self.sent {
+            (sent.mark, sent.twice) = (Mark::InFlight, false);
+        }
         self.lost = Bytes::ZERO;
+        self.twice = Bytes::ZERO;
         self.lost_segments = 0;
         self.first_lost = None;
     }
@@ -237,7 +258,7 @@ impl Scoreboard {
     /// The estimate of what is in the network (RFC 6675 §4).
     #[must_use]
     pub fn pipe(&self) -> Bytes {
-        self.outstanding - self.sacked - self.lost
+        self.outstanding - self.sacked - self.lost + self.twice
     }
 
     /// Bytes SACKed above the cumulative acknowledgment.

@@ -151,9 +151,13 @@ impl Sack6675 {
     fn judge(&mut self, ack: &Ack, board: &mut Scoreboard) {
         let Some(edge) = self.lost_edge(ack, board) else { return };
         let judged = self.judged.unwrap_or(ack.number);
-        let from = self.mode.map_or(judged, |mode| mode.high_rxt.max(judged));
-        for index in board.index_of(from)..board.index_of(edge) {
-            board.mark_lost(index, Cause::Scoreboard);
+        let sent_again = board.index_of(self.mode.map_or(judged, |mode| mode.high_rxt));
+        for index in board.index_of(judged)..board.index_of(edge) {
+            if index < sent_again {
+                board.forget_first_copy(index);
+            } else {
+                board.mark_lost(index, Cause::Scoreboard);
+            }
         }
         self.judged = Some(judged.max(edge));
     }

@@ -17,6 +17,7 @@ enum Step {
     ClearLost,
     ForgetSacks,
     BlameFirst,
+    ForgetFirstCopy(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -30,6 +31,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::ClearLost),
         1 => Just(Step::ForgetSacks),
         1 => Just(Step::BlameFirst),
+        1 => any::<usize>().prop_map(Step::ForgetFirstCopy),
     ]
 }
 
@@ -52,6 +54,7 @@ impl Sender {
                 outstanding: Bytes::ZERO,
                 sacked: Bytes::ZERO,
                 lost: Bytes::ZERO,
+                twice: Bytes::ZERO,
                 lost_segments: 0,
                 first_lost: None,
                 highest_sacked: None,
@@ -86,7 +89,8 @@ impl Sender {
             Step::ClearLost => self.board.clear_lost(),
             Step::ForgetSacks => self.board.forget_sacks(),
             Step::BlameFirst => self.board.blame_first(Cause::FastRetransmit),
-            Step::Retransmit(_) | Step::MarkLost(_) => {}
+            Step::ForgetFirstCopy(index) if len > 0 => self.board.forget_first_copy(index % len),
+            Step::Retransmit(_) | Step::MarkLost(_) | Step::ForgetFirstCopy(_) => {}
         }
     }
 }
@@ -102,7 +106,9 @@ fn is_lost(sent: &Sent) -> bool {
 fn recount(board: &Scoreboard) {
     assert_eq!(board.outstanding(), sum(board, |_| true), "outstanding");
     assert_eq!(board.sacked(), sum(board, |sent| sent.sacked), "sacked");
-    assert_eq!(board.pipe(), sum(board, |sent| !sent.sacked && !is_lost(sent)), "pipe");
+    let in_network = sum(board, |sent| !sent.sacked && !is_lost(sent));
+    assert_eq!(board.pipe(), in_network + sum(board, |sent| sent.twice), "pipe");
+    assert!(!board.sent.iter().any(|sent| sent.twice && (sent.sacked || is_lost(sent))), "no second copy");
     let first_lost = board.sent.iter().position(is_lost);
     assert_eq!(board.first_lost().map(|(index, _)| index), first_lost, "first lost");
     let highest = board.sent.iter().rev().find(|sent| sent.sacked).map(|sent| sent.range.end);
@@ -185,6 +191,18 @@ fn a_lost_fin_without_data_waits_to_be_sent_again() {
         sender.board.on_retransmitted(index, at(20));
     }
     assert_eq!(sender.board.first_lost(), Some((4, Cause::AfterTimeout)));
+}
+
+#[test]
+fn a_segment_sent_again_without_being_lost_counts_twice_in_the_pipe() {
+    let mut board = four().board;
+    board.on_retransmitted(1, at(9));
+    assert_eq!(board.pipe(), Bytes(5000));
+    board.forget_first_copy(1);
+    assert_eq!(board.pipe(), Bytes(4000));
+    board.on_retransmitted(2, at(9));
+    board.sack(block(3000, 4000));
+    assert_eq!(board.pipe(), Bytes(3000));
 }
 
 #[test]
