@@ -1,7 +1,7 @@
 //! How late the driver releases packets, and how much of a link a kernel's transfer gets.
 //!
 //! `cargo bench -p lasthop-live --bench lateness` prints one JSON object for each figure, the median
-//! of [`RUNS`] runs. The figures mean something on an idle machine only.
+//! of [`RUNS`] runs; with a word behind `--`, only figures with that in their names. They mean something on an idle machine only.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -34,6 +34,10 @@ fn main() {
 
 /// Measures and prints the median.
 fn figure(name: &str, unit: &str, spec: &Spec, value: impl Fn(&LiveSummary) -> f64) {
+    let mut wanted = std::env::args().skip(1).filter(|word| !word.starts_with('-'));
+    if !wanted.next().is_none_or(|word| name.contains(&word)) {
+        return;
+    }
     let mut values: Vec<f64> = (0..RUNS).map(|_| value(&live(spec))).collect();
     values.sort_by(f64::total_cmp);
     println!("{}", json!({ "name": name, "value": values[RUNS / 2], "unit": unit }));

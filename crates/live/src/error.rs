@@ -28,6 +28,10 @@ pub enum LiveError {
         source: io::Error,
     },
 
+    /// Without privilege, the process could not move into a user namespace.
+    #[error("cannot move into a user namespace: {0}; that takes a process of its own with one thread")]
+    UserNamespace(#[source] io::Error),
+
     /// A host's namespace, device or address could not be set up, or its device failed.
     #[error("host {host}: cannot {step}: {source}")]
     Host {

@@ -48,11 +48,7 @@ pub(crate) fn run(
     end: Instant,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
-    let right = namespace::obtain_right().map_err(|source| LiveError::Host {
-        host: "all".into(),
-        step: "make a user namespace",
-        source,
-    })?;
+    let right = namespace::obtain_right().map_err(LiveError::UserNamespace)?;
     let stop = Arc::new(Stop::default());
     let expected = plans.iter().map(Plan::reports).sum();
     let (hosts, outcomes) = build(plans, &stop)?;

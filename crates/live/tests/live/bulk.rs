@@ -1,7 +1,7 @@
 //! Bulk transfers between kernels, and what is told of them.
 
 use serde_json::json;
-use sim::Amount;
+use sim::{Amount, LinkSpec, NodeKind, NodeSpec};
 use units::{Bytes, Duration};
 
 use crate::support::{config, download, flow, live, pair, possible_here, quick, reno};
@@ -158,6 +158,27 @@ fn flow_control_leaves_packets_in_the_host_and_loses_none() {
     let flow = &outcome.summary.run.flows[0];
     assert!(flow.completed && flow.retransmissions == 0, "{flow:?}");
     assert!(outcome.summary.run.links[0].queue_max <= 3);
+}
+
+#[test]
+fn three_hosts_reach_each_other_over_a_router() {
+    if !possible_here() {
+        return;
+    }
+    let mut spec = pair(quick(), vec![]);
+    let address = std::net::Ipv4Addr::new(10, 77, 0, 3);
+    spec.nodes.push(NodeSpec { name: "third".to_owned(), kind: NodeKind::Host { address } });
+    spec.nodes.push(NodeSpec { name: "middle".to_owned(), kind: NodeKind::Router });
+    let link = spec.links.remove(0);
+    let spoke = |host: usize| LinkSpec { name: format!("spoke-{host}"), ends: [host, 3], ..link.clone() };
+    spec.links = (0..3).map(spoke).collect();
+    spec.record.captures.clear();
+    let amount = Amount::Bytes(Bytes(50_000));
+    spec.flows = vec![flow("one", 0, 1, amount), flow("two", 1, 2, amount), flow("three", 2, 0, amount)];
+    let outcome = live(&spec, reno());
+    let flows = &outcome.summary.run.flows;
+    assert!(flows.iter().all(|flow| flow.completed && flow.bytes == 50_000), "{flows:?}");
+    assert_eq!(outcome.summary.run.links.len(), 6);
 }
 
 #[test]
