@@ -150,10 +150,14 @@ impl<R: Recorder> Engine<R> {
             self.stopped = Some(Stop::Stalled);
             return;
         }
-        if let Some(endpoint) = &mut self.ends[end].endpoint {
-            endpoint.handle_timeout(self.now);
-            self.pump(end);
+        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
+        if due > self.now {
+            // Woken early: the timer was pushed ahead meanwhile, or cleared.
+            return self.queue.set(self.links.len() + end, due);
         }
+        endpoint.handle_timeout(self.now);
+        self.pump(end);
     }
 
     fn wake_flow(&mut self, index: usize) {
@@ -271,7 +275,8 @@ impl<R: Recorder> Engine<R> {
         }
         self.send_all(end);
         let Some(endpoint) = &mut self.ends[end].endpoint else { return };
-        self.queue.set(self.links.len() + end, endpoint.poll_timeout().unwrap_or(Instant::NEVER));
+        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
+        self.queue.set_at_latest(self.links.len() + end, due);
         if R::ON {
             self.recorder.on_decisions(end, endpoint);
         }
@@ -348,6 +353,8 @@ impl<R: Recorder> Engine<R> {
         false
     }
 
+    /// Kept out of line: inlined, it would take the segment apart and put it together again.
+    #[inline(never)]
     fn send(&mut self, end: usize, transmit: Transmit) {
         let flow = &mut self.flows[end / 2];
         let id = flow.next_packet((end / 2) as u32);
@@ -357,8 +364,7 @@ impl<R: Recorder> Engine<R> {
         let size = IPV4_HEADER_LEN + transmit.segment.wire_len();
         let (sender, peer) = (&self.ends[end], end ^ 1);
         let first_hop = sender.first_hop as usize;
-        let body = Body::Segment(transmit);
-        let mut parcel = self.boxes.pack(id, size, sender.route, peer as u32, body);
+        let mut parcel = self.boxes.pack(id, size, sender.route, peer as u32, Body::Segment(transmit));
         if R::ON {
             self.recorder.on_sent(self.now, &mut parcel.0, [sender.node, self.ends[peer].node]);
         }

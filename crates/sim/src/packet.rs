@@ -41,7 +41,7 @@ pub(crate) struct Boxes(Vec<Parcel>);
 
 impl Boxes {
     /// Packs what `body` is, for the first time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pack(
         &mut self,
         id: PacketId,

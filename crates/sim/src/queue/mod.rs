@@ -26,15 +26,21 @@ pub struct EventQueue {
     armed: u64,
 }
 
+/// Time in the upper half; priority in the top byte of the lower, then the counter. One number, so
+/// that a comparison takes no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    at: Instant,
-    /// Priority in the top byte, then the counter.
-    order: u64,
-}
+struct Key(u128);
 
 impl Key {
-    const IDLE: Self = Self { at: Instant::NEVER, order: u64::MAX };
+    const IDLE: Self = Self(u128::MAX);
+
+    const fn new(at: Instant, order: u64) -> Self {
+        Self((at.as_nanos() as u128) << 64 | order as u128)
+    }
+
+    const fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 64) as u64)
+    }
 }
 
 impl EventQueue {
@@ -53,9 +59,19 @@ impl EventQueue {
     /// The same time as before keeps its place among equals.
     #[inline]
     pub fn set(&mut self, component: usize, at: Instant) {
-        if self.keys[component].at != at {
+        if self.keys[component].at() != at {
             self.keys[component] = self.key(component, at);
             self.replay(component);
+        }
+    }
+
+    /// Wakes `component` at `at` at the latest: an earlier wake-up stands. For timers that are
+    /// pushed ahead again and again and hardly ever run out: the component that is woken early
+    /// finds nothing due, and [`EventQueue::set`]s the right time.
+    #[inline]
+    pub fn set_at_latest(&mut self, component: usize, at: Instant) {
+        if at < self.keys[component].at() {
+            self.set(component, at);
         }
     }
 
@@ -64,14 +80,14 @@ impl EventQueue {
     #[must_use]
     pub fn next(&self) -> Option<(Instant, usize)> {
         let winner = self.winners[1] as usize;
-        let at = self.keys[winner].at;
+        let at = self.keys[winner].at();
         (at != Instant::NEVER).then_some((at, winner))
     }
 
     /// When `component` wants to be woken.
     #[must_use]
     pub fn wake_up(&self, component: usize) -> Instant {
-        self.keys[component].at
+        self.keys[component].at()
     }
 
     #[inline]
@@ -80,7 +96,7 @@ impl EventQueue {
             return Key::IDLE;
         }
         self.armed += 1;
-        Key { at, order: u64::from(self.priorities[component]) << PRIORITY_SHIFT | self.armed }
+        Key::new(at, u64::from(self.priorities[component]) << PRIORITY_SHIFT | self.armed)
     }
 
     #[inline]

@@ -98,6 +98,19 @@ fn arming_for_the_same_time_keeps_the_place() {
 }
 
 #[test]
+fn at_the_latest_keeps_an_earlier_wake_up() {
+    let mut queue = EventQueue::new(vec![0]);
+    let [early, late] = [3, 9].map(Instant::from_nanos);
+    queue.set_at_latest(0, late);
+    assert_eq!(queue.wake_up(0), late);
+    queue.set_at_latest(0, early);
+    assert_eq!(queue.wake_up(0), early);
+    queue.set_at_latest(0, late);
+    queue.set_at_latest(0, Instant::NEVER);
+    assert_eq!(queue.wake_up(0), early);
+}
+
+#[test]
 fn a_lone_component_needs_no_games() {
     let mut queue = EventQueue::new(vec![0]);
     assert_eq!(queue.next(), None);
