@@ -3,6 +3,7 @@
 //! - [`pair`]: two endpoints and a clock, with a fate for each packet between them.
 //! - [`fate`]: what can befall a packet, by a list or by a seeded draw.
 //! - [`timeline`]: scripts of segments, played against one endpoint.
+//! - [`suite`]: what every registered algorithm must pass.
 //! - [`profile`]: a base profile and what differs from it.
 //!
 //! The tests themselves are under `tests/` and, as timelines, under `scripts/tcp/`.
@@ -10,4 +11,5 @@
 pub mod fate;
 pub mod pair;
 pub mod profile;
+pub mod suite;
 pub mod timeline;

@@ -173,6 +173,11 @@ impl Pair {
         &self.hosts[side as usize]
     }
 
+    /// One end, to change it.
+    pub const fn host_mut(&mut self, side: Side) -> &mut Host {
+        &mut self.hosts[side as usize]
+    }
+
     /// The time.
     #[must_use]
     pub const fn now(&self) -> Instant {

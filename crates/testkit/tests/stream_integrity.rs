@@ -18,26 +18,32 @@ const CONNECTIONS_PER_SENDER: usize = 80;
 /// A profile with what to call it.
 type Named = (String, Value);
 
+/// The names of an axis's algorithms.
+fn entries(axis: &str) -> Vec<&'static str> {
+    let axes = tcp::registry::axes();
+    let axis = axes.into_iter().find(|one| one.name == axis).expect("the axis exists");
+    axis.entries.iter().map(|entry| entry.id).collect()
+}
+
 /// Every recovery with every style after a timeout.
 fn recoveries() -> Vec<Named> {
     let mut all = vec![];
-    for axis in tcp::registry::axes().into_iter().filter(|axis| axis.name == "recovery") {
-        for entry in &axis.entries {
-            for style in ["go-back-n", "linux", "hold"] {
-                let recovery = json!({ "recovery": { "algorithm": entry.id, "after_timeout": style } });
-                all.push((format!("{}/{style}", entry.id), recovery));
-            }
+    for id in entries("recovery") {
+        for style in ["go-back-n", "linux", "hold"] {
+            let recovery = json!({ "recovery": { "algorithm": id, "after_timeout": style } });
+            all.push((format!("{id}/{style}"), recovery));
         }
     }
     all
 }
 
+/// Every acknowledgment policy, and delayed ACKs with quick ones at the start.
 fn acks() -> Vec<Named> {
-    vec![
-        ("every-segment".to_owned(), json!({ "ack": { "algorithm": "every-segment" } })),
-        ("delayed".to_owned(), json!({ "ack": { "algorithm": "delayed" } })),
-        ("quick".to_owned(), json!({ "ack": { "algorithm": "delayed", "quick": "2 segments" } })),
-    ]
+    let plain = |id| (format!("{id}"), json!({ "ack": { "algorithm": id } }));
+    let mut all: Vec<Named> = entries("ack").into_iter().map(plain).collect();
+    let quick = json!({ "ack": { "algorithm": "delayed", "quick": "2 segments" } });
+    all.push(("quick".to_owned(), quick));
+    all
 }
 
 fn options() -> Vec<Named> {
@@ -87,13 +93,14 @@ fn varied(index: usize) -> Value {
         json!({ "window": { "algorithm": "linux", "buffer": "20000 bytes" } }),
         json!({ "window": { "algorithm": "fixed", "size": "1200 bytes" } }),
     ];
-    let rto = [json!({}), json!({ "rto": { "algorithm": "linux-2000" } })];
+    let rtos = entries("rto");
+    let rto = json!({ "rto": { "algorithm": rtos[index / 4 % rtos.len()] } });
     let plain = [
         json!({ "mss": "256 bytes", "initial_window": "2 segments" }),
         json!({ "nagle": false }),
         json!({ "mss": "1460 bytes", "initial_window": "1 segment", "keep_alive": true }),
     ];
-    [&window[index % 4], &rto[index / 4 % 2], &plain[index % 3]]
+    [&window[index % 4], &rto, &plain[index % 3]]
         .into_iter()
         .fold(json!({}), |all, keys| overridden(&all, keys))
 }

@@ -55,9 +55,21 @@ pub struct Failure {
 /// The first line where something else happens, or that cannot be read.
 pub fn run_file(file: &Path) -> Result<(), Failure> {
     let name = file.strip_prefix(repository()).unwrap_or(file).display().to_string();
-    let failure = |line: usize, what: String| Failure { file: name.clone(), line, what };
-    let text = std::fs::read_to_string(file).map_err(|wrong| failure(0, wrong.to_string()))?;
-    let script = Script::parse(&text).map_err(|(line, what)| failure(line, what))?;
+    let text = std::fs::read_to_string(file).map_err(|wrong| Failure {
+        file: name.clone(),
+        line: 0,
+        what: wrong.to_string(),
+    })?;
+    run_text(&name, &text)
+}
+
+/// Plays the timeline in `text`, which `name` stands for in a failure.
+///
+/// # Errors
+/// The first line where something else happens, or that cannot be read.
+pub fn run_text(name: &str, text: &str) -> Result<(), Failure> {
+    let failure = |line: usize, what: String| Failure { file: name.to_owned(), line, what };
+    let script = Script::parse(text).map_err(|(line, what)| failure(line, what))?;
     let base = base_profile(&script).map_err(|what| failure(0, what))?;
     let config =
         config(&overridden(&base, &script.overrides)).map_err(|wrong| failure(0, wrong.to_string()))?;

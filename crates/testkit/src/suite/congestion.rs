@@ -1,0 +1,130 @@
+//! Every congestion control.
+
+use rand::RngExt;
+use tcp::congestion::{Congestion, ENTRIES, Growth, Loss};
+use tcp::registry::Entry;
+use units::{Bytes, Duration, Instant, Streams};
+
+use super::{Case, Verdict, build, each, ensure};
+use crate::fate::drop_numbers;
+use crate::pair::{Pair, Side, User};
+use crate::profile::config;
+use crate::timeline::run_text;
+
+pub(super) fn cases() -> Vec<Case> {
+    each(
+        "congestion",
+        ENTRIES,
+        &[
+            ("the_window_never_falls_below_one_segment", the_floor_holds),
+            ("duplicate_acks_do_not_grow_the_window", duplicates_grow_nothing),
+            ("one_loss_event_is_one_reduction", one_reduction),
+            ("a_timeout_leaves_one_segment", timeout_leaves_one),
+            ("the_window_curve_is_the_recorded_one", the_curve_is_recorded),
+        ],
+    )
+}
+
+fn started(entry: &Entry<dyn Congestion>) -> Box<dyn Congestion> {
+    let mut congestion = build(entry);
+    congestion.start(SMSS, SMSS * 2);
+    congestion
+}
+
+/// RFC 5681 §3.1: the loss window is one segment, ssthresh two at least.
+fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> Verdict {
+    let mut congestion = started(entry);
+    let mut stream = Streams::new(1).stream("operations");
+    for step in 0..20_000_u64 {
+        let now = Instant::START + Duration::from_millis(step * 10);
+        let flight = Bytes(stream.random_range(0..=congestion.cwnd().0));
+        let loss = Loss { now, flight, again: stream.random_range(0..4) == 0 };
+        match stream.random_range(0..40) {
+            0 => congestion.on_loss(&loss),
+            1 => congestion.on_timeout(&loss),
+            2 => {
+                let window = SMSS.max(congestion.ssthresh().min(flight));
+                congestion.on_recovery_exit(window);
+            }
+            _ => congestion.on_ack(&Growth { now, acked: Bytes(stream.random_range(1..=3000)), flight }),
+        }
+        let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
+        ensure(cwnd >= SMSS && ssthresh >= SMSS * 2, || format!("step {step}: {cwnd}, ssthresh {ssthresh}"))?;
+    }
+    Ok(())
+}
+
+/// RFC 5681 §3.1: only the acknowledgment of new data opens the window.
+fn duplicates_grow_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
+    let text = format!(
+        "# RFC 5681 §3.1\nset congestion.algorithm = \"{}\"\nset initial_window = \"4 segments\"\n\
+         0 open rtt 0.1\nwrite 9000\n> . 1:4001(4x1000) ack 1\n+0.1 < . 1:1(0) ack 1 x2\n? cwnd 4\n",
+        entry.id
+    );
+    run_text(entry.id, &text).map_err(|wrong| wrong.to_string())
+}
+
+/// RFC 5681 §4.3 and RFC 6675 §5: several losses in one window are one sign of congestion.
+fn one_reduction(entry: &'static Entry<dyn Congestion>) -> Verdict {
+    let profile =
+        config(&serde_json::json!({ "congestion": { "algorithm": entry.id } })).expect("defaults do");
+    let mut pair = Pair::new(&profile, &profile)
+        .users(User::sends_pattern(300_000), User::listens())
+        .fates(drop_numbers(Side::Client, &[40, 43, 45]));
+    pair.host_mut(Side::Client).endpoint.set_recording(true);
+    pair.run(Duration::from_secs(600));
+    let records = pair.host_mut(Side::Client).endpoint.take_records();
+    let mut thresholds: Vec<Bytes> = records.iter().map(|record| record.ssthresh).collect();
+    thresholds.dedup();
+    let client = &pair.host(Side::Client).endpoint;
+    let once = (client.fast_retransmits(), client.timeouts(), thresholds.len()) == (1, 0, 2);
+    ensure(once, || format!("{} fast retransmits, ssthresh {thresholds:?}", client.fast_retransmits()))
+}
+
+/// RFC 5681 §3.1: one segment after a timeout; ssthresh is held when the same segment times out again.
+fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> Verdict {
+    let mut congestion = started(entry);
+    rounds(congestion.as_mut(), 5);
+    let flight = congestion.cwnd();
+    congestion.on_timeout(&Loss { now: later(5), flight, again: false });
+    let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
+    ensure(cwnd == SMSS && ssthresh < flight, || format!("{cwnd}, ssthresh {ssthresh} after {flight}"))?;
+    congestion.on_timeout(&Loss { now: later(7), flight: SMSS, again: true });
+    ensure(congestion.ssthresh() == ssthresh, || format!("ssthresh {} again", congestion.ssthresh()))
+}
+
+/// cwnd at the end of each round trip, in whole segments: from the start, after a loss, after a timeout.
+fn the_curve_is_recorded(entry: &'static Entry<dyn Congestion>) -> Verdict {
+    let mut congestion = started(entry);
+    let mut curve = format!("start: {}\n", rounds(congestion.as_mut(), 6));
+    let flight = congestion.cwnd();
+    congestion.on_loss(&Loss { now: later(6), flight, again: false });
+    let window = congestion.ssthresh();
+    congestion.on_recovery_exit(window);
+    curve += &format!("loss: {}\n", rounds(congestion.as_mut(), 12));
+    let flight = congestion.cwnd();
+    congestion.on_timeout(&Loss { now: later(20), flight, again: false });
+    curve += &format!("timeout: {}\n", rounds(congestion.as_mut(), 12));
+    let file = format!("{}/curves/{}.txt", env!("CARGO_MANIFEST_DIR"), entry.id);
+    let recorded = std::fs::read_to_string(&file).unwrap_or_default();
+    ensure(recorded == curve, || format!("{file} says\n{recorded}and the curve is\n{curve}"))
+}
+
+/// So many round trips with a full window, each segment acknowledged; cwnd after each.
+fn rounds(congestion: &mut dyn Congestion, count: u64) -> String {
+    let mut curve = vec![];
+    for round in 0..count {
+        let flight = congestion.cwnd();
+        for _ in 0..flight.whole(SMSS) {
+            congestion.on_ack(&Growth { now: later(round), acked: SMSS, flight });
+        }
+        curve.push(congestion.cwnd().whole(SMSS).to_string());
+    }
+    curve.join(" ")
+}
+
+fn later(round: u64) -> Instant {
+    Instant::START + Duration::from_millis(100) * round
+}
+
+const SMSS: Bytes = Bytes(1000);

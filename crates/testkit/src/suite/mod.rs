@@ -1,0 +1,60 @@
+//! What every registered algorithm must pass: the cases come from the registry's lists alone, so that a new
+//! algorithm is tested the day it is listed.
+
+mod ack;
+mod congestion;
+mod recovery;
+mod rto;
+mod transfer;
+mod window;
+
+use serde_json::{Value, json};
+
+/// One test of one algorithm.
+pub struct Case {
+    /// `axis/algorithm/what it shows`.
+    pub name: String,
+    /// What went wrong, if something did.
+    pub run: Box<dyn FnOnce() -> Verdict + Send>,
+}
+
+/// Nothing, or what went wrong.
+pub type Verdict = Result<(), String>;
+
+/// All cases of all axes.
+#[must_use]
+pub fn all() -> Vec<Case> {
+    [congestion::cases(), recovery::cases(), rto::cases(), ack::cases(), window::cases(), transfer::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The cases of one axis: each check for each entry.
+fn each<T: ?Sized + 'static>(
+    axis: &str,
+    entries: &'static [tcp::registry::Entry<T>],
+    checks: &[(&str, fn(&'static tcp::registry::Entry<T>) -> Verdict)],
+) -> Vec<Case> {
+    let of_entry = |entry: &'static tcp::registry::Entry<T>| {
+        checks.iter().map(move |(what, check)| {
+            let check = *check;
+            Case { name: format!("{axis}/{}/{what}", entry.id), run: Box::new(move || check(entry)) }
+        })
+    };
+    entries.iter().flat_map(of_entry).collect()
+}
+
+/// A fresh instance with default parameters.
+fn build<T: ?Sized>(entry: &tcp::registry::Entry<T>) -> Box<T> {
+    (entry.parse)(no_parameters()).expect("every algorithm has defaults")()
+}
+
+fn no_parameters() -> Value {
+    json!({})
+}
+
+/// Says what was expected where it does not hold.
+fn ensure(holds: bool, expected: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(expected()) }
+}

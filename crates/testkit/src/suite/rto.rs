@@ -1,0 +1,73 @@
+//! Every retransmission timer.
+
+use rand::RngExt;
+use tcp::registry::Entry;
+use tcp::rto::{ENTRIES, Rto};
+use units::{Duration, Instant, Streams};
+
+use super::{Case, Verdict, build, each, ensure};
+use crate::timeline::run_text;
+
+pub(super) fn cases() -> Vec<Case> {
+    each(
+        "rto",
+        ENTRIES,
+        &[
+            ("it_waits_a_second_at_least_before_the_first_sample", first_length),
+            ("it_is_longer_than_the_round_trip_and_within_bounds", within_bounds),
+            ("it_is_longer_when_round_trips_vary", variation_lengthens),
+            ("it_doubles_and_keeps_the_length_until_a_sample", backs_off),
+        ],
+    )
+}
+
+/// RFC 6298 §2.1 and RFC 1122 §4.2.3.1.
+fn first_length(entry: &'static Entry<dyn Rto>) -> Verdict {
+    let length = build(entry).length();
+    ensure((Duration::from_secs(1)..=Duration::from_secs(3)).contains(&length), || length.to_string())
+}
+
+/// RFC 6298 §2.4 and §2.5.
+fn within_bounds(entry: &'static Entry<dyn Rto>) -> Verdict {
+    let mut stream = Streams::new(1).stream("round trips");
+    for trial in 0..50 {
+        let mut rto = build(entry);
+        let usual: u64 = stream.random_range(1..2000);
+        for step in 1..200_u64 {
+            let round_trip = Duration::from_millis(stream.random_range(usual..=usual * 2));
+            let now = Instant::START + Duration::from_secs(step * 5);
+            rto.on_sample(now - round_trip, now, step % 20 + 1);
+            let srtt = rto.estimate().ok_or("no estimate after a sample")?.srtt;
+            let length = rto.length();
+            ensure(srtt <= length && length <= rto.longest(), || format!("{trial}: {length} for {srtt}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// RFC 6298 §2.3: that is what RTTVAR is for.
+fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> Verdict {
+    let length = |round_trips: [u64; 2]| {
+        let mut rto = build(entry);
+        for step in 1..200_u64 {
+            let now = Instant::START + Duration::from_secs(step * 5);
+            rto.on_sample(now - Duration::from_millis(round_trips[step as usize % 2]), now, 8);
+        }
+        rto.length()
+    };
+    let (steady, varying) = (length([2000, 2000]), length([1000, 3000]));
+    ensure(steady < varying, || format!("{steady} for steady, {varying} for varying round trips"))
+}
+
+/// RFC 6298 §5.5 and §3 (Karn).
+fn backs_off(entry: &'static Entry<dyn Rto>) -> Verdict {
+    // Bounds that both timers share, wide enough that any handshake gives the same length twice.
+    let text = format!(
+        "# RFC 6298 §5.5\nset rto = {{ algorithm = \"{}\", min = \"8 s\" }}\n0 open rtt 0.9\nwrite 100\n\
+         > P. 1:101(100) ack 1\n? rto 8\n+8 > P. 1:101(100) ack 1 [timeout]\n? rto 16\n\
+         +16 > P. 1:101(100) ack 1 [timeout]\n? rto 32\n+1 < . 1:1(0) ack 101\n? rto 32\n\
+         write 100\n> P. 101:201(100) ack 1\n+1 < . 1:1(0) ack 201\n? rto 8\n",
+        entry.id
+    );
+    run_text(entry.id, &text).map_err(|wrong| wrong.to_string())
+}

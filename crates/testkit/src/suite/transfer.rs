@@ -1,0 +1,40 @@
+//! Every algorithm of every axis, alone in an otherwise standard profile, carries a stream over a bad pipe.
+
+use serde_json::json;
+use tcp::registry::axes;
+use units::Duration;
+use wire::Payload;
+
+use super::{Case, Verdict, ensure};
+use crate::fate::{Trouble, drawn};
+use crate::pair::{Pair, Side, User};
+use crate::profile::{config, nested};
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = vec![];
+    for axis in axes() {
+        for entry in &axis.entries {
+            let (name, id) = (axis.name, entry.id);
+            let run = Box::new(move || carries_a_stream(name, id));
+            cases.push(Case { name: format!("{name}/{id}/carries_a_stream_over_a_bad_pipe"), run });
+        }
+    }
+    cases
+}
+
+fn carries_a_stream(axis: &str, id: &str) -> Verdict {
+    let profile = config(&nested(axis, json!({ "algorithm": id }))).map_err(|wrong| wrong.to_string())?;
+    let trouble = Trouble { lost: 40, duplicated: 20, delayed: 50, longest: Duration::from_millis(300) };
+    let expected: Vec<u8> = (0..SIZE).map(Payload::pattern_byte).collect();
+    for seed in 0..5 {
+        let mut pair = Pair::new(&profile, &profile)
+            .users(User::sends_pattern(SIZE), User::listens())
+            .fates(drawn(seed, "pipe", trouble));
+        let done = pair.run(Duration::from_secs(3000));
+        let received = &pair.host(Side::Server).received;
+        ensure(done && *received == expected, || format!("seed {seed}: {} of {SIZE} bytes", received.len()))?;
+    }
+    Ok(())
+}
+
+const SIZE: u64 = 100_000;
