@@ -13,6 +13,7 @@ mod error;
 pub mod file;
 mod library;
 mod overrides;
+mod reference;
 mod resolve;
 pub mod resolved;
 mod schema;
@@ -25,6 +26,7 @@ use std::path::Path;
 
 pub use error::{InputError, Place};
 pub use library::{Kind, Search};
+pub use reference::reference_text;
 pub use resolved::Resolved;
 pub use schema::{KINDS, schema, schema_text};
 

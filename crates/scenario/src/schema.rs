@@ -141,7 +141,7 @@ pub(crate) fn property<'a>(root: &'a Value, table: &'a Value, step: &str) -> Opt
     Some(plain(root, inner))
 }
 
-fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+pub(crate) fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     if let (Some(name), None) = (schema.get("$ref").and_then(Value::as_str), schema.get("properties")) {
         let target = root.pointer(name.trim_start_matches('#'));
         return target.map_or(schema, |target| plain(root, target));

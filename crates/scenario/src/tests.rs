@@ -364,6 +364,29 @@ fn every_mistake_says_where_what_and_what_would_be_right() {
 }
 
 #[test]
+fn the_values_of_a_file_stand_in_the_resolved_scenario() {
+    let with = |file: &str| {
+        let text =
+            GOOD.replacen("[links.down]", &format!("[links.down]\npropagation = {{ file = \"{file}\" }}"), 1);
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/good.toml");
+        parse(&text, beside, &[""; 0], None, &search())
+    };
+    let resolved = with("delays.txt").expect("it is right");
+    assert!(resolved.json().contains("\"values\":[\"200 ms\",\"1500 ms\"]"), "{}", resolved.json());
+    assert_eq!(Resolved::from_json(&resolved.json()).expect("it is its own JSON").hash(), resolved.hash());
+    let said = with("bad-delays.txt").expect_err("7 has no unit").to_string();
+    assert!(
+        said.contains("good.toml:12: links.0.down.propagation.file: bad-delays.txt, line 2: 7 has no unit"),
+        "{said}"
+    );
+    let said = with("none.txt").expect_err("it is not there").to_string();
+    assert!(
+        said.contains("good.toml:12: links.0.down.propagation.file: none.txt: there is no such file"),
+        "{said}"
+    );
+}
+
+#[test]
 fn two_hosts_without_links_between_them_cannot_talk() {
     let text = GOOD.replace("to = \"mobile\"", "to = \"far\"") + "[hosts.far]\nprofile = \"plain\"\n";
     let said = read(&text, &[]).expect_err("it is wrong").to_string();

@@ -1,16 +1,20 @@
-//! The committed schemas are those of the types.
+//! The committed schemas and reference pages are those of the types.
 
 use std::path::Path;
 
 #[test]
-fn the_committed_schemas_are_those_of_the_types() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+fn the_committed_schemas_and_pages_are_those_of_the_types() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     for kind in lasthop_scenario::KINDS {
-        let committed = std::fs::read_to_string(folder.join(format!("{kind}.json"))).unwrap_or_default();
-        assert!(
-            Some(committed) == lasthop_scenario::schema_text(kind),
-            "docs/schema/{kind}.json has drifted: run `cargo run -p lasthop-scenario --example write_schemas`"
-        );
+        let schema = (format!("schema/{kind}.json"), lasthop_scenario::schema_text(kind));
+        let page = (format!("reference/{kind}.md"), lasthop_scenario::reference_text(kind));
+        for (file, made) in [schema, page] {
+            let committed = std::fs::read_to_string(docs.join(&file)).unwrap_or_default();
+            assert!(
+                Some(committed) == made,
+                "docs/{file} has drifted: run `cargo run -p lasthop-scenario --example write_schemas`"
+            );
+        }
     }
 }
 
