@@ -1,16 +1,19 @@
 //! How many delivered data segments the world makes of one second of CPU, and in how much memory.
 //!
 //! The case of the promise: 100 Mbit/s, 50 ms round trip, SACK, 200 s, recording off; one bulk flow, and
-//! 50 that share the link. Prints one JSON line for each figure, the median of [`RUNS`] runs.
+//! 50 that share the link. Then what a wake-up costs the event queue with 10 components and with 10,000.
+//! Prints one JSON line for each figure, the median of [`RUNS`] runs.
 //! `cargo bench -p lasthop-sim --bench bulk -- one` (or `fifty`) runs one case once, for a profiler.
 
 use std::net::Ipv4Addr;
 use std::process::Command;
 use std::sync::Arc;
 
-use lasthop_sim::{Amount, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload, World};
+use lasthop_sim::{
+    Amount, EventQueue, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload, World,
+};
 use serde_json::json;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -24,6 +27,10 @@ fn all() {
     let speed = |flows| median((0..RUNS).map(|_| segments_per_cpu_second(flows)));
     print("sim_bulk_segments_per_cpu_s", speed(1), "segments/CPU s");
     print("sim_50flows_segments_per_cpu_s", speed(50), "segments/CPU s");
+    for components in [10, 10_000] {
+        let cost = median((0..RUNS).map(|_| nanoseconds_per_wake_up(components)));
+        print(&format!("sim_queue_{components}_components_ns"), cost, "ns/wake-up");
+    }
     // The peak belongs to a process: each run has one of its own.
     print("sim_bulk_rss_mib", median((0..RUNS).map(|_| peak_memory_of_a_process())), "MiB");
 }
@@ -33,6 +40,21 @@ fn segments_per_cpu_second(flows: usize) -> f64 {
     let before = cpu_seconds();
     let segments = delivered_segments(spec);
     segments / (cpu_seconds() - before)
+}
+
+/// Components that wake one after another and arm themselves anew, each after a time of its own.
+fn nanoseconds_per_wake_up(components: usize) -> f64 {
+    let mut queue = EventQueue::new(vec![0; components]);
+    let period = |component: usize| Duration::from_nanos(1_000_000 + (component as u64 * 7919) % 100_003);
+    for component in 0..components {
+        queue.set(component, Instant::START + period(component));
+    }
+    let before = cpu_seconds();
+    for _ in 0..WAKE_UPS {
+        let (now, component) = queue.next().expect("every component is armed");
+        queue.set(component, now + period(component));
+    }
+    (cpu_seconds() - before) * 1e9 / WAKE_UPS as f64
 }
 
 fn peak_memory_of_a_run(flows: usize) -> f64 {
@@ -125,6 +147,7 @@ fn usage() -> libc::rusage {
 }
 
 const RUNS: usize = 5;
+const WAKE_UPS: u32 = 5_000_000;
 const DURATION_S: u64 = 200;
 const RATE_BPS: f64 = 100e6;
 /// Ethernet's MTU less the headers of IPv4 and TCP.

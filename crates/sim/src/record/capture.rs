@@ -1,4 +1,8 @@
 //! Captures: what passed a point, as a pcapng file with each packet's fate in its comment.
+//!
+//! One point is one interface. For a node, packets go out or come in; at a link, what goes down is
+//! outbound and what goes up is inbound. (Two interfaces in a file of raw IP packets, one for each
+//! direction, are refused by libpcap, and with it by tcptrace: it takes their link types for different.)
 
 use std::net::Ipv4Addr;
 
@@ -25,7 +29,6 @@ pub(super) struct Tap {
 #[derive(Clone, Copy)]
 struct Caught {
     at: Instant,
-    interface: u32,
     direction: Direction,
     packet: u32,
     passage: u32,
@@ -45,24 +48,22 @@ impl Tap {
 
     /// A packet enters a link: it leaves a node.
     pub(super) fn on_entered(&mut self, at: Instant, link: usize, packet: &Packet) {
-        let Some(place) = self.leaving.iter().position(|leaving| *leaving as usize == link) else { return };
-        let interface = match self.point {
-            CapturePoint::Node(_) => 0,
-            CapturePoint::Link(_) => place as u32,
-        };
-        self.catch(at, interface, Direction::Outbound, packet);
+        if self.leaving.contains(&(link as u32)) {
+            let up = matches!(self.point, CapturePoint::Link(_)) && link % 2 == 1;
+            self.catch(at, if up { Direction::Inbound } else { Direction::Outbound }, packet);
+        }
     }
 
     /// A packet has come to its end, the node `to`.
     pub(super) fn on_received(&mut self, at: Instant, to: u32, packet: &Packet) {
         if self.point == CapturePoint::Node(to as usize) {
-            self.catch(at, 0, Direction::Inbound, packet);
+            self.catch(at, Direction::Inbound, packet);
         }
     }
 
-    fn catch(&mut self, at: Instant, interface: u32, direction: Direction, packet: &Packet) {
+    fn catch(&mut self, at: Instant, direction: Direction, packet: &Packet) {
         let (packet, passage) = (packet.described, packet.passage);
-        self.caught.push(Caught { at, interface, direction, packet, passage });
+        self.caught.push(Caught { at, direction, packet, passage });
     }
 
     /// The point's name and its file.
@@ -88,14 +89,7 @@ impl Tap {
             ..Section::default()
         };
         let mut writer = Writer::new(Vec::new(), &section)?;
-        match self.point {
-            CapturePoint::Node(_) => drop(writer.add_interface(&Interface::raw_ip(name))?),
-            CapturePoint::Link(_) => {
-                for way in 0..2 {
-                    writer.add_interface(&Interface::raw_ip(format!("{name}.{}", direction(way))))?;
-                }
-            }
-        }
+        writer.add_interface(&Interface::raw_ip(name))?;
         for caught in &self.caught {
             writer.write(&caught.frame(kept, spec, diagnoses))?;
         }
@@ -111,7 +105,7 @@ impl Caught {
             direction: Some(self.direction),
             packet: Some(packet.id),
             comment: Some(self.comment(packet, kept, spec, diagnoses)),
-            ..Frame::new(self.interface, at, bytes(packet, spec))
+            ..Frame::new(0, at, bytes(packet, spec))
         }
     }
 

@@ -5,7 +5,7 @@ use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use lasthop_sim::{CapturePoint, Outcome, Spec};
 use serde_json::json;
-use wire::capture::{Frame, VIRTUAL_EPOCH};
+use wire::capture::{Direction, Frame, VIRTUAL_EPOCH};
 
 use crate::support::*;
 
@@ -159,6 +159,8 @@ fn a_capture_reads_back_with_the_verdict_on_every_packet() {
     assert_eq!(said(&at_link, "dropped by the queue (overflow)"), down.queue_drops);
     assert_eq!(said(&at_link, "held 3.000000 s (scripted)"), 1);
     assert_eq!(said(&at_link, ", needless: "), outcome.summary.flows[0].unnecessary_retransmissions);
+    let outbound = |frame: &&Frame| frame.direction == Some(Direction::Outbound);
+    assert_eq!(at_link.iter().filter(outbound).count() as u64, down.packets_in);
     // The receiver sees what the link delivered, and sends what enters the other way.
     assert_eq!(frames(1).len() as u64, down.packets_out + up.packets_in);
 }
