@@ -72,10 +72,24 @@ impl Endpoint {
             return self.challenge(now);
         }
         match self.state {
-            State::SynReceived if self.passive && self.sending.fin == Fin::Open => self.listen_again(),
+            State::SynReceived if self.can_listen_again() => self.listen_again(),
             State::SynReceived => self.give_up(Loss::Refused),
             _ => self.give_up(Loss::ByPeer),
         }
+    }
+
+    /// A SYN inside the window: a passive open that is not done starts over (RFC 9293 §3.10.7.4, fourth), a
+    /// synchronised connection asks the peer what it means (RFC 5961 §4.2).
+    pub(crate) fn on_syn_in_window(&mut self, now: Instant) {
+        if self.state == State::SynReceived && self.can_listen_again() {
+            self.listen_again();
+        } else {
+            self.challenge(now);
+        }
+    }
+
+    fn can_listen_again(&self) -> bool {
+        self.passive && self.sending.fin == Fin::Open
     }
 
     /// A passive open came to nothing: wait for another SYN (RFC 9293 §3.10.7.4, second). What the user has

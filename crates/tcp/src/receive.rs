@@ -28,9 +28,9 @@ impl Endpoint {
     }
 
     /// RFC 9293 §3.10.7.4: all other states.
-    pub(crate) fn segment_arrived(&mut self, now: Instant, segment: Segment) {
-        let segment = self.without_repeated_syn(segment);
-        let segment = self.without_what_finds_no_room(segment);
+    pub(crate) fn segment_arrived(&mut self, now: Instant, mut segment: Segment) {
+        self.strip_repeated_syn(&mut segment);
+        self.strip_what_finds_no_room(&mut segment);
         if self.lacks_timestamps(&segment) {
             return;
         }
@@ -41,7 +41,7 @@ impl Endpoint {
             return self.on_reset(now, segment.seq);
         }
         if segment.flags.contains(Flags::SYN) {
-            return self.challenge(now);
+            return self.on_syn_in_window(now);
         }
         if !segment.flags.contains(Flags::ACK) {
             return;
@@ -55,26 +55,24 @@ impl Endpoint {
 
     /// In a simultaneous open the peer's SYN comes twice: alone, and with the ACK that completes the
     /// handshake (RFC 9293 §3.5, figure 7). The second is worth only its ACK.
-    fn without_repeated_syn(&self, mut segment: Segment) -> Segment {
+    fn strip_repeated_syn(&self, segment: &mut Segment) {
         let repeated =
             segment.flags.contains(Flags::SYN.with(Flags::ACK)) && segment.seq == self.receiving.irs;
         if self.state == State::SynReceived && repeated {
             segment.flags = segment.flags.without(Flags::SYN);
             segment.seq += 1;
         }
-        segment
     }
 
     /// A closed window takes in nothing, but what a probe of it acknowledges counts (RFC 9293 §3.10.7.4,
     /// first): it may open the window of the other direction.
-    fn without_what_finds_no_room(&mut self, mut segment: Segment) -> Segment {
-        let probes = segment.seq == self.receiving.stream.next() && self.receiving.wnd().is_zero();
-        if probes && !segment.payload.is_empty() {
+    fn strip_what_finds_no_room(&mut self, segment: &mut Segment) {
+        let at_edge = segment.seq == self.receiving.stream.next() && self.receiving.wnd().is_zero();
+        if at_edge && (!segment.payload.is_empty() || segment.flags.contains(Flags::FIN)) {
             segment.payload = Payload::EMPTY;
             segment.flags = segment.flags.without(Flags::FIN);
             self.receiving.ack_wanted = Wanted::Now;
         }
-        segment
     }
 
     /// RFC 7323 §3.2: without the timestamps that were agreed on, a segment is dropped, unless it is a reset.
