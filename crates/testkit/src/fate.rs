@@ -80,7 +80,7 @@ fn draw(stream: &mut impl Rng, trouble: &Trouble) -> Fate {
     let later = Duration::from_nanos(stream.random_range(0..=trouble.longest.as_nanos()));
     let Trouble { lost, duplicated, delayed, .. } = *trouble;
     if chance < lost {
-        if chance % 8 == 0 { Fate::Corrupt } else { Fate::Drop }
+        if chance.is_multiple_of(8) { Fate::Corrupt } else { Fate::Drop }
     } else if chance < lost + duplicated {
         Fate::Duplicate(later)
     } else if chance < lost + duplicated + delayed {

@@ -39,7 +39,7 @@ fn recoveries() -> Vec<Named> {
 
 /// Every acknowledgment policy, and delayed ACKs with quick ones at the start.
 fn acks() -> Vec<Named> {
-    let plain = |id| (format!("{id}"), json!({ "ack": { "algorithm": id } }));
+    let plain = |id: &str| (id.to_owned(), json!({ "ack": { "algorithm": id } }));
     let mut all: Vec<Named> = entries("ack").into_iter().map(plain).collect();
     let quick = json!({ "ack": { "algorithm": "delayed", "quick": "2 segments" } });
     all.push(("quick".to_owned(), quick));
@@ -116,13 +116,13 @@ fn run(seed: u64, sender: &Arc<Config>, receiver: &Arc<Config>) -> Result<(), St
     let (there, back) = (random_bytes(seed, "there", 60_000), random_bytes(seed, "back", 20_000));
     let mut sends = User::sends(&there, 3_000);
     let mut answers = User::sends(&back, 777);
-    if seed % 5 == 0 {
+    if seed.is_multiple_of(5) {
         answers.reads = Reads::OneEvery(Duration::from_millis(30));
     }
-    if seed % 7 == 0 {
+    if seed.is_multiple_of(7) {
         sends.reads = Reads::OneEvery(Duration::from_millis(200));
     }
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         sends.closes = Closes::AfterPeer;
     }
     let mut pair = Pair::new(sender, receiver).users(sends, answers).fates(drawn(seed, "pipe", trouble));

@@ -21,6 +21,9 @@ pub struct Case {
 /// Nothing, or what went wrong.
 pub type Verdict = Result<(), String>;
 
+/// A check of one entry of the axis whose trait is `T`.
+type Check<T> = fn(&'static tcp::registry::Entry<T>) -> Verdict;
+
 /// All cases of all axes.
 #[must_use]
 pub fn all() -> Vec<Case> {
@@ -34,7 +37,7 @@ pub fn all() -> Vec<Case> {
 fn each<T: ?Sized + 'static>(
     axis: &str,
     entries: &'static [tcp::registry::Entry<T>],
-    checks: &[(&str, fn(&'static tcp::registry::Entry<T>) -> Verdict)],
+    checks: &[(&str, Check<T>)],
 ) -> Vec<Case> {
     let of_entry = |entry: &'static tcp::registry::Entry<T>| {
         checks.iter().map(move |(what, check)| {
