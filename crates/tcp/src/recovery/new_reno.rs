@@ -162,6 +162,8 @@ impl NewReno {
     fn on_advance(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
         self.duplicates.clear();
         self.after_timeout.on_ack(ack, board);
+        // Beyond the point nothing is barred; and half round the circle of numbers it would seem ahead again.
+        self.barred_below = self.barred_below.filter(|point| ack.number.at_or_before(*point));
         match self.mode {
             None => Verdict::Ordinary,
             Some(FastRecovery { recover, .. }) if ack.number.at_or_after(recover) => self.leave(ack, board),
