@@ -36,6 +36,7 @@ pub struct Host {
     pub sent: Vec<(Instant, Transmit)>,
     packets: u64,
     read_at: Instant,
+    peer_closed: bool,
 }
 
 /// What the user of an end does.
@@ -67,6 +68,8 @@ pub enum Reads {
     /// Whatever there is, at once.
     #[default]
     AtOnce,
+    /// Whatever there is, at once, without keeping it: for transfers that no memory holds.
+    Discards,
     /// One payload each time this passes.
     OneEvery(Duration),
 }
@@ -271,6 +274,7 @@ impl Host {
             sent: Vec::new(),
             packets: 0,
             read_at: Instant::NEVER,
+            peer_closed: false,
         }
     }
 
@@ -293,6 +297,7 @@ impl Host {
     fn act(&mut self, now: Instant) {
         while let Some(event) = self.endpoint.poll_event() {
             self.events.push(event);
+            self.peer_closed |= event == Event::PeerClosed;
             if event == Event::Readable && self.read_at == Instant::NEVER {
                 self.read_at = now + self.pause();
             }
@@ -303,7 +308,7 @@ impl Host {
 
     fn pause(&self) -> Duration {
         match self.user.reads {
-            Reads::AtOnce => Duration::ZERO,
+            Reads::AtOnce | Reads::Discards => Duration::ZERO,
             Reads::OneEvery(pause) => pause,
         }
     }
@@ -312,7 +317,9 @@ impl Host {
         while self.read_at <= now {
             match self.endpoint.read() {
                 Some(payload) => {
-                    payload.write_to(&mut self.received);
+                    if self.user.reads != Reads::Discards {
+                        payload.write_to(&mut self.received);
+                    }
                     self.read_at += self.pause();
                 }
                 None => self.read_at = Instant::NEVER,
@@ -326,10 +333,9 @@ impl Host {
             let Some(payload) = self.user.writes.pop_front() else { break };
             self.endpoint.write(payload);
         }
-        let peer_closed = self.saw(Event::PeerClosed);
         let closes = match self.user.closes {
             Closes::WhenWritten => true,
-            Closes::AfterPeer => peer_closed,
+            Closes::AfterPeer => self.peer_closed,
             Closes::Never => false,
         };
         if open && closes && self.user.writes.is_empty() {
