@@ -54,7 +54,7 @@ fn nanoseconds_per_wake_up(components: usize) -> f64 {
         let (now, component) = queue.next().expect("every component is armed");
         queue.set(component, now + period(component));
     }
-    (cpu_seconds() - before) * 1e9 / WAKE_UPS as f64
+    (cpu_seconds() - before) * 1e9 / f64::from(WAKE_UPS)
 }
 
 fn peak_memory_of_a_run(flows: usize) -> f64 {

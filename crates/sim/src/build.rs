@@ -98,6 +98,7 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
     let priorities = components.iter().flat_map(|&(count, priority)| std::iter::repeat_n(priority, count));
     let mut engine = Engine {
         now: Instant::START,
+        woken: Instant::START,
         queue: EventQueue::new(priorities.collect()),
         links,
         ends,

@@ -22,6 +22,8 @@ use crate::world::{RunError, Stop};
 /// The state of a run.
 pub(crate) struct Engine<R> {
     pub(crate) now: Instant,
+    /// When a component was last woken.
+    pub(crate) woken: Instant,
     pub(crate) queue: EventQueue,
     pub(crate) links: Vec<Direction>,
     /// Flow `i` has ends `2 i` (the sender) and `2 i + 1` (the receiver).
@@ -101,7 +103,7 @@ impl<R: Recorder> Engine<R> {
 
     fn wake(&mut self, at: Instant, component: usize) {
         debug_assert!(at >= self.now, "time ran back: {at} is before {}", self.now);
-        self.now = at;
+        (self.now, self.woken) = (at, at);
         let (links, ends) = (self.links.len(), self.ends.len());
         if component < links {
             self.wake_link(component);
@@ -387,7 +389,8 @@ impl<R: Recorder> Engine<R> {
             return;
         }
         if stop == Instant::NEVER {
-            self.stopped = Some(Stop::Quiet);
+            // However far a driver has looked ahead: it ended when the last thing happened.
+            (self.now, self.stopped) = (self.woken, Some(Stop::Quiet));
         } else {
             self.advance(stop, stop);
         }

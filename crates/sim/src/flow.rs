@@ -324,3 +324,59 @@ const BACKLOG: Bytes = Bytes(65_536);
 
 /// A payload's length is 32 bits.
 const LONGEST_WRITE: u64 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn flow() -> Flow {
+        let config = Arc::new(tcp::Config::from_profile(&json!({})).unwrap());
+        let spec = FlowSpec {
+            name: "download".to_owned(),
+            from: 0,
+            to: 1,
+            start: Duration::ZERO,
+            start_jitter: None,
+            workload: Workload::Bulk(Amount::Bytes(Bytes(1000))),
+            sender: Arc::clone(&config),
+            receiver: Arc::clone(&config),
+            milestones: Vec::new(),
+        };
+        Flow::new(&spec, config, Instant::START, tcp::Ports { local: 1, remote: 2 }, Seq(0))
+    }
+
+    fn data(from: u64, len: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Payload::Pattern { offset: from, len }.write_to(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn the_pattern_in_order_is_what_was_sent_by_name_or_byte_for_byte() {
+        let mut flow = flow();
+        assert_eq!(flow.on_read(&Payload::Pattern { offset: 0, len: 100 }), Ok(()));
+        assert_eq!(flow.on_read(&Payload::Data(data(100, 50).into())), Ok(()));
+        assert_eq!(flow.on_read(&Payload::Pattern { offset: 150, len: 10 }), Ok(()));
+    }
+
+    #[test]
+    fn a_misplaced_repeated_or_changed_byte_is_found_where_it_is() {
+        let mut skipped = flow();
+        assert_eq!(skipped.on_read(&Payload::Pattern { offset: 10, len: 100 }), Err(0));
+        let mut repeated = flow();
+        assert_eq!(repeated.on_read(&Payload::Pattern { offset: 0, len: 100 }), Ok(()));
+        assert_eq!(repeated.on_read(&Payload::Pattern { offset: 0, len: 100 }), Err(100));
+        let mut changed = data(0, 100);
+        changed[42] ^= 1;
+        assert_eq!(flow().on_read(&Payload::Data(changed.into())), Err(42));
+    }
+
+    #[test]
+    fn packets_of_a_flow_are_a_series_of_their_own() {
+        let mut flow = flow();
+        let ids = [flow.next_packet(3), flow.next_packet(3)];
+        assert_eq!(ids.map(|id| (id.series(), id.number())), [(3, 1), (3, 2)]);
+    }
+}

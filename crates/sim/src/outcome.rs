@@ -22,12 +22,19 @@ pub(crate) fn gather<R: Recorder>(
         seed: spec.seed,
         clock: clock(spec),
         stopped_s: engine.now.as_secs_f64(),
-        stopped_by: engine.stopped.as_ref().unwrap_or(&Stop::Time).describe(spec),
+        stopped_by: stopped_by(&engine, spec),
         flows,
         links: links(&engine, spec),
     };
     let (tables, captures) = engine.recorder.finish(spec, &summary, &diagnoses);
     Outcome { summary, tables, captures }
+}
+
+fn stopped_by<R>(engine: &Engine<R>, spec: &Spec) -> String {
+    match &engine.failure {
+        Some(failure) => failure.to_string(),
+        None => engine.stopped.as_ref().unwrap_or(&Stop::Time).describe(spec),
+    }
 }
 
 /// A world with an end in the outside follows the clock on the wall.

@@ -67,6 +67,26 @@ fn a_flow_that_nobody_answers_is_given_up() {
 }
 
 #[test]
+fn a_flow_that_never_gives_up_is_not_waited_for_for_ever() {
+    let dead = config(json!({ "errors": { "probability": 1.0, "effect": "drop" } }));
+    let mut spec = pair(dead, 1000);
+    spec.flows[0].sender = tcp(json!({ "syn_retries": 1_000_000 }));
+    let summary = run(spec).summary;
+    assert_eq!(summary.stopped_by, "nothing had arrived for an hour");
+    assert!((3600.0..3800.0).contains(&summary.stopped_s), "{} s", summary.stopped_s);
+}
+
+#[test]
+fn a_world_in_which_nothing_happens_ends_when_the_last_thing_has() {
+    let empty_world = run(empty("void")).summary;
+    assert_eq!((empty_world.stopped_s, empty_world.stopped_by.as_str()), (0.0, "nothing left to happen"));
+    let mut world = World::new(empty("void")).unwrap();
+    world.run_until(Instant::START + SECOND).unwrap();
+    world.run().unwrap();
+    assert_eq!(world.finish().summary, empty_world);
+}
+
+#[test]
 fn running_step_by_step_is_running_at_once() {
     let spec = pair(slow(), 300_000);
     let at_once = run(spec.clone()).summary;
