@@ -5,9 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::thread;
 
-use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 use serde::Serialize;
@@ -44,21 +42,30 @@ pub(crate) fn enter_new_network() -> io::Result<()> {
 
 /// Whether network namespaces can be made here, found out by making one that is gone at once.
 pub(crate) fn possible() -> io::Result<Right> {
-    if privileged() {
-        return Ok(Right::Privilege);
-    }
+    let (right, kinds) = match privileged() {
+        true => (Right::Privilege, CloneFlags::CLONE_NEWNET),
+        false => (Right::UserNamespace, CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWUSER),
+    };
     let mut child = Command::new("true");
     child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let both = CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET;
     // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
-    unsafe { child.pre_exec(move || Ok(unshare(both)?)) };
+    unsafe { child.pre_exec(move || Ok(unshare(kinds)?)) };
     match child.status() {
-        Err(error) if Errno::from_raw(error.raw_os_error().unwrap_or(0)) != Errno::ENOENT => Err(error),
-        _ => Ok(Right::UserNamespace),
+        // Namespaces were made, and only then was there no program called "true".
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(right),
+        Err(error) => Err(error),
+        Ok(_) => Ok(right),
     }
 }
 
-/// A thread of its own tries, so that the caller stays where it is.
+/// Whether this thread has CAP_SYS_ADMIN. Asked of the system, and not tried out in a thread of its
+/// own: for a moment after its end that thread would still count, and stand in the way of a user
+/// namespace.
 fn privileged() -> bool {
-    thread::spawn(|| enter_new_network().is_ok()).join().unwrap_or(false)
+    const CAP_SYS_ADMIN: u32 = 21;
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    effective
+        .and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
+        .is_some_and(|bits| bits >> CAP_SYS_ADMIN & 1 == 1)
 }
