@@ -1,5 +1,6 @@
 //! Profiles for tests: a base and what differs from it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -11,6 +12,56 @@ use tcp::{Config, ConfigError};
 /// If the profile makes no sense.
 pub fn config(profile: &Value) -> Result<Arc<Config>, ConfigError> {
     Config::from_profile(profile).map(Arc::new)
+}
+
+/// The profile in the file `profiles/<name>.toml`, with what it extends, without what only describes it.
+///
+/// # Errors
+/// If a file cannot be read or is no TOML.
+pub fn named(name: &str) -> Result<Value, String> {
+    let mut profile = read(&repository().join("profiles").join(name).with_extension("toml"))?;
+    let keys = profile.as_object_mut().ok_or_else(|| format!("{name}: a profile is a table"))?;
+    keys.remove("summary");
+    keys.remove("sources");
+    match keys.remove("extends") {
+        Some(Value::String(base)) => Ok(overridden(&named(&base)?, &profile)),
+        _ => Ok(profile),
+    }
+}
+
+/// The names of all profiles, sorted.
+///
+/// # Panics
+/// If their folder cannot be read.
+#[must_use]
+pub fn names() -> Vec<String> {
+    let files = std::fs::read_dir(repository().join("profiles")).expect("the repository has profiles");
+    let paths = files.map(|file| file.expect("a folder that was opened can be read").path());
+    let mut names: Vec<String> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Reads a TOML file.
+///
+/// # Errors
+/// Says which file, and what is wrong with it.
+pub fn read(file: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(file).map_err(|wrong| format!("{}: {wrong}", file.display()))?;
+    toml::from_str(&text).map_err(|wrong| format!("{}: {}", file.display(), wrong.message()))
+}
+
+/// The folder in which all our files are.
+///
+/// # Panics
+/// Never where the crate stands in its place.
+#[must_use]
+pub fn repository() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("the crate lies two folders below the repository")
 }
 
 /// `base` with every key of `overrides` put over it, table by table. An axis that names another

@@ -1,6 +1,7 @@
-//! Every algorithm of every axis, alone in an otherwise standard profile, carries a stream over a bad pipe.
+//! Every algorithm of every axis, alone in an otherwise standard profile, and every profile that ships,
+//! carries a stream over a bad pipe.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tcp::registry::axes;
 use units::Duration;
 use wire::Payload;
@@ -8,22 +9,27 @@ use wire::Payload;
 use super::{Case, Verdict, ensure};
 use crate::fate::{Trouble, drawn};
 use crate::pair::{Pair, Side, User};
-use crate::profile::{config, nested};
+use crate::profile::{config, named, names, nested};
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![];
     for axis in axes() {
         for entry in &axis.entries {
             let (name, id) = (axis.name, entry.id);
-            let run = Box::new(move || carries_a_stream(name, id));
+            let run = Box::new(move || carries_a_stream(&nested(name, json!({ "algorithm": id }))));
             cases.push(Case { name: format!("{name}/{id}/carries_a_stream_over_a_bad_pipe"), run });
         }
+    }
+    for name in names() {
+        let case = format!("profiles/{name}/carries_a_stream_over_a_bad_pipe");
+        let run = Box::new(move || named(&name).and_then(|profile| carries_a_stream(&profile)));
+        cases.push(Case { name: case, run });
     }
     cases
 }
 
-fn carries_a_stream(axis: &str, id: &str) -> Verdict {
-    let profile = config(&nested(axis, json!({ "algorithm": id }))).map_err(|wrong| wrong.to_string())?;
+fn carries_a_stream(profile: &Value) -> Verdict {
+    let profile = config(profile).map_err(|wrong| wrong.to_string())?;
     let trouble = Trouble { lost: 40, duplicated: 20, delayed: 50, longest: Duration::from_millis(300) };
     let expected: Vec<u8> = (0..SIZE).map(Payload::pattern_byte).collect();
     for seed in 0..5 {

@@ -35,7 +35,7 @@ pub use play::Fault;
 use play::Player;
 use script::Script;
 
-use crate::profile::{config, overridden};
+use crate::profile::{config, named, overridden, read, repository};
 
 /// A timeline that did not go as written.
 #[derive(Debug, thiserror::Error)]
@@ -102,15 +102,5 @@ pub fn scripts() -> PathBuf {
 
 /// The shared defaults, or the profile that the script names.
 fn base_profile(script: &Script) -> Result<Value, String> {
-    let file = match &script.profile {
-        None => scripts().join("defaults.toml"),
-        Some(name) => repository().join("profiles").join(name).with_extension("toml"),
-    };
-    let text = std::fs::read_to_string(&file).map_err(|wrong| format!("{}: {wrong}", file.display()))?;
-    toml::from_str(&text).map_err(|wrong| format!("{}: {}", file.display(), wrong.message()))
-}
-
-fn repository() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).expect("the crate lies two folders below the repository")
+    script.profile.as_deref().map_or_else(|| read(&scripts().join("defaults.toml")), named)
 }
