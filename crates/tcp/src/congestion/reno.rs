@@ -17,6 +17,9 @@ pub struct Params {
     pub increase: Increase,
     /// What a loss halves.
     pub halves: Halves,
+    /// Whether a window equal to the threshold still grows as in slow start: the standard leaves it open
+    /// (RFC 5681 §3.1), the Linux of 2000 did so.
+    pub slow_start_when_equal: bool,
     /// Whether the window grows only while it is used to the full (RFC 2861 §3.1, RFC 7661 §4.3).
     pub validate: bool,
 }
@@ -133,6 +136,10 @@ impl Congestion for Reno {
         self.start_counting_anew();
     }
 
+    fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh || (self.params.slow_start_when_equal && self.cwnd == self.ssthresh)
+    }
+
     fn cwnd(&self) -> Bytes {
         self.cwnd
     }
@@ -201,6 +208,24 @@ mod tests {
         reno.on_loss(&loss(SMSS * 16, false));
         ack(&mut reno, 8);
         assert!(reno.cwnd() > SMSS * 8 && reno.cwnd() <= SMSS * 9);
+    }
+
+    #[test]
+    fn the_counter_of_acks_outlives_a_fast_retransmit_and_equality_may_count_as_slow_start() {
+        let params =
+            Params { increase: Increase::CountAcks, slow_start_when_equal: true, ..Params::default() };
+        let mut reno = Reno::new(params);
+        reno.start(SMSS, SMSS * 9);
+        reno.ssthresh = SMSS * 5;
+        ack(&mut reno, 8);
+        reno.on_loss(&loss(SMSS * 8, false));
+        // Equal to the threshold, one more; then the eight ACKs counted before are enough for the next.
+        ack(&mut reno, 1);
+        assert_eq!(reno.cwnd(), SMSS * 5);
+        ack(&mut reno, 1);
+        assert_eq!(reno.cwnd(), SMSS * 6);
+        ack(&mut reno, 5);
+        assert_eq!(reno.cwnd(), SMSS * 6);
     }
 
     #[test]
