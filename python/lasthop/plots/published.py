@@ -86,7 +86,6 @@ APART: Final = 0.17
 PUBLISHED_BAR: Final[dict[str, Any]] = {
     "color": style.BLACK,
     "linewidth": 0.7,
-    "linestyle": (0, (2, 1)),
     "zorder": 3.5,
 }
 
