@@ -81,6 +81,11 @@ def test_a_missing_table_is_named_with_the_way_to_get_it(kind: Kind) -> None:
     assert caught.value.exit_status == 2
 
 
+def test_a_picture_of_one_run_cannot_be_drawn_from_a_study() -> None:
+    with pytest.raises(InputError, match="from the result of one run"):
+        draw("cwnd", Tables({"rows": pa.Table.from_pylist(ROWS)}))
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.id)
 def test_what_a_kind_does_not_need_may_be_missing(source: Tables, kind: Kind) -> None:
     bare = Tables({name: source.table(name) for name in kind.needs})

@@ -59,13 +59,15 @@ def check_tables(source: Source, kind: str, needs: tuple[str, ...]) -> None:
             raise InputError(
                 f"the picture {kind!r} needs the table {name!r}, which is not there "
                 f"(there are: {', '.join(source.table_names) or 'none'})",
-                help=_how_to_record(name),
+                help=_how_to_get(name, source),
             )
 
 
-def _how_to_record(name: str) -> str:
+def _how_to_get(name: str, source: Source) -> str:
     if name == "rows":
         return "draw it from the result of `lasthop study`, not from one run"
+    if "rows" in source.table_names:
+        return "draw it from the result of one run (`lasthop run … --out`), not from a study"
     return (
         f'add "{name}" to tables under [record] in the scenario and run it again, '
         f"or run it with --set 'record.tables=[\"{name}\"]'"
