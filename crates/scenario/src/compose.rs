@@ -25,7 +25,6 @@ fn apply(tree: &mut Tree, overrides: &[&Override]) -> Result<(), InputError> {
 }
 
 fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<(), InputError> {
-    let schema = schema::link();
     let links = KeyPath::of(["links"]);
     for position in tree.steps_below(&links) {
         let link = links.below(position);
@@ -33,7 +32,7 @@ fn lay_presets_under(tree: &mut Tree, search: &Search) -> Result<(), InputError>
         let mut preset = Tree::load(&file)?;
         preset.read::<Preset>()?;
         drop_keys(&mut preset, &["summary", "sources"]);
-        Merge::by(&schema).lay_under(tree, &link, &preset);
+        Merge::by(schema::link()).lay_under(tree, &link, &preset);
     }
     Ok(())
 }
@@ -46,7 +45,7 @@ fn lay_profiles_under(tree: &mut Tree, search: &Search) -> Result<(), InputError
         let profile = profile(&file, search, &mut Vec::new())?;
         let mut top = Tree::empty(&file);
         top.graft(&KeyPath::of(["tcp"]), &profile);
-        Merge::by(&schema::host()).lay_under(tree, &host, &top);
+        Merge::by(schema::host()).lay_under(tree, &host, &top);
     }
     Ok(())
 }
@@ -64,7 +63,7 @@ pub(crate) fn profile(file: &Path, search: &Search, seen: &mut Vec<PathBuf>) -> 
     drop_keys(&mut tree, &["summary", "sources", "extends"]);
     if let Some(base) = base {
         let base = profile(&base, search, seen)?;
-        Merge::by(&schema::profile_keys()).lay_under(&mut tree, &KeyPath::root(), &base);
+        Merge::by(schema::profile_keys()).lay_under(&mut tree, &KeyPath::root(), &base);
     }
     Ok(tree)
 }

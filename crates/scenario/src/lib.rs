@@ -2,7 +2,7 @@
 //!
 //! A scenario flows one way: its layers (file, presets, profiles, overrides) are laid over one another as trees
 //! that know where each value was written (`tree`, `compose`), **parsed** into types that are the one definition of
-//! the files ([`file`]: shape and units only), **swept** over the cases of a study ([`study`]), **resolved**
+//! the files ([`mod@file`]: shape and units only), **swept** over the cases of a study ([`study`]), **resolved**
 //! (`resolve`: names looked up, defaults written out, cross-checks made) into a [`Resolved`], and turned into a
 //! `sim::Spec`. Every mistake on the way is an [`InputError`]: file, line, key, what is wrong, what would be right.
 //!
@@ -86,6 +86,18 @@ pub fn profile(name: impl AsRef<Path>, search: &Search) -> Result<serde_json::Va
     let checked = tcp::Config::from_profile(&tree.value);
     checked.map_err(|error| resolve::tcp_error(&tree, &tree::KeyPath::root(), &error))?;
     Ok(schema::with_defaults(tree.value))
+}
+
+/// A preset: its name or a path to it.
+///
+/// # Errors
+/// The first mistake in the preset.
+pub fn preset(name: impl AsRef<Path>, search: &Search) -> Result<file::Preset, InputError> {
+    let tree = Tree::load(&search.given(Kind::Preset, name.as_ref())?)?;
+    let mut preset: file::Preset = tree.read()?;
+    preset.down = resolve::direction(&tree, &tree::KeyPath::of(["down"]), preset.down)?;
+    preset.up = resolve::direction(&tree, &tree::KeyPath::of(["up"]), preset.up)?;
+    Ok(preset)
 }
 
 fn stem(file: &Path) -> String {

@@ -57,6 +57,25 @@ pub(crate) fn tcp_error(tree: &Tree, at: &KeyPath, error: &tcp::ConfigError) -> 
     tree.error(&path, error.message.clone(), error.help.clone())
 }
 
+/// One direction of a link that stands at `at`, checked, with the files that its distributions name read in.
+pub(crate) fn direction(
+    tree: &Tree,
+    at: &KeyPath,
+    mut config: link::Config,
+) -> Result<link::Config, InputError> {
+    let located = |error: link::ConfigError| {
+        let path = at.join(&KeyPath::of_config(&error.path));
+        tree.error(&path, error.message, error.help)
+    };
+    let mut read = |path: &str| {
+        let text = read_text(&tree.folder_of_text(at, path).join(path));
+        text.map_err(|error| link::ConfigError::new("", format!("{path}: {}", error.message), error.help))
+    };
+    config.load_files(&mut read).map_err(located)?;
+    config.validate().map_err(located)?;
+    Ok(config)
+}
+
 struct Check<'a> {
     tree: &'a Tree,
     file: &'a Scenario,
@@ -169,26 +188,10 @@ impl Check<'_> {
             let help = "write 68 bytes or more (RFC 791)";
             return Err(self.tree.error(&place_of("links", i, "mtu"), message, help));
         }
+        let down = direction(self.tree, &place_of("links", i, "down"), file.down.clone())?;
+        let up = direction(self.tree, &place_of("links", i, "up"), file.up.clone())?;
         let (name, between) = (file.name.clone(), file.between.clone());
-        Ok(Link { name, between, mtu, down: self.direction(i, "down")?, up: self.direction(i, "up")? })
-    }
-
-    /// One direction, checked, with the files that its distributions name read in.
-    fn direction(&self, i: usize, key: &str) -> Result<link::Config, InputError> {
-        let (at, link) = (place_of("links", i, key), &self.file.links[i]);
-        let mut config = if key == "down" { link.down.clone() } else { link.up.clone() };
-        let located = |error: link::ConfigError| {
-            let path = at.join(&KeyPath::of_config(&error.path));
-            self.tree.error(&path, error.message, error.help)
-        };
-        let folder = |path: &str| self.tree.folder_of_text(&at, path).join(path);
-        let mut read = |path: &str| {
-            let text = read_text(&folder(path));
-            text.map_err(|error| link::ConfigError::new("", format!("{path}: {}", error.message), error.help))
-        };
-        config.load_files(&mut read).map_err(located)?;
-        config.validate().map_err(located)?;
-        Ok(config)
+        Ok(Link { name, between, mtu, down, up })
     }
 
     fn flows(&self) -> Result<Vec<Flow>, InputError> {

@@ -1,5 +1,7 @@
 //! The JSON schemas of the files, out of their types. Committed under `docs/schema/`, checked for drift.
 
+use std::sync::LazyLock;
+
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -29,26 +31,28 @@ pub fn schema_text(kind: &str) -> Option<String> {
 }
 
 /// The keys of a scenario's link, which a preset may fill.
-pub(crate) fn link() -> Value {
-    of::<Link>()
+pub(crate) fn link() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(of::<Link>);
+    &SCHEMA
 }
 
 /// The keys of a host, which a profile fills.
-pub(crate) fn host() -> Value {
-    of::<Host>()
+pub(crate) fn host() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(of::<Host>);
+    &SCHEMA
 }
 
 /// The keys of a profile that are the endpoint's.
-pub(crate) fn profile_keys() -> Value {
-    tcp::profile_schema().to_value()
+pub(crate) fn profile_keys() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| tcp::profile_schema().to_value());
+    &SCHEMA
 }
 
 /// A profile's keys with the defaults of those that it leaves out and with canonical quantities, so that a
 /// resolved scenario says all, and equal ones are equal texts.
 pub(crate) fn with_defaults(mut profile: Value) -> Value {
-    let schema = profile_keys();
     if let Value::Object(keys) = &mut profile {
-        fill_defaults(keys, &schema);
+        fill_defaults(keys, profile_keys());
     }
     profile
 }
@@ -119,7 +123,7 @@ fn profile() -> Value {
 
 /// The endpoint's keys where what is left out comes from elsewhere: an axis without its `algorithm` too.
 fn partial_profile() -> Value {
-    let mut keys = profile_keys();
+    let mut keys = profile_keys().clone();
     let axes = keys["properties"].as_object_mut().into_iter().flatten().map(|(_, axis)| axis);
     for axis in axes.filter_map(Value::as_object_mut) {
         if let Some(Value::Array(mut choices)) = axis.remove("oneOf") {

@@ -32,6 +32,7 @@ fn every_scenario_loads_and_is_its_json() {
 #[test]
 fn every_preset_makes_a_link() {
     for preset in search().names(Kind::Preset) {
+        lasthop_scenario::preset(&preset, &search()).unwrap_or_else(|error| panic!("{error}"));
         let set = [format!("links.lasthop.preset={preset}")];
         load("delay-spike", &set, None, &search()).unwrap_or_else(|error| panic!("{error}"));
     }

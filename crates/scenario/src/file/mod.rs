@@ -1,7 +1,7 @@
 //! The files that users write, as types: the one definition of their keys.
 //!
 //! From these types come the parser, the JSON schemas under `docs/schema/`, and the reference docs. They hold
-//! shape and units only; names are looked up and defaults written out by [`crate::resolve`].
+//! shape and units only; names are looked up and defaults written out by `resolve`.
 
 mod flow;
 mod preset;
