@@ -34,7 +34,7 @@ def pipe_capacity_pkts(run: Run) -> int:
     not yet acknowledged.
     """
     dropped = _drops(run)[0]
-    acks = [row for row in _rows(run, "packets") if row["direction"] == "up" and row["delivered_ns"] is not None]
+    acks = [row for row in _passages(run, "lan", "up") if row["delivered_ns"] is not None]
     acked = max((row["ack"] for row in acks if row["delivered_ns"] <= dropped["entered_ns"]), default=1)
     return int(dropped["seq"] - acked) // MSS
 
@@ -121,7 +121,8 @@ def new_data_dropped_in_spurious_recovery(evidence: Evidence) -> Verdict:
     if begun is None:
         return Verdict(False, "no needless fast retransmit")
     ended = min(row["time_ns"] for row in _events(run, "recovered") if row["time_ns"] > begun)
-    new = [row for row in _rows(run, "packets") if row["kind"] == "data" and begun < row["entered_ns"] < ended]
+    arrived = _passages(run, "lasthop", "down")
+    new = [row for row in arrived if row["kind"] == "data" and begun < row["entered_ns"] < ended]
     dropped = [row["fate"] == "queue_drop" for row in new]
     since_full = dropped[dropped.index(True) :] if True in dropped else []
     told = f"in the spurious fast recovery from {begun / NS:.1f} to {ended / NS:.1f} s {len(new)} new segments; "
@@ -168,13 +169,18 @@ def _events(run: Run, event: str) -> list[Row]:
     return [row for row in _rows(run, "tcp") if row["event"] == event]
 
 
+def _passages(run: Run, link: str, direction: str) -> list[Row]:
+    return [row for row in _rows(run, "packets") if (row["link"], row["direction"]) == (link, direction)]
+
+
 def _drops(run: Run) -> list[Row]:
-    return [row for row in _rows(run, "packets") if row["fate"] == "queue_drop"]
+    """Return what the router dropped, in order."""
+    return [row for row in _passages(run, "lasthop", "down") if row["fate"] == "queue_drop"]
 
 
 def _later_drops(run: Run) -> list[float]:
     """Return the times of the drops after the first retransmission."""
-    resent = [row["entered_ns"] for row in _rows(run, "packets") if row["retransmission"]]
+    resent = [row["entered_ns"] for row in _passages(run, "lasthop", "down") if row["retransmission"]]
     return [row["entered_ns"] / NS for row in _drops(run) if row["entered_ns"] > min(resent)]
 
 

@@ -87,7 +87,8 @@ fn a_span_moves_every_scripted_packet() {
     let study = study::load("sarolahti2000", &search()).unwrap_or_else(|error| panic!("{error}"));
     let case = study.case("baseline,1,3,30+50@10s").expect("it is in Table 14");
     let packets = |variant: &study::Variant| {
-        let down = serde_json::to_value(&variant.scenario.links[0].down).expect("a link is JSON");
+        let link = variant.scenario.links.iter().find(|link| link.name == "lasthop").expect("it is there");
+        let down = serde_json::to_value(&link.down).expect("a link is JSON");
         [&down["events"][0]["packet"], &down["events"][1]["packet"]]
             .map(|number| number.as_u64().unwrap_or(0))
     };
