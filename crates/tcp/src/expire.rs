@@ -29,7 +29,8 @@ impl Endpoint {
     fn on_retransmission_timeout(&mut self, now: Instant) {
         let Some(oldest) = self.sending.board.front() else { return };
         let (range, is_syn) = (oldest.range, oldest.syn);
-        let again = oldest.transmissions > 1 && self.sending.expirations > 0;
+        let closed = self.sending.wnd.is_zero();
+        let again = oldest.transmissions > 1 && (self.sending.expirations > 0 || closed);
         let patience = if is_syn { self.config.plain.syn_retries } else { self.config.plain.retries };
         if self.sending.expirations >= patience {
             return self.give_up(Loss::TimedOut);

@@ -204,6 +204,10 @@ impl Endpoint {
         sending.greatest_wnd = sending.greatest_wnd.max(sending.wnd);
         sending.wl1 = segment.seq;
         sending.wl2 = segment.ack;
+        if sending.wnd.is_zero() {
+            // RFC 9293 §3.8.6.1: a peer that answers with a closed window is there, and is not given up.
+            sending.expirations = 0;
+        }
         self.leave_persist(now);
     }
 
