@@ -11,6 +11,7 @@ use testkit::fate::{Trouble, drawn};
 use testkit::pair::{Closes, Host, Pair, Reads, Side, User};
 use testkit::profile::{config, overridden};
 use units::{Duration, Streams};
+use wire::Payload;
 
 /// With some 160 sender profiles, over ten thousand connections.
 const CONNECTIONS_PER_SENDER: usize = 80;
@@ -77,12 +78,21 @@ fn profiles() -> Vec<(String, Arc<Config>)> {
     all
 }
 
-fn random_bytes(seed: u64, name: &str, most: usize) -> Buffer {
+/// The pattern, for some seeds, and else any bytes.
+fn stream(seed: u64, name: &str, most: usize) -> Buffer {
     let mut stream = Streams::new(seed).stream(name);
     let len = stream.random_range(0..=most);
+    if seed.is_multiple_of(4) {
+        return (0..len as u64).map(Payload::pattern_byte).collect();
+    }
     let mut data = vec![0; len];
     stream.fill_bytes(&mut data);
     Buffer::from(data)
+}
+
+/// The pattern is written as such, so that both forms of payload travel.
+fn writes(seed: u64, data: &Buffer, piece: usize) -> User {
+    if seed.is_multiple_of(4) { User::sends_pattern(data.len() as u64) } else { User::sends(data, piece) }
 }
 
 /// Keys of no axis under test, drawn for each profile, so that they meet every combination.
@@ -113,9 +123,9 @@ fn run(seed: u64, sender: &Arc<Config>, receiver: &Arc<Config>) -> Result<(), St
         2 => Trouble { lost: 10, duplicated: 100, delayed: 300, longest: Duration::from_millis(3000) },
         _ => Trouble { lost: 300, duplicated: 0, delayed: 50, longest: Duration::from_millis(100) },
     };
-    let (there, back) = (random_bytes(seed, "there", 60_000), random_bytes(seed, "back", 20_000));
-    let mut sends = User::sends(&there, 3_000);
-    let mut answers = User::sends(&back, 777);
+    let (there, back) = (stream(seed, "there", 60_000), stream(seed, "back", 20_000));
+    let mut sends = writes(seed, &there, 3_000);
+    let mut answers = writes(seed, &back, 777);
     if seed.is_multiple_of(5) {
         answers.reads = Reads::OneEvery(Duration::from_millis(30));
     }

@@ -83,3 +83,21 @@ fn a_megabyte_arrives_over_a_lossy_pipe() {
         }
     }
 }
+
+/// The same packets at the same times, whatever else has run before.
+#[test]
+fn the_same_pair_twice_sends_the_same() {
+    let profile = profile();
+    let trouble = Trouble { lost: 30, duplicated: 10, delayed: 50, longest: Duration::from_millis(300) };
+    let run = || {
+        let mut pair = Pair::new(&profile, &profile)
+            .users(User::sends_pattern(SIZE), User::listens())
+            .fates(drawn(7, "pipe", trouble))
+            .keep_sent();
+        pair.run(Duration::from_secs(6000));
+        let sent = &pair.host(Side::Client).sent;
+        sent.iter().map(|(at, sent)| (*at, sent.segment.clone())).collect::<Vec<_>>()
+    };
+    let (once, twice) = (run(), run());
+    assert!(once.len() > 700 && once == twice);
+}

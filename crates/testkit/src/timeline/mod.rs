@@ -104,3 +104,52 @@ pub fn scripts() -> PathBuf {
 fn base_profile(script: &Script) -> Result<Value, String> {
     script.profile.as_deref().map_or_else(|| read(&scripts().join("defaults.toml")), named)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPENED: &str = "# RFC 9293\n0 open rtt 0.1\nwrite 1000\n";
+
+    fn failure(rest: &str) -> String {
+        run_text("case", &format!("{OPENED}{rest}")).expect_err("it should fail").to_string()
+    }
+
+    #[test]
+    fn a_timeline_that_goes_as_written_passes() {
+        run_text("case", &format!("{OPENED}> P. 1:1001(1000) ack 1\n? flight 1\n")).unwrap();
+    }
+
+    #[test]
+    fn another_segment_fails_with_line_and_both_segments() {
+        let text = failure("> P. 1:501(500) ack 1\n");
+        assert_eq!(text, "case:4: length should be 500 and is 1000; sent: P. 1:1001(1000) ack 1 win 65535");
+    }
+
+    #[test]
+    fn a_segment_that_nobody_expects_fails_even_at_the_end() {
+        assert!(
+            failure("").starts_with("case:3: nobody expects what was sent at 0.100000 s: P. 1:1001(1000)")
+        );
+        assert!(failure("+1 < . 1:1(0) ack 1001\n").starts_with("case:4: nobody expects"));
+    }
+
+    #[test]
+    fn a_segment_that_does_not_come_or_not_in_time_fails() {
+        let text = failure("> P. 1:1001(1000) ack 1\n+0.5 > P. 1:1001(1000) ack 1\n");
+        assert_eq!(text, "case:5: expected a segment, and nothing is sent (next timer: 1.100000 s)");
+        let text = failure("+0.5 > P. 1:1001(1000) ack 1\n");
+        assert!(
+            text.starts_with("case:4: expected it at 0.600000 s, and it was sent at 0.100000 s"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn another_purpose_and_another_claim_fail() {
+        let text = failure("> P. 1:1001(1000) ack 1 [timeout]\n");
+        assert!(text.starts_with("case:4: expected [timeout], and it is [data]"), "{text}");
+        let text = failure("> P. 1:1001(1000) ack 1\n? state CLOSED, cwnd 2\n");
+        assert_eq!(text, "case:5: expected CLOSED, and it is ESTABLISHED");
+    }
+}
