@@ -13,6 +13,9 @@ use serde::Serialize;
 pub enum Scheduling {
     /// Before all ordinary threads (SCHED_FIFO, sched(7)), which takes privilege.
     Fifo,
+    /// Among ordinary threads, with a short time slice: woken up, it need not wait for the end of
+    /// somebody else's longer one (the EEVDF scheduler of Linux 6.12 and on).
+    ShortSlice,
     /// As any thread.
     Ordinary,
 }
@@ -23,15 +26,13 @@ pub(crate) struct Urgency(Scheduling);
 
 impl Urgency {
     /// Wakes this thread when its time comes and not a little later (the default slack is 50 µs),
-    /// and puts it before ordinary threads where that is permitted.
+    /// and puts it before other threads as far as that is permitted.
     pub(crate) fn take() -> Self {
         // Refused only by kernels without the call; then releases are a little later, and it is said.
         let _ = set_timerslack(1);
-        Self(if schedule(libc::SCHED_FIFO, LOWEST_FIFO).is_ok() {
-            Scheduling::Fifo
-        } else {
-            Scheduling::Ordinary
-        })
+        let fifo = || schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0).map(|()| Scheduling::Fifo);
+        let short = || schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE).map(|()| Scheduling::ShortSlice);
+        Self(fifo().or_else(|_| short()).unwrap_or(Scheduling::Ordinary))
     }
 
     /// What was permitted.
@@ -43,24 +44,65 @@ impl Urgency {
 impl Drop for Urgency {
     fn drop(&mut self) {
         const DEFAULT_SLACK: u64 = 0;
+        const DEFAULT_SLICE: u64 = 0;
         let _ = set_timerslack(DEFAULT_SLACK);
-        if self.0 == Scheduling::Fifo {
+        if self.0 != Scheduling::Ordinary {
             // Going back to ordinary is always permitted (sched(7)).
-            let _ = schedule(libc::SCHED_OTHER, 0);
+            let _ = schedule(libc::SCHED_OTHER, 0, DEFAULT_SLICE);
         }
     }
 }
 
-/// Sets the scheduling of the calling thread.
-fn schedule(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+/// Sets the scheduling of the calling thread (sched_setattr(2)); threads and programs that it
+/// starts do not inherit it. `slice` is in nanoseconds.
+fn schedule(policy: libc::c_int, priority: u32, slice: u64) -> io::Result<()> {
     const THIS_THREAD: libc::pid_t = 0;
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the call reads `parameters`, which lives until it returns.
-    let result = unsafe {
-        libc::sched_setscheduler(THIS_THREAD, policy | libc::SCHED_RESET_ON_FORK, &raw const parameters)
+    const FLAGS: libc::c_uint = 0;
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: policy.cast_unsigned(),
+        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        sched_nice: 0,
+        sched_priority: priority,
+        sched_runtime: slice,
+        sched_deadline: 0,
+        sched_period: 0,
     };
+    // SAFETY: the call reads `attributes`, which tells its own size and lives until it returns.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, THIS_THREAD, &raw const attributes, FLAGS) };
     Ok(Errno::result(result).map(drop)?)
 }
 
 /// Any real-time priority is before all ordinary threads; the lowest is enough.
-const LOWEST_FIFO: libc::c_int = 1;
+const LOWEST_FIFO: u32 = 1;
+/// The shortest slice that the scheduler grants, 0.1 ms (Linux, kernel/sched/syscalls.c).
+const SHORTEST_SLICE: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, thread};
+
+    use super::*;
+
+    /// The calling thread's policy: number 41 of its line, 39 behind the name (proc_pid_stat(5)).
+    fn policy() -> libc::c_int {
+        let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
+        let behind_name = &stat[stat.rfind(')').unwrap() + 2..];
+        behind_name.split(' ').nth(38).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn urgency_is_this_threads_alone_and_is_given_back() {
+        thread::spawn(|| {
+            let urgency = Urgency::take();
+            let expected =
+                if urgency.scheduling() == Scheduling::Fifo { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
+            assert_eq!(policy() & !libc::SCHED_RESET_ON_FORK, expected);
+            assert_eq!(thread::spawn(policy).join().unwrap(), libc::SCHED_OTHER);
+            drop(urgency);
+            assert_eq!(policy(), libc::SCHED_OTHER);
+        })
+        .join()
+        .unwrap();
+    }
+}
