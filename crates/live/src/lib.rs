@@ -7,6 +7,14 @@
 //!
 //! Namespaces have no names: they belong to threads of this process, so whatever ends the process
 //! takes them away, a kill included.
+//!
+//! Where to read: `run.rs` for the whole in one function; `session.rs` for the order of building,
+//! driving and taking down; `driver.rs` for the loop around the World; `host.rs` for what a host
+//! is; `sightings.rs` and `outcome.rs` for how numbers come of packets; `doctor.rs` for what a
+//! machine must allow.
+//!
+//! This crate must never decide what a link does to a packet, change anything of the machine
+//! outside its namespaces, or leave anything behind.
 
 mod bell;
 mod between;
