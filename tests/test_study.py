@@ -165,6 +165,8 @@ def test_a_finished_study_is_opened_again(small_study: Path, tmp_path: Path) -> 
 
 def test_published_beside_measured_is_drawn(lasthop: Lasthop, small_study: Path, tmp_path: Path) -> None:
     lasthop("study", small_study, "--out", "r")
+    rows = open_study(tmp_path / "r").table("rows").to_pylist()
+    assert [row["low"] is not None for row in rows if row["delay"] == "10@2s"] == [True] * 6
     assert (tmp_path / "r" / "published-1.svg").read_text().startswith("<?xml")
     assert lasthop("plot", "r", "published", "--table", "2", "--format", "png").status == 0
     assert (tmp_path / "r" / "published.png").stat().st_size > 1000

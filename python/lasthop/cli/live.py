@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from lasthop.cli.console import print_json, remark
-from lasthop.cli.summary import print_summary
+from lasthop.cli.summary import print_beside_virtual, print_real_time, print_summary
 from lasthop.live import live
-from lasthop.scenario import load_scenario
+from lasthop.scenario import RECORD_NOTHING, load_scenario, run
 
 
 @click.command(name="live", short_help="The same scenario in real time, between real kernels.")
@@ -31,7 +31,8 @@ def command(
     links that `lasthop run` uses. With a COMMAND, that is run in the first host instead of the file's flows.
 
     Packets are released on the wall clock; how late each was is reported, and a run with a release over 10 ms late is
-    marked as tainted. `lasthop doctor` says whether this machine allows real time, and the remedy.
+    marked as tainted. The same scenario's figures in virtual time are printed below, for comparison. `lasthop doctor`
+    says whether this machine allows real time, and the remedy.
 
     \b
     Examples:
@@ -45,5 +46,8 @@ def command(
             print_json(result.summary)
         else:
             print_summary(result.summary)
+            print_real_time(result.summary)
+            if not program:
+                print_beside_virtual(result.summary, run(scenario, record=RECORD_NOTHING).summary)
     if out is not None:
         remark(f"wrote {out}")

@@ -29,9 +29,11 @@ def print_study_table(table: object, rows: Sequence[Row]) -> None:
 
 
 def print_claims(claims: Sequence[Row]) -> None:
-    """Print each claim with the verdict and what decided it."""
+    """Print each claim that could be judged, with the verdict and what decided it, and how many there are of each."""
     stdout.print(Text("Claims", style="bold"))
     for claim in claims:
+        if claim["holds"] is None:
+            continue
         stdout.print(Text(f"{claim['id']:>4}  {_JUDGED[claim['holds']]:10}  {claim['says']}  [{claim['place']}]"))
         stdout.print(Text(f"{'':18}{claim['evidence']}", style="dim"))
     verdicts = [_JUDGED[claim["holds"]] for claim in claims]

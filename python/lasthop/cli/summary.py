@@ -45,7 +45,37 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     if causes:
         stdout.print("\nNeedless retransmissions, by cause:")
         for cause, count in causes.items():
-            stdout.print(f"  {count:4d}  {cause}")
+            stdout.print(f"  {count:4d}  {cause.replace('_', ' ')}")
+
+
+def print_real_time(summary: Mapping[str, Any]) -> None:
+    """Print what only a run in real time has: the kernel under test, and how true the clock was."""
+    late, kernel = summary["lateness"], summary["kernel"]
+    control = kernel["congestion"] or "as the machine has it"
+    stdout.print(f"\n{kernel['version']}, congestion control {control}")
+    stdout.print(
+        f"Packets were released {late['p50_ms']:.3f} ms late (median), {late['p99_ms']:.3f} ms (99 of 100), "
+        f"{late['max_ms']:.3f} ms (at most)"
+    )
+    if late["tainted"]:
+        stdout.print("TAINTED: a packet was released over 10 ms late. Run it again on a machine with less to do.")
+
+
+def print_beside_virtual(real: Mapping[str, Any], virtual: Mapping[str, Any]) -> None:
+    """Print the flows of a real-time run beside the same scenario's in virtual time."""
+    stdout.print("\nThe same in virtual time, with our TCP in the kernel's place:")
+    rows = []
+    for ours, kernels in zip(virtual["flows"], real["flows"], strict=True):
+        apart = _apart(kernels["elapsed_s"], ours["elapsed_s"])
+        rows.append([ours["flow"], ours["elapsed_s"], apart, *(ours[key] for key in _COMPARED)])
+    print_table(None, ["flow", "elapsed s", "real against virtual", *(_FLOW_COLUMNS[key] for key in _COMPARED)], rows)
+
+
+_COMPARED = ("segments_sent", "retransmissions", "timeouts", "fast_retransmits")
+
+
+def _apart(real: float | None, virtual: float | None) -> str | None:
+    return f"{100 * (real / virtual - 1):+.1f} %" if real and virtual else None
 
 
 def _print_part(rows: list[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
