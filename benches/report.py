@@ -1,8 +1,8 @@
 """`make bench`: runs every bench, prints a table, and writes target/bench.json.
 
-A Rust bench is a program under some crate's `benches/` that prints one JSON object per line: `name`, `value`, `unit`,
-and `runs` (how often it measured; `value` is the median). One that measured fewer than five times is started again
-until there are five. What Python adds is measured here, through the command that a user types.
+A Rust bench is a program under some crate's `benches/`. Each line of its output that is a JSON object is a figure:
+`name`, `value` and `unit`, the value being the median of at least five runs of its own; other lines are for readers.
+What Python adds is measured here, through the command that a user types.
 """
 
 from __future__ import annotations
@@ -23,41 +23,42 @@ Figures = dict[str, dict[str, object]]
 
 def main() -> None:
     """Measure, print, write."""
-    figures = rust_figures() | {"table14_cpu_s": {"value": table14_cpu_s(), "unit": "s"}}
-    width = max(len(name) for name in figures)
-    for name, figure in figures.items():
-        print(f"{name:{width}}  {figure['value']:>16,.6g}  {figure['unit']}")
+    figures: Figures = {}
+    for package, bench in rust_benches():
+        figures |= rust_figures(package, bench)
+    figures["table14_cpu_s"] = {"value": table14_cpu_s(), "unit": "s"}
+    print_figures(figures)
     target = ROOT / "target" / "bench.json"
-    target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps(figures, indent=2) + "\n")
-    print(f"written to {target.relative_to(ROOT)}")
+    print(f"\nwritten to {target.relative_to(ROOT)}")
 
 
-def rust_figures() -> Figures:
-    """Run the Rust benches until each figure rests on RUNS measurements."""
-    values: dict[str, list[float]] = {}
-    units: dict[str, str] = {}
-    settled: set[str] = set()
-    while not units or any(len(values[name]) < RUNS and name not in settled for name in values):
-        for line in bench_lines():
-            values.setdefault(line["name"], []).append(float(line["value"]))
-            units[line["name"]] = line["unit"]
-            if line.get("runs", 1) >= RUNS:
-                settled.add(line["name"])
-        if not units:
-            sys.exit("no bench printed a figure")
-    return {name: {"value": statistics.median(values[name]), "unit": units[name]} for name in units}
+def rust_benches() -> list[tuple[str, str]]:
+    """Return the package and name of every bench in the workspace."""
+    metadata = json.loads(output_of(["cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"]))
+    return [
+        (package["name"], target["name"])
+        for package in metadata["packages"]
+        for target in package["targets"]
+        if "bench" in target["kind"]
+    ]
 
 
-def bench_lines() -> list[dict[str, str]]:
-    """Run `cargo bench` once and return the objects it printed; other lines are for readers."""
-    command = ["cargo", "bench", "--workspace", "--locked", "--quiet"]
-    output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+def rust_figures(package: str, bench: str) -> Figures:
+    """Run one bench; print what it says to readers, and return its figures."""
+    print(f"\n{package}: {bench}", flush=True)
+    figures: Figures = {}
+    for line in output_of(["cargo", "bench", "--locked", "--quiet", "-p", package, "--bench", bench]).splitlines():
+        if line.startswith("{"):
+            figure = json.loads(line)
+            figures[figure["name"]] = {"value": figure["value"], "unit": figure["unit"]}
+        else:
+            print(line)
+    return figures
 
 
 def table14_cpu_s() -> float:
-    """Return the CPU seconds of all of Table 14, process start to end, each time from nothing."""
+    """Return the CPU seconds of all of Table 14 with its replications, process start to end, each time from nothing."""
     return statistics.median(study_cpu_s() for _ in range(RUNS))
 
 
@@ -65,8 +66,20 @@ def study_cpu_s() -> float:
     """Run the study once in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "lasthop", "study", "sarolahti2000", "--only", "14", "--out", folder, "--json"]
-        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return float(json.loads(output)["cpu_s"])
+        return float(json.loads(output_of(command))["cpu_s"])
+
+
+def output_of(command: list[str]) -> str:
+    """Run a command in the checkout and return its standard output; what it says on standard error is shown."""
+    return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def print_figures(figures: Figures) -> None:
+    """Print the table."""
+    width = max(len(name) for name in figures)
+    print(f"\n{'figure':{width}}  {'median':>14}  unit")
+    for name, figure in figures.items():
+        print(f"{name:{width}}  {figure['value']:>14,.6g}  {figure['unit']}")
 
 
 if __name__ == "__main__":
