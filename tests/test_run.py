@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -73,6 +77,17 @@ def test_what_a_progress_callback_raises_ends_the_run(base: Path) -> None:
 
     with pytest.raises(KeyError, match="enough"):
         run(load_scenario(base), progress=enough)
+
+
+def test_ctrl_c_ends_a_run_and_leaves_nothing(tmp_path: Path) -> None:
+    long = ["--set", 'flows.download.bytes="100 GB"', "--set", "record.tables=[]", "--set", "record.captures=[]"]
+    command = [sys.executable, "-m", "lasthop", "run", "quickstart", *long, "--out", "r"]
+    running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    time.sleep(2)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert (running.returncode, said) == (130, "error: stopped\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_seed_is_another_run_of_the_same_scenario(lasthop: Lasthop) -> None:

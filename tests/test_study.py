@@ -139,6 +139,15 @@ def test_a_case_that_fails_is_named_and_the_others_are_kept(
     assert json.loads((tmp_path / "r" / "study.json").read_text())["failures"].keys() == ended.json["failures"].keys()
 
 
+def test_a_check_that_breaks_loses_no_row(lasthop: Lasthop, small_study: Path) -> None:
+    checks = small_study / "checks.py"
+    checks.write_text(checks.read_text().replace("longest == {3: 3}", "longest[7] == 3"))
+    ended = lasthop("study", small_study, "--out", "r", "--json")
+    assert ended.status == 0
+    assert "the check queue_was_full broke: KeyError: 7" in ended.json["claims"][1]["evidence"]
+    assert rows_by(ended.json)[1, 3, "none", "elapsed_s"]["measured"] > 0
+
+
 FAILING = """
 
 def fails_for_three(run):

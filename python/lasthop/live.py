@@ -13,7 +13,7 @@ from typing import Any
 
 from lasthop import errors
 from lasthop.errors import LiveError
-from lasthop.results.folder import check_target, place_folder
+from lasthop.results.folder import whole_folder
 from lasthop.results.run import RunResult, open_run
 from lasthop.scenario import Scenario
 
@@ -27,41 +27,46 @@ def live(
     `command` is run in the first host instead of the scenario's flows. With `quiet_output` its standard output goes to
     standard error. Raises LiveError, with the remedy, where this machine does not allow it.
     """
-    if out is not None:
-        check_target(out)
-        out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".lasthop-live-", dir=out.parent if out else None) as work:
-        _run_child(scenario, command, Path(work), quiet_output)
-        if out is None:
-            yield open_run(Path(work) / "result")
-        else:
-            place_folder(Path(work) / "result", out)
-            yield open_run(out)
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="lasthop-live-") as folder:
+            _run_child(scenario, command, Path(folder), quiet_output)
+            yield open_run(Path(folder))
+    else:
+        with whole_folder(out) as folder:
+            _run_child(scenario, command, folder, quiet_output)
+        yield open_run(out)
 
 
-def _run_child(scenario: Scenario, command: Sequence[str], work: Path, quiet_output: bool) -> None:
-    request = {
-        "scenario": scenario.json,
-        "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
-        "command": list(command),
-    }
-    (work / "request.json").write_text(json.dumps(request))
+def _run_child(scenario: Scenario, command: Sequence[str], folder: Path, quiet_output: bool) -> None:
+    """Run the scenario in a child, which writes its result into `folder`."""
+    with tempfile.TemporaryDirectory(prefix="lasthop-live-") as exchange:
+        request = {
+            "scenario": scenario.json,
+            "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
+            "command": list(command),
+            "folder": str(folder.absolute()),
+        }
+        (Path(exchange) / "request.json").write_text(json.dumps(request))
+        status = _status_of_child(Path(exchange), quiet_output)
+        if status != 0:
+            _raise_for(status, Path(exchange))
+
+
+def _status_of_child(exchange: Path, quiet_output: bool) -> int:
     child = subprocess.Popen(
-        [sys.executable, "-m", "lasthop.live_process", str(work)],
+        [sys.executable, "-m", "lasthop.live_process", str(exchange)],
         stdout=sys.stderr.fileno() if quiet_output else None,
     )
     try:
-        status = child.wait()
+        return child.wait()
     except KeyboardInterrupt:
         # The child got the same Ctrl-C; it takes its namespaces down before it ends.
         child.wait()
         raise
-    if status != 0:
-        _raise_for(status, work)
 
 
-def _raise_for(status: int, work: Path) -> None:
-    described = work / "error.json"
+def _raise_for(status: int, exchange: Path) -> None:
+    described = exchange / "error.json"
     if described.is_file():
         error = json.loads(described.read_text())
         raise _rebuilt(error)

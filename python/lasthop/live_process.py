@@ -1,8 +1,8 @@
-"""The child that a real-time run lives in: `python -m lasthop.live_process FOLDER`.
+"""The child that a real-time run lives in: `python -m lasthop.live_process EXCHANGE`.
 
 A process can move into a user namespace only while it has one thread, so this one loads nothing but the engine until
-the run is over, and whatever ends the process takes the namespaces with it. FOLDER holds the request (`request.json`);
-the answer is written there too: the result folder `result`, or `error.json`.
+the run is over, and whatever ends the process takes the namespaces with it. The folder EXCHANGE holds the request
+(`request.json`); the result goes to the folder that the request names, or what went wrong to `error.json`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from lasthop._native import Run
 
 
-def main(folder: Path) -> int:
-    """Carry out the request in `folder`; return the exit status."""
-    request = json.loads((folder / "request.json").read_text())
+def main(exchange: Path) -> int:
+    """Carry out the request in `exchange`; return the exit status."""
+    request = json.loads((exchange / "request.json").read_text())
     try:
         run = _native.live(request["scenario"], request["command"], _heed_parent(os.getppid()))
     except LasthopError as error:
-        (folder / "error.json").write_text(json.dumps(_described(error)))
+        (exchange / "error.json").write_text(json.dumps(_described(error)))
         return 1
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, _Orphaned):
         return 1
-    _write(run, request, folder / "result")
+    _write(run, request)
     return 0
 
 
@@ -52,12 +52,13 @@ def _described(error: LasthopError) -> dict[str, Any]:
     return {"class": type(error).__name__, "arguments": list(error.args), "keywords": vars(error)}
 
 
-def _write(run: Run, request: dict[str, Any], folder: Path) -> None:
+def _write(run: Run, request: dict[str, Any]) -> None:
     # Only now: Arrow starts threads.
-    from lasthop.results import write_run
+    from lasthop.results.run import write_files
     from lasthop.scenario import Scenario, in_memory
 
-    write_run(in_memory(run, Scenario(**request["identity"], json=request["scenario"])), folder)
+    scenario = Scenario(**request["identity"], json=request["scenario"])
+    write_files(in_memory(run, scenario), Path(request["folder"]))
 
 
 if __name__ == "__main__":

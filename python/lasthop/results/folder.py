@@ -37,7 +37,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         ) from error
     try:
         yield partial
-        place_folder(partial, target)
+        _put_in_place(partial, target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -50,20 +50,6 @@ def check_target(target: Path) -> None:
         raise InputError("is a file, not a folder", file=str(target), help="name a new folder with --out")
     if any(target.iterdir()) and not any((target / index).is_file() for index in INDEX_FILES):
         raise _not_a_result(target)
-
-
-def place_folder(partial: Path, target: Path) -> None:
-    """Rename `partial` to `target`. An earlier result steps aside first, and returns if the rename fails."""
-    replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
-    if target.exists():
-        target.rename(replaced)
-    try:
-        partial.rename(target)
-    except OSError:
-        if replaced.exists():
-            replaced.rename(target)
-        raise
-    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def check_is_result(path: Path, index: str) -> None:
@@ -121,3 +107,17 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return pid != os.getpid()
+
+
+def _put_in_place(partial: Path, target: Path) -> None:
+    """Rename `partial` to `target`. An earlier result steps aside first, and returns if the rename fails."""
+    replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
+    if target.exists():
+        target.rename(replaced)
+    try:
+        partial.rename(target)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(target)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)

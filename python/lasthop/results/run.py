@@ -32,7 +32,7 @@ class Run:
     """What came out of one run, in memory.
 
     `specification` is the resolved scenario, `summary` the object that `lasthop run --json` prints, `tables` the
-    records that were asked for (see the README of `docs/` for their columns), `captures` pcapng files by point.
+    records that were asked for (docs/results.md has their columns), `captures` pcapng files by point.
     """
 
     specification: Mapping[str, Any]
@@ -53,11 +53,16 @@ def write_run(run: Run, folder: Path) -> None:
     Raises InputError where the folder exists and is not an earlier result.
     """
     with whole_folder(folder) as partial:
-        for name, table in run.tables.items():
-            pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
-        for point, capture in run.captures.items():
-            (partial / f"capture-{point}.pcapng").write_bytes(capture)
-        (partial / "run.json").write_text(_index(run, partial))
+        write_files(run, partial)
+
+
+def write_files(run: Run, partial: Path) -> None:
+    """Write the files of `run` into an empty folder that somebody else puts in its place."""
+    for name, table in run.tables.items():
+        pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
+    for point, capture in run.captures.items():
+        (partial / f"capture-{point}.pcapng").write_bytes(capture)
+    (partial / "run.json").write_text(_index(run, partial))
 
 
 def _index(run: Run, partial: Path) -> str:

@@ -80,7 +80,11 @@ class Judge:
         check = self._check(claim)
         cases = {case: self.study.cases[case] for case in claim.cases}
         runs = {name: self.record(case, claim.tables) for name, case in cases.items()}
-        verdict: Verdict = check(Evidence(runs, cases))
+        try:
+            verdict: Verdict = check(Evidence(runs, cases))
+        except Exception as error:
+            # A claim is no reason to lose the rows: the study goes on, and says that this one broke.
+            return Verdict(None, f"the check {claim.check} broke: {type(error).__name__}: {error}")
         return verdict
 
     def _check(self, claim: Claim) -> Check:

@@ -182,10 +182,16 @@ def _as_done(
             return
         for future in wait(waiting, return_when=FIRST_COMPLETED).done:
             job = waiting.pop(future)
-            error = future.exception()
-            if error is not None and not isinstance(error, LasthopError):
-                raise error
-            yield job, None if error is None else str(error)
+            yield job, _failure(future.exception())
+
+
+def _failure(error: BaseException | None) -> str | None:
+    """Return what went wrong in a run, in words. A check of the study's own may raise anything."""
+    if error is None or isinstance(error, LasthopError):
+        return None if error is None else str(error)
+    if isinstance(error, Exception):
+        return f"{type(error).__name__}: {error}"
+    raise error
 
 
 def _outcome(job: Job, checks: Checks, stop: Event) -> Outcome:
