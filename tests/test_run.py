@@ -86,7 +86,7 @@ def test_ctrl_c_ends_a_run_and_leaves_nothing(tmp_path: Path) -> None:
     time.sleep(2)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=30)
-    assert (running.returncode, said) == (130, "error: stopped\n")
+    assert (running.returncode, said.strip()) == (130, "error: stopped")
     assert list(tmp_path.iterdir()) == []
 
 
