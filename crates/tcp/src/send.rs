@@ -117,7 +117,7 @@ impl Endpoint {
         let (range, payload, fin) = (sent.range, sent.payload.clone(), sent.fin);
         let earlier_copies = sent.transmissions;
         self.sending.board.on_retransmitted(index, now);
-        self.sending.recovery.on_retransmitted(range);
+        self.sending.recovery.on_retransmitted(index, &mut self.sending.board);
         if !self.timers.is_set(Timer::Retransmission) && self.sending.persist == Persist::Idle {
             self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
         }

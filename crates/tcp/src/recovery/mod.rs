@@ -15,7 +15,7 @@ mod sack_6675;
 mod tahoe;
 mod timeout_only;
 
-use units::{Bytes, Instant, Seq, SeqRange};
+use units::{Bytes, Instant, Seq};
 
 pub use after_timeout::{AfterTimeout, Style};
 
@@ -38,8 +38,8 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// What to send now.
     fn next(&self, board: &Scoreboard, room: &Room) -> Next;
 
-    /// Something was sent again.
-    fn on_retransmitted(&mut self, _range: SeqRange) {}
+    /// The segment at `index` of the board was sent again.
+    fn on_retransmitted(&mut self, _index: usize, _board: &mut Scoreboard) {}
 
     /// Bytes to add to cwnd, or to take off.
     fn inflation(&self) -> i64 {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Seq, SeqRange};
+use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
 use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
@@ -135,7 +135,7 @@ impl Recovery for NewReno {
         lost_first(board, room, self.forced || self.after_timeout.forces(), self.after_timeout.allows_new())
     }
 
-    fn on_retransmitted(&mut self, _range: SeqRange) {
+    fn on_retransmitted(&mut self, _index: usize, _board: &mut Scoreboard) {
         self.forced = false;
     }
 

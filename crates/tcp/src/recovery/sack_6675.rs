@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Seq, SeqRange};
+use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
 use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
@@ -77,15 +77,17 @@ impl Recovery for Sack6675 {
         }
     }
 
-    fn on_retransmitted(&mut self, range: SeqRange) {
-        if let Some(mode) = &mut self.mode {
-            mode.forced = false;
-            if range.end == mode.recover {
-                // A rescue leaves HighRxt alone (§4, NextSeq rule 4).
-                mode.rescued = true;
-            } else {
-                mode.high_rxt = mode.high_rxt.max(range.end);
-            }
+    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
+        let (Some(mode), Some(sent)) = (&mut self.mode, board.get(index)) else { return };
+        mode.forced = false;
+        let end = sent.range.end;
+        if board.highest_sacked().is_some_and(|highest| end.at_or_before(highest)) {
+            mode.high_rxt = mode.high_rxt.max(end);
+        } else {
+            // With nothing SACKed above it, it is the rescue, which leaves HighRxt alone and so does not
+            // count in the pipe (§4, NextSeq rule 4).
+            mode.rescued = true;
+            board.forget_first_copy(index);
         }
     }
 
@@ -181,18 +183,17 @@ impl Sack6675 {
 
 impl FastRecovery {
     /// NextSeq() rules 3 and 4: with nothing known to be lost and nothing new to send, try what lies
-    /// below the highest SACK, and once the very end.
+    /// below the highest SACK, and once the last segment before the recovery point, if it was not yet.
     fn maybe_lost(&self, board: &Scoreboard) -> Next {
         let again = |index| Next::Retransmit { index, cause: Cause::Scoreboard };
         let highest = board.highest_sacked().unwrap_or(self.high_rxt);
-        let untouched =
-            |index: &usize| board.get(*index).is_some_and(|sent| !sent.sacked && sent.transmissions == 1);
+        let hole = |index: &usize| board.get(*index).is_some_and(|sent| !sent.sacked);
         let (from, to) = (board.index_of(self.high_rxt), board.index_of(highest));
-        if let Some(index) = (from..to).find(untouched) {
+        if let Some(index) = (from..to).find(hole) {
             return again(index);
         }
         let last = board.index_of(self.recover).checked_sub(1);
-        last.filter(|index| !self.rescued && untouched(index)).map_or(Next::Nothing, again)
+        last.filter(|index| !self.rescued && *index >= from && hole(index)).map_or(Next::Nothing, again)
     }
 }
 
