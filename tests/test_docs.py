@@ -1,0 +1,34 @@
+"""What the documents say is what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lasthop.scenario import load_scenario, run
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "results.md").read_text()
+TABLES = ("packets", "tcp", "queue", "segments", "flows")
+
+
+def documented(table: str) -> dict[str, bool]:
+    """Return the columns of a table as the page has them, and whether each may be null."""
+    section = PAGE.split(f"### `{table}`")[1].split("###")[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    return {name: mark == "?" for cell in cells for name, mark in re.findall(r"`(\w+)`(\??)", cell)}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_page_of_results_has_every_column(base: Path, table: str) -> None:
+    recorded = run(load_scenario(base), record={"tables": ["packets", "tcp", "queue", "segments"], "captures": []})
+    assert tuple(recorded.tables) == TABLES
+    assert documented(table) == {field.name: field.nullable for field in recorded.tables[table].schema}
+
+
+def test_the_readmes_files_and_names_are_there() -> None:
+    text = (ROOT / "README.md").read_text()
+    for path in re.findall(r"\]\((\w[\w./-]*)\)|`((?:scenarios|studies|docs)/[\w./-]+\w)`", text):
+        assert (ROOT / "".join(path)).exists(), path
