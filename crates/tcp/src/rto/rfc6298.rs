@@ -104,6 +104,17 @@ mod tests {
     }
 
     #[test]
+    fn without_variation_a_tick_is_left_above_the_round_trip() {
+        let tick = Duration::from_millis(100);
+        let params = Params { min: Duration::ZERO, granularity: tick, ..Params::default() };
+        let mut rto = Rfc6298 { params, estimate: None };
+        for _ in 0..200 {
+            rto.on_sample(Instant::START, Instant::START + tick * 3, 1);
+        }
+        assert_eq!(rto.length(), tick * 4);
+    }
+
+    #[test]
     fn steady_samples_shrink_the_timer_to_the_minimum() {
         let mut rto = timer();
         for _ in 0..200 {
