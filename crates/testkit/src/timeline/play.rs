@@ -239,6 +239,9 @@ impl Player {
             return Err(format!("expected it at {}, and it was sent at {at}: {came}", self.script_time));
         }
         check_payload(&transmit)?;
+        if (transmit.segment.source_port, transmit.segment.destination_port) != (PORTS.local, PORTS.remote) {
+            return Err(format!("its ports are not those of the connection: {came}"));
+        }
         let kind = kind_name(transmit.kind);
         if let Some(name) = expected.kind.as_ref().filter(|name| *name != kind) {
             return Err(format!("expected [{name}], and it is [{kind}]: {came}"));
