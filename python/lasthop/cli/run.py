@@ -31,7 +31,7 @@ def command(file: str, seed: int | None, overrides: tuple[str, ...], out: Path |
       lasthop run quickstart
       lasthop run scenarios/quickstart.toml --json
       lasthop run quickstart --seed 2 --out results/quickstart-2
-      lasthop run quickstart --set links.lasthop.down.rate='"1 Mbit/s"' --set flows.download.bytes='"200 kB"'
+      lasthop run quickstart --set links.lasthop.down.rate="1 Mbit/s" --set flows.download.bytes="200 kB"
     """
     scenario = load_scenario(file, overrides=overrides, seed=seed)
     if out is not None:
