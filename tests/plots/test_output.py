@@ -156,3 +156,10 @@ def test_tables_may_come_as_arrow_capsules(source: Tables) -> None:
 def test_a_table_of_another_form_is_refused_by_name() -> None:
     with pytest.raises(InputError, match="'queue' has no column 'link'"):
         draw("queue", Tables({"queue": pa.table({"time_ns": [1], "packets": [1]})}))
+
+
+@pytest.mark.parametrize("kind", ["cwnd", "rtt"])
+def test_what_a_kernel_decided_is_not_drawn_as_an_empty_picture(kind: str) -> None:
+    tables = ModemRun({20: 6.0}).run()
+    with pytest.raises(InputError, match="of a kernel's TCP only the packets are seen"):
+        draw(kind, Tables(tables | {"tcp": tables["tcp"].slice(0, 0)}))

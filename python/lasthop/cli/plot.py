@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from lasthop.cli.console import remark
-from lasthop.plots import FORMATS, KINDS, Source, View, draw, save
+from lasthop.plots import FORMATS, KINDS, Source, View, draw, kind_of, save
 from lasthop.results import open_run
 from lasthop.study import open_study
 
@@ -42,7 +42,12 @@ def command(result: Path, kind: str, picture_format: str, out: Path | None, **vi
       lasthop plot results/sarolahti2000 published --table 14 --out table14.png
     """
     target = out or result / f"{kind}.{picture_format}"
-    remark(f"wrote {save(draw(kind, _open(result), View(**view)), target)}")
+    source = _open(result)
+    picture = draw(kind, source, View(**view))
+    for table in kind_of(kind).uses:
+        if table not in source.table_names:
+            remark(f"without what the table {table!r} would add: it was not recorded")
+    remark(f"wrote {save(picture, target)}")
 
 
 def _open(result: Path) -> Source:
