@@ -50,14 +50,16 @@ def test_a_program_runs_in_the_first_host_and_its_output_stays_off_the_object(la
 
 @POSSIBLE
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
-def test_nothing_is_left_of_a_run_that_was_stopped(tmp_path: Path, way: signal.Signals) -> None:
-    command = [sys.executable, "-m", "lasthop", "live", "quickstart", "--out", str(tmp_path / "r")]
+@pytest.mark.parametrize("to", ["group", "process"])
+def test_nothing_is_left_of_a_run_that_was_stopped(tmp_path: Path, way: signal.Signals, to: str) -> None:
+    long = ["--set", "flows.download.bytes=50 MB"]
+    command = [sys.executable, "-m", "lasthop", "live", "quickstart", *long, "--out", str(tmp_path / "r")]
     running = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
     child = _child_of(running.pid)
-    if way == signal.SIGINT:
+    if to == "group":
         os.killpg(running.pid, way)  # as a terminal does
     else:
-        running.kill()
+        running.send_signal(way)
     running.wait(timeout=30)
     deadline = time.monotonic() + 30
     while Path(f"/proc/{child}").exists():

@@ -17,6 +17,9 @@ from lasthop.results.folder import whole_folder
 from lasthop.results.run import RunResult, open_run
 from lasthop.scenario import Scenario
 
+GRACE_S = 2.0
+"""How long a stopped run may take to end on its own."""
+
 
 @contextmanager
 def live(
@@ -60,8 +63,13 @@ def _status_of_child(exchange: Path, quiet_output: bool) -> int:
     try:
         return child.wait()
     except KeyboardInterrupt:
-        # The child got the same Ctrl-C; it takes its namespaces down before it ends.
-        child.wait()
+        # From a terminal the child got the same Ctrl-C and ends on its own; a signal to this process alone it did not
+        # get. Whatever ends it takes its namespaces with it.
+        try:
+            child.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            child.terminate()
+            child.wait()
         raise
 
 
