@@ -123,3 +123,7 @@ def test_a_published_value_that_is_no_number_is_said(lasthop: Lasthop, small_stu
     assert_said(lasthop("study", small_study, "--out", "r"), "published.csv:3: value", "'five'")
     path.write_text(text.replace("5.5", "5,5"))
     assert_said(lasthop("study", small_study, "--out", "r"), "published.csv:3: has more or fewer fields")
+
+
+def test_a_study_whose_folder_cannot_be_made_says_what_would_be_right(lasthop: Lasthop) -> None:
+    assert_said(lasthop("study", "sarolahti2000", "--out", "/proc/r"), "/proc/r: cannot write here", "--out")

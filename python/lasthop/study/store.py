@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from lasthop.errors import InputError
 from lasthop.results.folder import looks_half_written
@@ -40,8 +40,7 @@ class Store:
         self._lock = Lock()
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._file = (self.folder / STORE_FILE).open("a+b")
+        self._file = _opened(self.folder)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -85,6 +84,16 @@ class Store:
             whole += len(line)
         # What follows the last whole line was cut short; new lines must not be glued to it.
         self._file.truncate(whole)
+
+
+def _opened(folder: Path) -> BinaryIO:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / STORE_FILE).open("a+b")
+    except OSError as error:
+        raise InputError(
+            f"cannot write here: {error.strerror}", file=str(folder), help="choose another folder with --out"
+        ) from error
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
