@@ -156,3 +156,10 @@ def test_a_wrong_override_is_an_input_error_in_python_too(base: Path) -> None:
     with pytest.raises(InputError) as raised:
         load_scenario(base, overrides=["links.lasthop.down.rate=-1"])
     assert raised.value.exit_status == 2
+
+
+def test_a_run_that_was_cut_off_says_why_and_which_flows_are_not_finished(lasthop: Lasthop) -> None:
+    ended = lasthop("run", "quickstart", "--set", 'links.lasthop.down.queue={limit="20 packets",overflow="stop"}')
+    assert ended.status == 0
+    assert "found the queue full" in ended.out
+    assert "Not finished when the run stopped: download" in ended.out

@@ -36,9 +36,12 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     """Print flows, links, and why anything was sent again needlessly."""
     stdout.print(
         f"{summary['scenario']}: seed {summary['seed']}, {summary['clock']} clock, "
-        f"stopped at {summary['stopped_s']:.3f} s\n"
+        f"stopped at {summary['stopped_s']:.3f} s: {summary['stopped_by']}\n"
     )
     _print_part(summary["flows"], _FLOW_COLUMNS)
+    unfinished = [flow["flow"] for flow in summary["flows"] if not flow["completed"]]
+    if unfinished:
+        stdout.print(f"Not finished when the run stopped: {', '.join(unfinished)}")
     stdout.print()
     _print_part(summary["links"], _LINK_COLUMNS)
     causes = _causes(summary)
