@@ -57,7 +57,7 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="not a lasthop result") as raised:
+    with pytest.raises(InputError, match="not the result of a run") as raised:
         write_run(a_run(), tmp_path)
     assert "--out" in str(raised.value)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"

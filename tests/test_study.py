@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from command import Lasthop
+from lasthop.results.folder import STORE_FILE
 from lasthop.study import load_study, open_study, run_study
-from lasthop.study.store import STORE_FILE
 
 
 def rows_by(found: Any) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -170,6 +170,22 @@ def test_a_finished_study_is_opened_again(small_study: Path, tmp_path: Path) -> 
     opened = open_study(tmp_path / "r")
     assert opened.rows == result.rows
     assert opened.claims == result.claims
+
+
+def test_a_run_does_not_replace_a_study(lasthop: Lasthop, base: Path, small_study: Path, tmp_path: Path) -> None:
+    run_study(load_study(small_study), tmp_path / "r")
+    ended = lasthop("run", base, "--out", "r")
+    assert ended.status == 2
+    assert "holds a study, so it is left alone" in ended.err
+    assert open_study(tmp_path / "r").rows
+
+
+def test_a_picture_of_a_study_that_did_not_finish_says_how_to_go_on(
+    lasthop: Lasthop, small_study: Path, tmp_path: Path
+) -> None:
+    run_study(load_study(small_study), tmp_path / "r")
+    (tmp_path / "r" / "study.json").unlink()
+    assert "goes on where it was" in lasthop("plot", "r", "published").err
 
 
 def test_published_beside_measured_is_drawn(lasthop: Lasthop, small_study: Path, tmp_path: Path) -> None:

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lasthop.errors import InputError, RunError
+from lasthop.results.folder import STORE_FILE
 from lasthop.study.expression import evaluate
 from lasthop.study.measures import measure
 from lasthop.study.plan import Case, Metric, PublishedFile, Row, Study, Table, Variant
 from lasthop.study.published import Published, read_published
 from lasthop.study.rows import report
-from lasthop.study.store import STORE_FILE, Store, run_key
+from lasthop.study.store import Store, run_key
 
 NUMBERS = st.floats(-1e6, 1e6)
 

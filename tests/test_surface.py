@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner
 
 import lasthop
 from lasthop import _native
+from lasthop.catalogue import LIBRARY, Entry, Kind, entries
 from lasthop.cli import cli, main
+from lasthop.scenario import RECORD_NOTHING
 
 STUB = Path(lasthop.__file__).parent / "_native.pyi"
 COMMANDS = ["run", "study", "live", "plot", "list", "doctor"]
@@ -101,3 +105,37 @@ def test_the_live_child_loads_nothing_that_starts_threads() -> None:
 
     code = "import lasthop.live_process, sys; sys.exit(any(m in sys.modules for m in ('numpy', 'pyarrow', 'click')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_the_library_ships_with_the_package_and_says_what_is_in_it(kind: Kind) -> None:
+    found = entries(kind)
+    assert found
+    assert all(entry.summary for entry in found)
+    checkout = Path(__file__).parent.parent / kind
+    files = {path.relative_to(checkout) for path in checkout.rglob("*.toml")}
+    shipped = {path.relative_to(LIBRARY / kind) for path in (LIBRARY / kind).rglob("*.toml")}
+    assert shipped == files
+
+
+@pytest.mark.parametrize("entry", entries("scenarios"), ids=lambda entry: entry.name)
+def test_every_scenario_of_the_library_runs(entry: Entry) -> None:
+    done = lasthop.run(lasthop.load_scenario(entry.name), record=RECORD_NOTHING)
+    assert all(flow["completed"] for flow in done.summary["flows"])
+
+
+def test_list_shows_names_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["list", "algorithms", "--json"])
+    assert left.value.code == 0
+    rows = json.loads(capsys.readouterr().out)["algorithms"]
+    assert {"axis": "recovery", "id": "sack-6675"}.items() <= next(r for r in rows if r["id"] == "sack-6675").items()
+
+
+def test_doctor_gives_a_remedy_for_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["doctor", "--json"])
+    assert left.value.code == 0
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    assert {"tun", "namespaces", "tshark", "tcptrace", "fonts"} <= {check["check"] for check in checks}
+    assert all(check["remedy"] for check in checks if not check["ok"])

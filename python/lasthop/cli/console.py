@@ -12,9 +12,9 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeE
 from rich.table import Table
 from rich.text import Text
 
-stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 # A file or a pipe has no width: nothing is cut or wrapped there.
-stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 10_000)
+stdout = Console(highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else 10_000)
 
 
 def complain(message: str) -> None:

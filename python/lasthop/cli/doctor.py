@@ -25,6 +25,6 @@ def command(as_json: bool) -> None:
         print_json({"ok": all(check["ok"] for check in found), "checks": found})
         return
     for check in found:
-        stdout.print(f"{'ok     ' if check['ok'] else 'MISSING'}  {check['check']}: {check['says']}", markup=False)
+        stdout.print(f"{'ok     ' if check['ok'] else 'MISSING'}  {check['check']}: {check['says']}")
         if check["remedy"] and not check["ok"]:
-            stdout.print(f"         remedy: {check['remedy']}", markup=False)
+            stdout.print(f"         remedy: {check['remedy']}")

@@ -15,8 +15,11 @@ from pathlib import Path
 
 from lasthop.errors import InputError
 
-INDEX_FILES = ("run.json", "study.json")
-"""What makes a folder a result: it is written last."""
+INDEX_FILE = "run.json"
+"""What makes a folder a run's result: it is written last. A study's folder is never replaced: it holds more."""
+
+STORE_FILE = "runs.jsonl"
+"""What makes a folder a study's."""
 
 
 @contextmanager
@@ -43,13 +46,13 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def check_target(target: Path) -> None:
-    """Raise InputError unless `target` is free, empty, or an earlier result that may be replaced."""
+    """Raise InputError unless `target` is free, empty, or an earlier run's result, which may be replaced."""
     if not target.exists():
         return
     if not target.is_dir():
         raise InputError("is a file, not a folder", file=str(target), help="name a new folder with --out")
-    if any(target.iterdir()) and not any((target / index).is_file() for index in INDEX_FILES):
-        raise _not_a_result(target)
+    if any(target.iterdir()) and not (target / INDEX_FILE).is_file():
+        raise _refusal_to_replace(target)
 
 
 def check_is_result(path: Path, index: str) -> None:
@@ -65,7 +68,7 @@ def check_is_result(path: Path, index: str) -> None:
             help="remove the folder and run again",
         )
     if not (path / index).is_file():
-        raise _not_a_result(path)
+        raise _refusal_to_read(path)
 
 
 def looks_half_written(path: Path) -> bool:
@@ -73,18 +76,25 @@ def looks_half_written(path: Path) -> bool:
     return any(path.glob("*.parquet")) or any(path.glob("capture-*.pcapng"))
 
 
-def _not_a_result(path: Path) -> InputError:
-    if looks_half_written(path):
-        return InputError(
-            "a half-written result: it has tables or captures but no run.json",
-            file=str(path),
-            help="remove the folder, or name another with --out",
-        )
-    return InputError(
-        "exists and is not a lasthop result, so it is left alone",
-        file=str(path),
-        help="name a new or empty folder with --out",
-    )
+def _refusal_to_replace(path: Path) -> InputError:
+    if (path / STORE_FILE).is_file():
+        what = "holds a study, so it is left alone"
+    elif looks_half_written(path):
+        what = "holds a half-written result: tables or captures, but no run.json"
+    else:
+        what = "exists and is not the result of a run, so it is left alone"
+    return InputError(what, file=str(path), help="name a new or empty folder with --out")
+
+
+def _refusal_to_read(path: Path) -> InputError:
+    if (path / STORE_FILE).is_file():
+        what, remedy = "holds a study that did not finish", "start the study again: it goes on where it was"
+    elif looks_half_written(path):
+        what = "holds a half-written result: tables or captures, but no run.json"
+        remedy = "remove the folder and run again"
+    else:
+        what, remedy = "is no result of lasthop", "name a folder that was written with --out"
+    return InputError(what, file=str(path), help=remedy)
 
 
 def _partial_path(target: Path, pid: int) -> Path:

@@ -16,9 +16,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from lasthop.errors import InputError
-from lasthop.results.folder import looks_half_written
-
-STORE_FILE = "runs.jsonl"
+from lasthop.results.folder import STORE_FILE, looks_half_written
 
 Outcome = Mapping[str, Any]
 """What is kept of one run: its summary, and what was measured from its records."""
