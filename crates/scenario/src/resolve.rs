@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use serde_json::Value;
-use units::Bytes;
 use units::text::write_bytes;
+use units::{Bytes, Streams};
 
 use crate::error::InputError;
 use crate::file::{Scenario, Start};
@@ -150,7 +150,8 @@ impl Check<'_> {
         Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
     }
 
-    /// The addresses that the file gives, and the next free ones of 10.0.0.0/16 for the rest.
+    /// The addresses that the file gives, and one of 10.0.0.0/8 that comes from the name for each other host: a host
+    /// that is added changes nobody's address, and so no byte of anybody's packets.
     fn addresses<'n>(&self, names: &[&'n str]) -> Result<BTreeMap<&'n str, Ipv4Addr>, InputError> {
         let mut given: BTreeMap<Ipv4Addr, &str> = BTreeMap::new();
         for (name, host) in &self.file.hosts {
@@ -161,12 +162,15 @@ impl Check<'_> {
                 return Err(self.tree.error(&path, message, "give each host its own, or none"));
             }
         }
-        let mut free = (1_u16..).map(|n| Ipv4Addr::new(10, 0, (n >> 8) as u8, (n & 0xff) as u8));
-        let mut next = || free.find(|address| !given.contains_key(address)).unwrap_or(Ipv4Addr::UNSPECIFIED);
-        Ok(names
-            .iter()
-            .map(|name| (*name, self.file.hosts[*name].address.unwrap_or_else(&mut next)))
-            .collect())
+        let mut taken: BTreeSet<Ipv4Addr> = given.into_keys().collect();
+        let mut sorted = names.to_vec();
+        sorted.sort_unstable();
+        let address = |name: &'n str| {
+            let address = self.file.hosts[name].address.unwrap_or_else(|| address_of(name, &taken));
+            taken.insert(address);
+            (name, address)
+        };
+        Ok(sorted.into_iter().map(address).collect())
     }
 
     fn links(&self) -> Result<Vec<Link>, InputError> {
@@ -325,4 +329,20 @@ impl Check<'_> {
 
 fn place_of(list: &str, position: usize, key: &str) -> KeyPath {
     KeyPath::of([list]).below(position).below(key)
+}
+
+/// The address that a name has, or the next one that is not taken: 10.0.0.0/8 without the first and the last of each 256,
+/// which look like a network's and a broadcast's.
+fn address_of(name: &str, taken: &BTreeSet<Ipv4Addr>) -> Ipv4Addr {
+    const HOSTS_OF_256: u64 = 254;
+    let place = |n: u64| {
+        let (net, host) = ((n / HOSTS_OF_256) as u16, (n % HOSTS_OF_256) as u8 + 1);
+        Ipv4Addr::new(10, (net >> 8) as u8, (net & 0xff) as u8, host)
+    };
+    let all = HOSTS_OF_256 << 16;
+    let first = Streams::new(0).number(name) % all;
+    (0..all)
+        .map(|step| place((first + step) % all))
+        .find(|address| !taken.contains(address))
+        .unwrap_or(Ipv4Addr::LOCALHOST)
 }

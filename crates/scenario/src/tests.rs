@@ -447,3 +447,15 @@ fn a_broken_json_is_refused_with_its_key() {
     let said = Resolved::from_json(&json).expect_err("it is broken").to_string();
     assert!(said.starts_with("seed: this is no resolved scenario: invalid type"), "{said}");
 }
+
+#[test]
+fn a_host_that_is_added_changes_nobodys_address() {
+    let addresses = |text: &str| {
+        let resolved = read(text, &[]).unwrap();
+        resolved.hosts.iter().map(|host| (host.name.clone(), host.address)).collect::<Vec<_>>()
+    };
+    let stranger = GOOD.replacen("[hosts.server]", "[hosts.aaa]\nprofile = \"plain\"\n[hosts.server]", 1);
+    assert_ne!(stranger, GOOD);
+    let (before, after) = (addresses(GOOD), addresses(&stranger));
+    assert!(before.iter().all(|host| after.contains(host)), "{before:?} {after:?}");
+}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from lasthop.cli.console import print_json, remark
 from lasthop.cli.summary import print_beside_virtual, print_real_time, print_summary
+from lasthop.errors import RunError
 from lasthop.live import live
 from lasthop.scenario import RECORD_NOTHING, load_scenario, run
 
@@ -38,7 +41,9 @@ def command(
     Examples:
       lasthop live quickstart
       lasthop live scenarios/quickstart.toml --json --out results/live
-      lasthop live quickstart -- ping -c 3 10.0.0.2
+      lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
+
+    A COMMAND that fails makes the run fail (status 1); its own status is in the summary.
     """
     scenario = load_scenario(file, overrides=overrides, seed=seed)
     with live(scenario, command=program, out=out, quiet_output=as_json) as result:
@@ -51,3 +56,12 @@ def command(
                 print_beside_virtual(result.summary, run(scenario, record=RECORD_NOTHING).summary)
     if out is not None:
         remark(f"wrote {out}")
+    fail_with(result.summary.get("command"))
+
+
+def fail_with(ended: Mapping[str, Any] | None) -> None:
+    """A program that did not end well makes the command end with status 1."""
+    if ended is None or ended["status"] == 0:
+        return
+    how = f"signal {ended['signal']}" if ended["signal"] is not None else f"status {ended['status']}"
+    raise RunError(f"the program in the first host ended with {how}")

@@ -49,7 +49,7 @@ pub struct Host {
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
     pub tcp: serde_json::Map<String, serde_json::Value>,
-    /// Its address; without it, the next of 10.0.0.0/16.
+    /// Its address; without it, one of 10.0.0.0/8 that comes from the host's name.
     pub address: Option<Ipv4Addr>,
 }
 
