@@ -25,7 +25,7 @@ setup: packages .venv/.lasthop
 # Programs from Debian: installed where we may, named where we may not. Looked at once per checkout.
 packages: .venv/.debian
 .venv/.debian: .ci/debian-packages
-	@.ci/debian-packages
+	@PYTHON="$(PYTHON)" .ci/debian-packages
 	@mkdir -p .venv && touch $@
 
 .venv/.packages: requirements.lock .ci/debian-packages | .venv/.debian
