@@ -33,8 +33,9 @@ pub enum Increase {
     PerAck,
     /// One segment whenever a whole window of bytes is acknowledged (RFC 3465 §2.1 with L = 1 segment).
     PerWindow,
-    /// One segment whenever as many ACKs came as the window has segments. This is the counter of the Linux
-    /// of 2000, which a timeout clears and a fast retransmit does not.
+    /// One segment whenever as many ACKs came as the window has segments. As in the Linux of 2000, a timeout
+    /// clears the counter and a fast retransmit does not; that kernel waited for one ACK more than the window has
+    /// segments.
     CountAcks,
 }
 
