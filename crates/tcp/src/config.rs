@@ -12,7 +12,7 @@ use crate::dupthresh::DupThresh;
 use crate::recovery::Recovery;
 use crate::registry::{Choice, Entry};
 use crate::rto::Rto;
-use crate::spurious::Spurious;
+use crate::spurious::{Needs, Spurious};
 use crate::window::Window;
 use crate::{ack, congestion, dupthresh, recovery, rto, spurious, window};
 
@@ -151,6 +151,7 @@ impl Config {
                 "at least \"1 segments\"".to_owned(),
             ));
         }
+        self.check_evidence()?;
         if self.recovery.build().needs_sack() && !sack {
             return Err(error(
                 "recovery.algorithm",
@@ -159,6 +160,20 @@ impl Config {
             ));
         }
         Ok(())
+    }
+}
+
+impl Config {
+    /// A detector without its evidence would wait for ever.
+    fn check_evidence(&self) -> Result<(), ConfigError> {
+        let Plain { timestamps, sack, .. } = self.plain;
+        let (missing, help) = match self.spurious.build().needs() {
+            Needs::Timestamps if !timestamps => ("timestamps, and timestamps = false", "timestamps = true"),
+            Needs::Dsack if !sack => ("D-SACK, and sack = false", "sack = true"),
+            _ => return Ok(()),
+        };
+        let message = format!("{} judges by {missing}", self.spurious.id);
+        Err(error("spurious.algorithm", message, format!("{help}, or spurious = {{ algorithm = \"none\" }}")))
     }
 }
 
@@ -307,6 +322,16 @@ mod tests {
     fn an_unknown_key_is_refused() {
         assert!(refusal(&json!({ "slack": true })).starts_with("slack: unknown field"));
         assert!(refusal(&json!({ "ack": { "qick": "2 segments" } })).starts_with("ack.qick: unknown field"));
+    }
+
+    #[test]
+    fn a_detector_without_its_evidence_makes_no_sense() {
+        let text = refusal(&json!({ "spurious": { "algorithm": "eifel" } }));
+        assert!(text.starts_with("spurious.algorithm: ") && text.contains("timestamps = true"), "{text}");
+        assert!(
+            Config::from_profile(&json!({ "timestamps": true, "spurious": { "algorithm": "eifel" } }))
+                .is_ok()
+        );
     }
 
     #[test]

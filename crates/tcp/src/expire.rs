@@ -1,12 +1,14 @@
 //! A timer ran out.
 
-use units::Instant;
+use units::{Bytes, Instant};
 use wire::{Flags, Payload};
 
 use crate::congestion::Loss as CongestionLoss;
 use crate::endpoint::{Endpoint, Loss};
 use crate::receiving::Wanted;
+use crate::recovery::Timeout;
 use crate::sending::Persist;
+use crate::spurious::{Signal, SignalKind};
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::{Cause, Event, Kind};
@@ -17,6 +19,7 @@ impl Endpoint {
         while let Some(timer) = self.timers.take_expired(now) {
             match timer {
                 Timer::Retransmission => self.on_retransmission_timeout(now),
+                Timer::Recovery => self.on_recovery_deadline(now),
                 Timer::Persist => self.on_persist_timeout(now),
                 Timer::DelayedAck => self.receiving.ack_wanted = Wanted::Now,
                 Timer::KeepAlive => self.on_keep_alive_timeout(now),
@@ -42,7 +45,7 @@ impl Endpoint {
             // A lost SYN says nothing about the data that follows: recovery must not hold it against them.
             self.sending.board.mark_lost(0, Cause::Timeout);
         } else {
-            self.sending.recovery.on_timeout(self.sending.nxt, &mut self.sending.board);
+            self.start_over(now, again, flight);
         }
         if self.state.is_synchronised() {
             self.sending.congestion.on_timeout(&CongestionLoss { now, flight, again });
@@ -50,6 +53,34 @@ impl Endpoint {
         self.sending.backoff += 1;
         self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
         self.note(now, "timeout", if again { "again" } else { "" }, range.start, range.len());
+    }
+
+    /// What follows from a timeout of data, before the window collapses.
+    fn start_over(&mut self, now: Instant, again: bool, flight: Bytes) {
+        let signal = Signal { now, kind: SignalKind::Timeout, outstanding: self.outstanding(), again };
+        self.remember_signal(&signal, flight);
+        let sending = &mut self.sending;
+        let (cwnd, ssthresh) = (sending.congestion.cwnd(), sending.congestion.ssthresh());
+        let timeout = Timeout { now, nxt: sending.nxt, cwnd, ssthresh, smss: sending.smss };
+        sending.recovery.on_timeout(&timeout, &mut sending.board);
+        sending.dupthresh.on_timeout();
+        sending.duplicates = 0;
+    }
+
+    /// The recovery algorithm's own time has come.
+    fn on_recovery_deadline(&mut self, now: Instant) {
+        let flight = self.sending.board.outstanding();
+        let ack = self.no_news(now);
+        let verdict = self.sending.recovery.on_deadline(&ack, &mut self.sending.board);
+        self.carry_out(verdict, &ack, flight, flight);
+    }
+
+    /// Keeps the recovery algorithm's timer where the algorithm wants it.
+    pub(crate) fn watch_recovery_deadline(&mut self) {
+        match self.sending.recovery.deadline(&self.sending.board) {
+            Some(at) => self.timers.set(Timer::Recovery, at),
+            None => self.timers.clear(Timer::Recovery),
+        }
     }
 
     /// RFC 9293 §3.8.6.1: probe, at growing intervals, for as long as the peer answers.

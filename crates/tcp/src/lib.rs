@@ -11,6 +11,7 @@
 //! This crate must never read a clock, draw a random number, or know of links, hosts and files.
 
 pub mod ack;
+mod acknowledgment;
 mod close;
 mod config;
 pub mod congestion;
@@ -33,6 +34,7 @@ mod sending;
 pub mod spurious;
 mod state;
 mod timers;
+mod undo;
 pub mod window;
 
 pub use config::{Config, ConfigError, Plain, profile_schema};

@@ -6,6 +6,7 @@ use wire::{Flags, Payload, Segment, Timestamps};
 use crate::endpoint::{Endpoint, Loss};
 use crate::options::{Agreed, offer, timestamp};
 use crate::scoreboard::Mark;
+use crate::spurious::{Needs, without_evidence};
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::{Event, Kind, Transmit};
@@ -122,7 +123,7 @@ impl Endpoint {
         let acked = self.sending.board.acknowledge(segment.ack);
         self.sending.una = segment.ack;
         self.sending.expirations = 0;
-        self.take_sample(now, segment, &acked);
+        self.take_sample(now, segment, &acked, Bytes::ZERO);
         self.timers.clear(Timer::Retransmission);
         self.begin(now);
         // It goes out before the user hears of the connection, and so never carries data.
@@ -138,6 +139,17 @@ impl Endpoint {
         self.begin(now);
     }
 
+    /// A detector whose evidence the peer does not give is given up.
+    fn settle_evidence(&mut self, now: Instant) {
+        let reason = match self.sending.spurious.needs() {
+            Needs::Timestamps if !self.agreed.timestamps => "the peer gives no timestamps: no detection",
+            Needs::Dsack if !self.agreed.sack => "the peer does not permit SACK: no detection",
+            _ => return,
+        };
+        self.sending.spurious = without_evidence();
+        self.note(now, "fallback", reason, self.sending.una, 0);
+    }
+
     /// Both ends are synchronised: data may flow.
     fn begin(&mut self, now: Instant) {
         if self.sending.recovery.needs_sack() && !self.agreed.sack {
@@ -145,6 +157,7 @@ impl Endpoint {
             self.sending.recovery = crate::recovery::without_sack();
             self.note(now, "fallback", "the peer does not permit SACK: NewReno", self.sending.una, 0);
         }
+        self.settle_evidence(now);
         let smss = self.sending.smss;
         let initial = self.config.plain.initial_window.bytes(smss);
         // RFC 5681 §3.1: after a lost SYN the first window is one segment.

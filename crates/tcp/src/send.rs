@@ -3,11 +3,13 @@
 use units::{Bytes, Instant, SeqRange};
 use wire::{Flags, Payload, Segment, Timestamps};
 
+use crate::congestion::Departure;
 use crate::endpoint::Endpoint;
 use crate::options::timestamp;
 use crate::receiving::Wanted;
 use crate::recovery::{Next, Room};
 use crate::sending::{Fin, Persist};
+use crate::spurious::Steer;
 use crate::state::Change;
 use crate::timers::Timer;
 use crate::{Cause, Kind, Transmit};
@@ -25,7 +27,7 @@ impl Endpoint {
         match self.next_in_stream() {
             Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
             Next::New => return Some(self.send_new(now)),
-            Next::Nothing => {}
+            Next::Nothing => self.watch_recovery_deadline(),
         }
         if let probe @ Some(_) = self.poll_probe(now) {
             return probe;
@@ -40,13 +42,20 @@ impl Endpoint {
 
     /// Data and FIN, new or again.
     #[inline]
-    fn next_in_stream(&self) -> Next {
+    fn next_in_stream(&mut self) -> Next {
         let sending = &self.sending;
         let idle = sending.queue.is_empty() && sending.board.is_empty() && sending.fin != Fin::Wanted;
         if idle || !self.state.sends_data() {
             return Next::Nothing;
         }
-        sending.recovery.next(&sending.board, &self.room())
+        let room = self.room();
+        match self.sending.spurious.steer() {
+            Steer::Free => {}
+            Steer::NewData if room.new.is_some() => return Next::New,
+            Steer::NewData => self.sending.spurious.on_starved(),
+            Steer::Nothing => return Next::Nothing,
+        }
+        self.sending.recovery.next(&self.sending.board, &room)
     }
 
     /// Room to send in, and what is ready for it.
@@ -104,8 +113,11 @@ impl Endpoint {
             self.change(Change::FinSent);
         }
         if !self.timers.is_set(Timer::Retransmission) && kind != Kind::ZeroWindowProbe {
-            self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+            self.set_retransmission_timer(now + self.sending.rto_length());
         }
+        let len = Bytes(u64::from(payload.len()));
+        self.sending.recovery.on_new(len, &self.sending.board);
+        self.tell_departure(now, len, false);
         let flags = stream_flags(push, fin);
         let segment = self.segment(range.start, flags, payload);
         self.transmit(now, segment, kind)
@@ -118,12 +130,21 @@ impl Endpoint {
         let earlier_copies = sent.transmissions;
         self.sending.board.on_retransmitted(index, now);
         self.sending.recovery.on_retransmitted(index, &mut self.sending.board);
+        self.sending.spurious.on_retransmitted(now, range);
+        self.tell_departure(now, Bytes(u64::from(payload.len())), true);
         if !self.timers.is_set(Timer::Retransmission) && self.sending.persist == Persist::Idle {
-            self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+            self.set_retransmission_timer(now + self.sending.rto_length());
         }
         self.note(now, "retransmit", cause.id(), range.start, range.len());
         let segment = self.segment(range.start, stream_flags(!payload.is_empty(), fin), payload);
         self.transmit(now, segment, Kind::Retransmission { cause, earlier_copies })
+    }
+
+    fn tell_departure(&mut self, now: Instant, len: Bytes, again: bool) {
+        let sending = &mut self.sending;
+        let (flight, rto) = (sending.board.outstanding(), sending.rto.length());
+        let drained = sending.queue.is_empty();
+        sending.congestion.on_sent(&Departure { now, len, flight, again, drained, rto });
     }
 
     /// A byte beyond the peer's closed window, to hear whether it has opened (RFC 9293 §3.8.6.1). If it is

@@ -12,6 +12,8 @@ use crate::queue::SendQueue;
 use crate::recovery::{Phase, Recovery};
 use crate::rto::{CountsFrom, Rto};
 use crate::scoreboard::Scoreboard;
+use crate::spurious::Spurious;
+use crate::undo::Before;
 
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -39,6 +41,11 @@ pub(crate) struct Sending {
     pub congestion: Box<dyn Congestion>,
     pub recovery: Box<dyn Recovery>,
     pub dupthresh: Box<dyn DupThresh>,
+    pub spurious: Box<dyn Spurious>,
+    /// What a loss signal may have to give back.
+    pub before_signal: Option<Before>,
+    /// Duplicate ACKs since SND.UNA last advanced.
+    pub duplicates: u32,
     pub rto: Box<dyn Rto>,
     /// How often the timer was doubled since the last sample.
     pub backoff: u32,
@@ -46,6 +53,8 @@ pub(crate) struct Sending {
     pub expirations: u32,
     pub persist: Persist,
     pub timeouts: u64,
+    /// Timeouts that the detector found to be spurious.
+    pub spurious_timeouts_found: u64,
     pub fast_retransmits: u64,
     pub stream_acked: Bytes,
     /// The user was told that the queue is low.
@@ -90,11 +99,15 @@ impl Sending {
             congestion: config.congestion.build(),
             recovery: config.recovery.build(),
             dupthresh: config.dupthresh.build(),
+            spurious: config.spurious.build(),
+            before_signal: None,
+            duplicates: 0,
             rto: config.rto.build(),
             backoff: 0,
             expirations: 0,
             persist: Persist::Idle,
             timeouts: 0,
+            spurious_timeouts_found: 0,
             fast_retransmits: 0,
             stream_acked: Bytes::ZERO,
             told_writable: false,
@@ -129,8 +142,13 @@ impl Sending {
 
     /// How many duplicate ACKs mean a loss now.
     pub(crate) fn dup_threshold(&self) -> u32 {
-        let view = View { flight: self.board.outstanding(), cwnd: self.congestion.cwnd(), smss: self.smss };
-        self.dupthresh.segments(&view)
+        self.dupthresh.segments(&self.view())
+    }
+
+    /// The window as the duplicate threshold sees it.
+    pub(crate) fn view(&self) -> View {
+        let (flight, cwnd) = (self.board.outstanding(), self.congestion.cwnd());
+        View { flight, cwnd, advertised: self.wnd, smss: self.smss }
     }
 
     /// The retransmission timer's length, back-off included (RFC 6298 §5.5).

@@ -7,6 +7,8 @@ use units::Instant;
 pub enum Timer {
     /// Something sent is not acknowledged (RFC 6298).
     Retransmission,
+    /// The recovery algorithm wants to act.
+    Recovery,
     /// The peer's window is closed (RFC 9293 §3.8.6.1).
     Persist,
     /// An acknowledgment waits (RFC 5681 §4.2).
@@ -25,8 +27,14 @@ pub struct Timers {
 
 impl Timer {
     /// All of them; those that expire together are handled in this order.
-    pub const ALL: [Self; 5] =
-        [Self::Retransmission, Self::Persist, Self::DelayedAck, Self::KeepAlive, Self::TimeWait];
+    pub const ALL: [Self; 6] = [
+        Self::Retransmission,
+        Self::Recovery,
+        Self::Persist,
+        Self::DelayedAck,
+        Self::KeepAlive,
+        Self::TimeWait,
+    ];
 }
 
 impl Timers {

@@ -5,7 +5,7 @@
 
 mod reno;
 
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant, Seq};
 
 use crate::registry::Entry;
 
@@ -17,8 +17,14 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// The connection is established: its segment size and its first window are known.
     fn start(&mut self, smss: Bytes, initial_window: Bytes);
 
+    /// Any ACK of new data came, before recovery judges it: for estimators that must see them all.
+    fn observe(&mut self, _ack: &Growth) {}
+
     /// New data was acknowledged outside of fast recovery.
     fn on_ack(&mut self, ack: &Growth);
+
+    /// Data was sent, for the first time or again.
+    fn on_sent(&mut self, _sent: &Departure) {}
 
     /// A loss was detected by duplicate or selective ACKs: fast recovery begins.
     fn on_loss(&mut self, loss: &Loss);
@@ -26,8 +32,16 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// The retransmission timer ran out.
     fn on_timeout(&mut self, loss: &Loss);
 
+    /// The peer echoed a congestion mark (RFC 3168 §6.1.2: react as to a loss, but send nothing again).
+    fn on_mark(&mut self, mark: &Loss) {
+        self.on_loss(mark);
+    }
+
     /// Fast recovery ended, and the recovery algorithm wants this window.
     fn on_recovery_exit(&mut self, window: Bytes);
+
+    /// A reduction was made in error, or someone knows better: go on with these.
+    fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes);
 
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
@@ -50,6 +64,29 @@ pub struct Growth {
     pub acked: Bytes,
     /// FlightSize before it.
     pub flight: Bytes,
+    /// The round trip that it measured, if it measured one.
+    pub rtt: Option<Duration>,
+    /// Its acknowledgment number; SND.UNA by now.
+    pub number: Seq,
+    /// SND.NXT: what is sent from now on is acknowledged a round trip later.
+    pub nxt: Seq,
+}
+
+/// A segment with data that goes out, as congestion control sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// When.
+    pub now: Instant,
+    /// Its data.
+    pub len: Bytes,
+    /// FlightSize with it.
+    pub flight: Bytes,
+    /// Whether it is a retransmission.
+    pub again: bool,
+    /// Whether the user has nothing more to send now: what limits the flight is then not the window.
+    pub drained: bool,
+    /// The retransmission timer's length: RFC 2861 and RFC 5681 §4.1 measure idleness by it.
+    pub rto: Duration,
 }
 
 /// A sign of loss, as congestion control sees it.

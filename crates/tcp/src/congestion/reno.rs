@@ -137,6 +137,11 @@ impl Congestion for Reno {
         self.start_counting_anew();
     }
 
+    fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.cwnd = cwnd;
+        self.ssthresh = ssthresh;
+    }
+
     fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh || (self.params.slow_start_when_equal && self.cwnd == self.ssthresh)
     }
@@ -164,7 +169,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
 
 #[cfg(test)]
 mod tests {
-    use units::Instant;
+    use units::{Instant, Seq};
 
     use super::*;
 
@@ -178,8 +183,13 @@ mod tests {
 
     fn ack(reno: &mut Reno, segments: u64) {
         for _ in 0..segments {
-            reno.on_ack(&Growth { now: Instant::START, acked: SMSS, flight: reno.cwnd });
+            reno.on_ack(&growth(reno.cwnd));
         }
+    }
+
+    fn growth(flight: Bytes) -> Growth {
+        let seq = Seq::default();
+        Growth { now: Instant::START, acked: SMSS, flight, rtt: None, number: seq, nxt: seq }
     }
 
     fn loss(flight: Bytes, again: bool) -> Loss {
@@ -250,7 +260,7 @@ mod tests {
     fn a_window_that_is_not_used_does_not_grow_when_validated() {
         let mut reno = Reno::new(Params { validate: true, ..Params::default() });
         reno.start(SMSS, SMSS * 10);
-        reno.on_ack(&Growth { now: Instant::START, acked: SMSS, flight: SMSS * 3 });
+        reno.on_ack(&growth(SMSS * 3));
         assert_eq!(reno.cwnd(), SMSS * 10);
     }
 }

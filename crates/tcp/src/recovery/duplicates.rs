@@ -2,20 +2,29 @@
 
 /// How many duplicate ACKs came in a row.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Duplicates(u32);
+pub(super) struct Duplicates {
+    count: u32,
+    reached: bool,
+}
 
 impl Duplicates {
     /// None yet.
-    pub(super) const NONE: Self = Self(0);
+    pub(super) const NONE: Self = Self { count: 0, reached: false };
 
-    /// One more; whether the threshold is reached by just this one.
+    /// One more; whether the threshold, which may have moved, is reached for the first time in this row.
     pub(super) fn reach(&mut self, threshold: u32) -> bool {
-        self.0 = self.0.saturating_add(1);
-        self.0 == threshold
+        self.count = self.count.saturating_add(1);
+        let reached = self.count >= threshold;
+        reached && !std::mem::replace(&mut self.reached, reached)
+    }
+
+    /// How many came.
+    pub(super) const fn count(self) -> u32 {
+        self.count
     }
 
     /// The row is broken.
     pub(super) fn clear(&mut self) {
-        self.0 = 0;
+        *self = Self::NONE;
     }
 }

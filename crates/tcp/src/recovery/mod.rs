@@ -9,13 +9,14 @@
 
 mod after_timeout;
 mod duplicates;
+mod limited_transmit;
 mod new_reno;
 mod reno;
 mod sack_6675;
 mod tahoe;
 mod timeout_only;
 
-use units::{Bytes, Instant, Seq};
+use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
 pub use after_timeout::{AfterTimeout, Style};
 
@@ -32,14 +33,43 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// An acceptable ACK came and is entered on the board.
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict;
 
-    /// The retransmission timer ran out with data up to `nxt` outstanding.
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard);
+    /// The retransmission timer ran out.
+    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard);
+
+    /// The last loss signal was false: the marks on the board are gone already, and the windows are
+    /// someone else's business.
+    fn on_spurious(&mut self);
+
+    /// The time that [`Recovery::deadline`] named has come. `ack` tells the state of things; it
+    /// acknowledges nothing.
+    fn on_deadline(&mut self, _ack: &Ack, _board: &mut Scoreboard) -> Verdict {
+        Verdict::Ordinary
+    }
+
+    /// When the algorithm wants to act without an ACK, beside the retransmission timer.
+    fn deadline(&self, _board: &Scoreboard) -> Option<Instant> {
+        None
+    }
+
+    /// Whether its deadlines take the place of the retransmission timer.
+    fn replaces_timer(&self) -> bool {
+        false
+    }
 
     /// What to send now.
     fn next(&self, board: &Scoreboard, room: &Room) -> Next;
 
     /// The segment at `index` of the board was sent again.
     fn on_retransmitted(&mut self, _index: usize, _board: &mut Scoreboard) {}
+
+    /// A new segment with so much data was sent; it is the last on the board.
+    fn on_new(&mut self, _len: Bytes, _board: &Scoreboard) {}
+
+    /// Of what is outstanding, that which was sent beyond the window on duplicate ACKs (limited transmit),
+    /// and which a reduction must not count (RFC 5681 §3.2 step 2).
+    fn beyond_window(&self) -> Bytes {
+        Bytes::ZERO
+    }
 
     /// Bytes to add to cwnd, or to take off.
     fn inflation(&self) -> i64 {
@@ -93,8 +123,35 @@ pub struct Ack {
     pub dupthresh: u32,
     /// The segment size.
     pub smss: Bytes,
+    /// The congestion window before this ACK.
+    pub cwnd: Bytes,
     /// The slow-start threshold.
     pub ssthresh: Bytes,
+    /// The peer's window.
+    pub advertised: Bytes,
+    /// The clock value that it echoes, where timestamps are agreed (RFC 7323 §3).
+    pub echo: Option<u32>,
+    /// The segment that it reports as arrived twice (RFC 2883 §4).
+    pub dsack: Option<SeqRange>,
+    /// The smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
+    /// The round trip that this ACK measured, if it measured one.
+    pub rtt: Option<Duration>,
+}
+
+/// The retransmission timer has run out.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout {
+    /// When.
+    pub now: Instant,
+    /// SND.NXT: data up to there was outstanding.
+    pub nxt: Seq,
+    /// The congestion window before it collapses.
+    pub cwnd: Bytes,
+    /// The slow-start threshold before it changes.
+    pub ssthresh: Bytes,
+    /// The segment size.
+    pub smss: Bytes,
 }
 
 /// What an ACK means for the window and the timer.
@@ -102,9 +159,9 @@ pub struct Ack {
 pub enum Verdict {
     /// If it acknowledges new data, the window grows and the timer restarts.
     Ordinary,
-    /// The window stays; the timer restarts if the ACK advanced and `restart_timer` says so.
+    /// The window stays.
     Hold {
-        /// Whether an advance restarts the timer.
+        /// Whether the timer restarts.
         restart_timer: bool,
     },
     /// A loss was found: the window is reduced for fast recovery, the timer restarts.
@@ -115,6 +172,16 @@ pub enum Verdict {
     Recovered {
         /// The window to go on with.
         window: Bytes,
+    },
+    /// The algorithm sets both windows itself, because it knows better than the reduction that was made or
+    /// would have been made; the timer restarts.
+    Resize {
+        /// The congestion window.
+        cwnd: Bytes,
+        /// The slow-start threshold.
+        ssthresh: Bytes,
+        /// Why, as records name it.
+        reason: &'static str,
     },
 }
 

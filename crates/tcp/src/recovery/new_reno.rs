@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
+use super::limited_transmit::LimitedTransmit;
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -33,6 +34,11 @@ pub struct Params {
     pub timer: Timer,
     /// What happens after a timeout.
     pub after_timeout: Style,
+    /// Whether the first duplicate ACKs let new segments out (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether each duplicate ACK restarts the retransmission timer (Gurtov 2001): it keeps the timer from
+    /// running out while needless copies are still being answered, and delays the repair of real losses.
+    pub timer_restarts_on_duplicates: bool,
 }
 
 /// Which duplicate ACKs may start fast retransmit once a loss was repaired up to some point.
@@ -87,6 +93,8 @@ impl Default for Params {
             exit: Exit::Flight,
             timer: Timer::FirstPartialAck,
             after_timeout: Style::GoBackN,
+            limited_transmit: false,
+            timer_restarts_on_duplicates: false,
         }
     }
 }
@@ -95,6 +103,7 @@ impl Default for Params {
 struct NewReno {
     params: Params,
     duplicates: Duplicates,
+    limited_transmit: LimitedTransmit,
     after_timeout: AfterTimeout,
     mode: Option<FastRecovery>,
     /// Duplicate ACKs below this are barred: `send_high` or `recover`.
@@ -123,12 +132,25 @@ impl Recovery for NewReno {
         }
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
         self.mode = None;
         self.forced = false;
         self.duplicates.clear();
-        self.barred_below = Some(nxt);
-        self.after_timeout.on_timeout(nxt, board);
+        self.barred_below = Some(timeout.nxt);
+        self.limited_transmit.end();
+        self.after_timeout.on_timeout(timeout.nxt, board);
+    }
+
+    fn on_spurious(&mut self) {
+        self.mode = None;
+        self.forced = false;
+        self.duplicates.clear();
+        self.limited_transmit.end();
+        self.after_timeout.leave();
+    }
+
+    fn beyond_window(&self) -> Bytes {
+        self.limited_transmit.allowed()
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
@@ -140,7 +162,9 @@ impl Recovery for NewReno {
     }
 
     fn inflation(&self) -> i64 {
-        self.mode.map_or(self.after_timeout.inflation(), |mode| mode.inflation)
+        let before_recovery =
+            self.after_timeout.inflation() + self.limited_transmit.allowed().0.cast_signed();
+        self.mode.map_or(before_recovery, |mode| mode.inflation)
     }
 
     fn phase(&self) -> Phase {
@@ -155,12 +179,22 @@ impl Recovery for NewReno {
 impl NewReno {
     const fn new(params: Params) -> Self {
         let after_timeout = AfterTimeout::new(params.after_timeout);
+        let limited_transmit = LimitedTransmit::new(params.limited_transmit);
         let duplicates = Duplicates::NONE;
-        Self { params, duplicates, after_timeout, mode: None, barred_below: None, forced: false }
+        Self {
+            params,
+            duplicates,
+            limited_transmit,
+            after_timeout,
+            mode: None,
+            barred_below: None,
+            forced: false,
+        }
     }
 
     fn on_advance(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
         self.duplicates.clear();
+        self.limited_transmit.end();
         self.after_timeout.on_ack(ack, board);
         // Beyond the point nothing is barred; and half round the circle of numbers it would seem ahead again.
         self.barred_below = self.barred_below.filter(|point| ack.number.at_or_before(*point));
@@ -172,13 +206,18 @@ impl NewReno {
     }
 
     fn on_duplicate(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        let restart_timer = self.params.timer_restarts_on_duplicates;
         if let Some(mode) = &mut self.mode {
             mode.inflation += ack.smss.0.cast_signed();
-            return Verdict::Hold { restart_timer: false };
+            return Verdict::Hold { restart_timer };
         }
         self.after_timeout.on_ack(ack, board);
-        if !self.duplicates.reach(ack.dupthresh) || self.is_barred(ack.number) {
-            return Verdict::Ordinary;
+        let barred = self.is_barred(ack.number);
+        if !self.duplicates.reach(ack.dupthresh) || barred {
+            if !barred && self.duplicates.count() < ack.dupthresh {
+                self.limited_transmit.on_duplicate(ack.smss);
+            }
+            return Verdict::Hold { restart_timer };
         }
         self.enter(ack, board);
         Verdict::Loss
@@ -200,6 +239,7 @@ impl NewReno {
             self.barred_below = Some(ack.nxt);
         }
         self.after_timeout.leave();
+        self.limited_transmit.end();
         board.clear_lost();
         board.mark_lost(0, Cause::FastRetransmit);
         self.forced = true;

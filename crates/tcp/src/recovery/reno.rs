@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
+use super::limited_transmit::LimitedTransmit;
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -22,11 +23,18 @@ use crate::scoreboard::Scoreboard;
 pub struct Params {
     /// What happens after a timeout.
     pub after_timeout: Style,
+    /// Whether the first duplicate ACKs let new segments out (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether each duplicate ACK restarts the retransmission timer (Gurtov 2001): it keeps the timer from
+    /// running out while needless copies are still being answered, and delays the repair of real losses.
+    pub timer_restarts_on_duplicates: bool,
 }
 
 #[derive(Debug)]
 struct Reno {
+    params: Params,
     duplicates: Duplicates,
+    limited_transmit: LimitedTransmit,
     after_timeout: AfterTimeout,
     recover: Option<Seq>,
     inflation: Bytes,
@@ -42,22 +50,36 @@ impl Recovery for Reno {
         if !ack.duplicate {
             return Verdict::Ordinary;
         }
+        let restart_timer = self.params.timer_restarts_on_duplicates;
         if self.recover.is_some() {
             self.inflation += ack.smss;
-            return Verdict::Hold { restart_timer: false };
+            return Verdict::Hold { restart_timer };
         }
         self.after_timeout.on_ack(ack, board);
         if !self.duplicates.reach(ack.dupthresh) {
-            return Verdict::Ordinary;
+            self.limited_transmit.on_duplicate(ack.smss);
+            return Verdict::Hold { restart_timer };
         }
         self.enter(ack, board);
         Verdict::Loss
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
         self.leave();
         self.duplicates.clear();
-        self.after_timeout.on_timeout(nxt, board);
+        self.limited_transmit.end();
+        self.after_timeout.on_timeout(timeout.nxt, board);
+    }
+
+    fn on_spurious(&mut self) {
+        self.leave();
+        self.duplicates.clear();
+        self.limited_transmit.end();
+        self.after_timeout.leave();
+    }
+
+    fn beyond_window(&self) -> Bytes {
+        self.limited_transmit.allowed()
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
@@ -69,7 +91,7 @@ impl Recovery for Reno {
     }
 
     fn inflation(&self) -> i64 {
-        self.inflation.0.cast_signed() + self.after_timeout.inflation()
+        (self.inflation + self.limited_transmit.allowed()).0.cast_signed() + self.after_timeout.inflation()
     }
 
     fn phase(&self) -> Phase {
@@ -84,6 +106,7 @@ impl Recovery for Reno {
 impl Reno {
     fn on_advance(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
         self.duplicates.clear();
+        self.limited_transmit.end();
         self.after_timeout.on_ack(ack, board);
         if self.recover.is_none() {
             return Verdict::Ordinary;
@@ -95,6 +118,7 @@ impl Reno {
 
     fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
         self.after_timeout.leave();
+        self.limited_transmit.end();
         self.recover = Some(ack.nxt);
         self.inflation = ack.smss * u64::from(ack.dupthresh);
         self.forced = true;
@@ -115,11 +139,13 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     summary: "fast retransmit and fast recovery, over with the first new ACK",
     source: "RFC 5681 §3.2; Jacobson 1990",
     parse: |value| {
-        let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
+        let params: Params = Entry::<dyn Recovery>::read(value)?;
         Ok(Arc::new(move || {
             Box::new(Reno {
                 duplicates: Duplicates::default(),
-                after_timeout: AfterTimeout::new(after_timeout),
+                limited_transmit: LimitedTransmit::new(params.limited_transmit),
+                after_timeout: AfterTimeout::new(params.after_timeout),
+                params: params.clone(),
                 recover: None,
                 inflation: Bytes::ZERO,
                 forced: false,

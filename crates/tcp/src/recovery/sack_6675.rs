@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -56,13 +56,20 @@ impl Recovery for Sack6675 {
         }
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
         self.mode = None;
         self.judged = None;
         self.duplicates.clear();
         // RFC 6675 §5.1: the receiver may have reneged.
         board.forget_sacks();
-        self.after_timeout.on_timeout(nxt, board);
+        self.after_timeout.on_timeout(timeout.nxt, board);
+    }
+
+    fn on_spurious(&mut self) {
+        self.mode = None;
+        self.judged = None;
+        self.duplicates.clear();
+        self.after_timeout.leave();
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
@@ -146,7 +153,7 @@ impl Sack6675 {
         mode.high_rxt = mode.high_rxt.max(ack.number);
         self.mode = Some(mode);
         self.judge(ack, board);
-        Verdict::Hold { restart_timer: true }
+        Verdict::Hold { restart_timer: ack.advances }
     }
 
     /// Update(): marks as lost whatever lies below the edge and was not judged before (§4).

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::Seq;
 
 use super::duplicates::Duplicates;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::{Mark, Scoreboard};
@@ -39,16 +39,20 @@ impl Recovery for Tahoe {
             self.duplicates.clear();
             self.repairing = self.repairing.filter(|recover| ack.number.before(*recover));
         } else if ack.duplicate && self.duplicates.reach(ack.dupthresh) && self.repairing.is_none() {
-            self.on_timeout(ack.nxt, board);
+            self.start_over(ack.nxt, board);
             board.blame_first(Cause::FastRetransmit);
             return Verdict::Collapse;
         }
         Verdict::Ordinary
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
-        self.after_timeout.on_timeout(nxt, board);
-        self.repairing = Some(nxt);
+    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
+        self.start_over(timeout.nxt, board);
+    }
+
+    fn on_spurious(&mut self) {
+        self.after_timeout.leave();
+        self.repairing = None;
         self.duplicates.clear();
     }
 
@@ -63,6 +67,14 @@ impl Recovery for Tahoe {
 
     fn phase(&self) -> Phase {
         self.after_timeout.recover().map_or(Phase::Open, |recover| Phase::AfterTimeout { recover })
+    }
+}
+
+impl Tahoe {
+    fn start_over(&mut self, nxt: Seq, board: &mut Scoreboard) {
+        self.after_timeout.on_timeout(nxt, board);
+        self.repairing = Some(nxt);
+        self.duplicates.clear();
     }
 }
 

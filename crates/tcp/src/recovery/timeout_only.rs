@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Seq;
 
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Verdict, lost_first};
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
@@ -30,8 +29,12 @@ impl Recovery for TimeoutOnly {
         Verdict::Ordinary
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
-        self.after_timeout.on_timeout(nxt, board);
+    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
+        self.after_timeout.on_timeout(timeout.nxt, board);
+    }
+
+    fn on_spurious(&mut self) {
+        self.after_timeout.leave();
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {

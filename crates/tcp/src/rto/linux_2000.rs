@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, Instant};
+use units::Duration;
 
-use super::{CountsFrom, Estimate, Rto, measured};
+use super::{CountsFrom, Estimate, Rto, Sample, measured};
 use crate::registry::Entry;
 
 /// Parameters of the Linux timer; the defaults are that kernel's constants.
@@ -55,13 +55,13 @@ impl Linux2000 {
 }
 
 impl Rto for Linux2000 {
-    fn on_sample(&mut self, sent: Instant, now: Instant, cwnd: u64) {
+    fn on_sample(&mut self, sample: &Sample) {
         let Params { min, max, granularity, .. } = self.params;
-        let estimate = Estimate::updated(self.estimate, measured(sent, now, granularity));
+        let estimate = Estimate::updated(self.estimate, measured(sample, granularity));
         self.estimate = Some(estimate);
         let plain = estimate.srtt + estimate.rttvar * 4;
         // Beyond 63 halvings nothing is left to add.
-        let small_window = Duration::from_nanos(plain.as_nanos() >> cwnd.saturating_sub(1).min(63));
+        let small_window = Duration::from_nanos(plain.as_nanos() >> sample.cwnd.saturating_sub(1).min(63));
         self.length = (plain + plain / 4 + small_window).rounded_up_to(granularity).clamp(min, max);
     }
 
@@ -96,13 +96,16 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
 
 #[cfg(test)]
 mod tests {
+    use units::Instant;
+
     use super::*;
 
     #[test]
     fn a_small_window_lengthens_the_timer() {
         let length_for = |cwnd| {
             let mut rto = Linux2000::new(Params::default());
-            rto.on_sample(Instant::START, Instant::START + Duration::from_millis(800), cwnd);
+            let now = Instant::START + Duration::from_millis(800);
+            rto.on_sample(&Sample { sent: Instant::START, now, cwnd, flight: cwnd });
             rto.length()
         };
         // SRTT + 4·MDEV = 800 + 4·400 = 2400 ms.

@@ -16,9 +16,15 @@ pub const ENTRIES: &[Entry<dyn Rto>] = &[rfc6298::ENTRY, linux_2000::ENTRY];
 
 /// How long the retransmission timer runs.
 pub trait Rto: std::fmt::Debug + Send {
-    /// A segment that was sent once, at `sent`, is acknowledged at `now`, with a congestion window of
-    /// `cwnd` whole segments.
-    fn on_sample(&mut self, sent: Instant, now: Instant, cwnd: u64);
+    /// A segment that was sent once is acknowledged.
+    fn on_sample(&mut self, sample: &Sample);
+
+    /// The last timeout turned out to be spurious: the segment's round trip was in truth `rtt`
+    /// (RFC 4015 §3.2, step 7).
+    fn on_spurious_timeout(&mut self, _rtt: Duration) {}
+
+    /// What an earlier connection to the same peer has measured (RFC 2140, RFC 9040).
+    fn inherit(&mut self, _estimate: Estimate) {}
 
     /// The timer's length without back-off.
     fn length(&self) -> Duration;
@@ -39,6 +45,19 @@ pub trait Rto: std::fmt::Debug + Send {
 
     /// The estimator's state, once there is a sample.
     fn estimate(&self) -> Option<Estimate>;
+}
+
+/// A round trip.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// When the segment was sent.
+    pub sent: Instant,
+    /// When its acknowledgment came.
+    pub now: Instant,
+    /// The congestion window in whole segments.
+    pub cwnd: u64,
+    /// FlightSize before the acknowledgment, in whole segments.
+    pub flight: u64,
 }
 
 /// From when the timer counts once an ACK of new data has come.
@@ -75,9 +94,18 @@ impl Estimate {
     }
 }
 
+impl Estimate {
+    /// The estimate after a spurious timeout whose segment had this round trip (RFC 4015 §3.2, step 7):
+    /// conservative enough not to run out again at once.
+    #[must_use]
+    pub fn after_spurious_timeout(self, rtt: Duration) -> Self {
+        Self { srtt: self.srtt.max(rtt), rttvar: self.rttvar.max(rtt / 2) }
+    }
+}
+
 /// The time between two instants as a clock with this tick sees it: the difference of two truncated
 /// readings, at least one tick.
-fn measured(sent: Instant, now: Instant, tick: Duration) -> Duration {
+fn measured(&Sample { sent, now, .. }: &Sample, tick: Duration) -> Duration {
     if tick.is_zero() {
         return now - sent;
     }
@@ -92,10 +120,11 @@ mod tests {
     #[test]
     fn a_coarse_clock_sees_whole_ticks_and_at_least_one() {
         let at = |ms: u64| Instant::START + Duration::from_millis(ms);
+        let between = |sent, now| Sample { sent: at(sent), now: at(now), cwnd: 1, flight: 1 };
         let tick = Duration::from_millis(500);
-        assert_eq!(measured(at(499), at(501), tick), tick);
-        assert_eq!(measured(at(0), at(499), tick), tick);
-        assert_eq!(measured(at(400), at(1600), tick), tick * 3);
-        assert_eq!(measured(at(400), at(1600), Duration::ZERO), Duration::from_millis(1200));
+        assert_eq!(measured(&between(499, 501), tick), tick);
+        assert_eq!(measured(&between(0, 499), tick), tick);
+        assert_eq!(measured(&between(400, 1600), tick), tick * 3);
+        assert_eq!(measured(&between(400, 1600), Duration::ZERO), Duration::from_millis(1200));
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, Instant};
+use units::Duration;
 
-use super::{Estimate, Rto, measured};
+use super::{Estimate, Rto, Sample, measured};
 use crate::registry::Entry;
 
 /// Parameters of the standard timer.
@@ -41,9 +41,17 @@ struct Rfc6298 {
 }
 
 impl Rto for Rfc6298 {
-    fn on_sample(&mut self, sent: Instant, now: Instant, _cwnd: u64) {
-        let sample = measured(sent, now, self.params.granularity);
-        self.estimate = Some(Estimate::updated(self.estimate, sample));
+    fn on_sample(&mut self, sample: &Sample) {
+        let rtt = measured(sample, self.params.granularity);
+        self.estimate = Some(Estimate::updated(self.estimate, rtt));
+    }
+
+    fn on_spurious_timeout(&mut self, rtt: Duration) {
+        self.estimate = self.estimate.map(|earlier| earlier.after_spurious_timeout(rtt));
+    }
+
+    fn inherit(&mut self, estimate: Estimate) {
+        self.estimate = Some(estimate);
     }
 
     fn restarts_after_lost_syn(&mut self) -> bool {
@@ -88,7 +96,13 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
 
 #[cfg(test)]
 mod tests {
+    use units::Instant;
+
     use super::*;
+
+    fn sample(rtt: Duration) -> Sample {
+        Sample { sent: Instant::START, now: Instant::START + rtt, cwnd: 1, flight: 1 }
+    }
 
     fn timer() -> Rfc6298 {
         let params = Params { min: Duration::from_millis(200), ..Params::default() };
@@ -99,7 +113,7 @@ mod tests {
     fn the_first_sample_gives_three_round_trips() {
         let mut rto = timer();
         assert_eq!(rto.length(), Duration::from_secs(1));
-        rto.on_sample(Instant::START, Instant::START + Duration::from_millis(700), 1);
+        rto.on_sample(&sample(Duration::from_millis(700)));
         assert_eq!(rto.length(), Duration::from_millis(2100));
     }
 
@@ -109,7 +123,7 @@ mod tests {
         let params = Params { min: Duration::ZERO, granularity: tick, ..Params::default() };
         let mut rto = Rfc6298 { params, estimate: None };
         for _ in 0..200 {
-            rto.on_sample(Instant::START, Instant::START + tick * 3, 1);
+            rto.on_sample(&sample(tick * 3));
         }
         assert_eq!(rto.length(), tick * 4);
     }
@@ -118,7 +132,7 @@ mod tests {
     fn steady_samples_shrink_the_timer_to_the_minimum() {
         let mut rto = timer();
         for _ in 0..200 {
-            rto.on_sample(Instant::START, Instant::START + Duration::from_millis(50), 1);
+            rto.on_sample(&sample(Duration::from_millis(50)));
         }
         assert_eq!(rto.length(), Duration::from_millis(200));
     }

@@ -1,32 +1,143 @@
 //! Whether a loss signal was false, and what is then undone.
+//!
+//! A signal, the timer's or that of duplicate ACKs, is believed at first: the window is reduced and
+//! segments are sent again. A detector then looks at the ACKs that follow. If it finds that nothing was
+//! lost, the endpoint (`undo.rs`) takes every mark off the board, so that nothing more is sent again, and
+//! gives back as much of the window as the detector's [`Response`] says.
+//!
+//! Read `eifel.rs` first.
 
+mod eifel;
 mod none;
 
-use units::Instant;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Instant, SeqRange};
 
+use crate::recovery::Ack;
 use crate::registry::Entry;
+use crate::scoreboard::Scoreboard;
 
 /// The detectors that there are.
-pub const ENTRIES: &[Entry<dyn Spurious>] = &[none::ENTRY];
+pub const ENTRIES: &[Entry<dyn Spurious>] = &[none::ENTRY, eifel::ENTRY];
+
+/// What is left to a sender whose peer does not give the evidence that its detector needs.
+#[must_use]
+pub fn without_evidence() -> Box<dyn Spurious> {
+    Box::new(none::Believe)
+}
 
 /// Judges loss signals.
 pub trait Spurious: std::fmt::Debug + Send {
-    /// An ACK of new data came after a loss was assumed: was the loss real?
-    fn on_ack(&mut self, ack: &Evidence) -> Judgement;
+    /// A loss signal came and is believed for now.
+    fn on_signal(&mut self, _signal: &Signal) {}
+
+    /// A segment was sent again.
+    fn on_retransmitted(&mut self, _now: Instant, _range: SeqRange) {}
+
+    /// An acceptable ACK came and is entered on the board: what does it say of the last signal?
+    fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Judgement;
+
+    /// Whether a duplicate ACK is the answer to a needless copy and so says nothing of a loss.
+    fn excuses(&self, _ack: &Ack) -> bool {
+        false
+    }
+
+    /// What may be sent while the question is open.
+    fn steer(&self) -> Steer {
+        Steer::Free
+    }
+
+    /// It asked for new data, and there is none that may go: the question will not be answered.
+    fn on_starved(&mut self) {}
+
+    /// What a false signal gives back.
+    fn response(&self) -> Response {
+        Response::default()
+    }
+
+    /// What it cannot do without.
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
 }
 
-/// What a detector sees of an ACK.
+/// A loss signal.
 #[derive(Clone, Copy, Debug)]
-pub struct Evidence {
+pub struct Signal {
     /// When it came.
     pub now: Instant,
+    /// What gave it.
+    pub kind: SignalKind,
+    /// What was outstanding.
+    pub outstanding: SeqRange,
+    /// Whether the same segment's timer has run out before.
+    pub again: bool,
+}
+
+/// What gives a loss signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalKind {
+    /// The retransmission timer.
+    Timeout,
+    /// Duplicate or selective ACKs.
+    FastRetransmit,
+}
+
+impl SignalKind {
+    /// The name in tables.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::FastRetransmit => "fast_retransmit",
+        }
+    }
 }
 
 /// What a detector says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It cannot tell, or the loss was real.
+    /// There is no signal to judge, or nothing can be said yet.
+    Open,
+    /// The loss was real, or it will never be known.
     Genuine,
     /// Nothing was lost.
     Spurious,
+}
+
+/// What may be sent while a detector waits for its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steer {
+    /// Whatever recovery wants.
+    Free,
+    /// New segments only, whatever the congestion window says.
+    NewData,
+    /// Nothing.
+    Nothing,
+}
+
+/// What a false signal gives back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Response {
+    /// That of RFC 4015: the threshold of before, and a window that lets out as much as was
+    /// acknowledged but no burst; after a timeout also a more patient timer.
+    #[default]
+    Eifel,
+    /// Both windows as they were before the signal, as Linux does.
+    Undo,
+    /// No window: only what was still to be sent again is not.
+    Resume,
+}
+
+/// What a detector cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// It works on any ACK.
+    Nothing,
+    /// Timestamps (RFC 7323).
+    Timestamps,
+    /// D-SACK (RFC 2883), and so SACK.
+    Dsack,
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, Judgement, Spurious};
+use super::{Judgement, Spurious};
+use crate::recovery::Ack;
 use crate::registry::Entry;
+use crate::scoreboard::Scoreboard;
 
 /// No parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -14,11 +16,11 @@ use crate::registry::Entry;
 pub struct Params {}
 
 #[derive(Debug)]
-struct Believe;
+pub(super) struct Believe;
 
 impl Spurious for Believe {
-    fn on_ack(&mut self, _ack: &Evidence) -> Judgement {
-        Judgement::Genuine
+    fn on_ack(&mut self, _ack: &Ack, _board: &Scoreboard) -> Judgement {
+        Judgement::Open
     }
 }
 

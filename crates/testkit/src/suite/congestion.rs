@@ -3,7 +3,7 @@
 use rand::RngExt;
 use tcp::congestion::{Congestion, ENTRIES, Growth, Loss};
 use tcp::registry::Entry;
-use units::{Bytes, Duration, Instant, Streams};
+use units::{Bytes, Duration, Instant, Seq, Streams};
 
 use super::{Case, Verdict, build, each, ensure};
 use crate::fate::drop_numbers;
@@ -46,7 +46,7 @@ fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> Verdict {
                 let window = SMSS.max(congestion.ssthresh().min(flight));
                 congestion.on_recovery_exit(window);
             }
-            _ => congestion.on_ack(&Growth { now, acked: Bytes(stream.random_range(1..=3000)), flight }),
+            _ => congestion.on_ack(&growth(now, Bytes(stream.random_range(1..=3000)), flight)),
         }
         let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
         ensure(cwnd >= SMSS && ssthresh >= SMSS * 2, || format!("step {step}: {cwnd}, ssthresh {ssthresh}"))?;
@@ -116,11 +116,15 @@ fn rounds(congestion: &mut dyn Congestion, count: u64) -> String {
     for round in 0..count {
         let flight = congestion.cwnd();
         for _ in 0..flight.whole(SMSS) {
-            congestion.on_ack(&Growth { now: later(round), acked: SMSS, flight });
+            congestion.on_ack(&growth(later(round), SMSS, flight));
         }
         curve.push(congestion.cwnd().whole(SMSS).to_string());
     }
     curve.join(" ")
+}
+
+fn growth(now: Instant, acked: Bytes, flight: Bytes) -> Growth {
+    Growth { now, acked, flight, rtt: None, number: Seq::default(), nxt: Seq::default() }
 }
 
 fn later(round: u64) -> Instant {

@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use tcp::registry::Entry;
-use tcp::rto::{ENTRIES, Rto};
+use tcp::rto::{ENTRIES, Rto, Sample};
 use units::{Duration, Instant, Streams};
 
 use super::{Case, Verdict, build, each, ensure};
@@ -36,7 +36,7 @@ fn within_bounds(entry: &'static Entry<dyn Rto>) -> Verdict {
         for step in 1..200_u64 {
             let round_trip = Duration::from_millis(stream.random_range(usual..=usual * 2));
             let now = Instant::START + Duration::from_secs(step * 5);
-            rto.on_sample(now - round_trip, now, step % 20 + 1);
+            rto.on_sample(&sample(round_trip, now, step % 20 + 1));
             let srtt = rto.estimate().ok_or("no estimate after a sample")?.srtt;
             let length = rto.length();
             ensure(srtt <= length && length <= rto.longest(), || format!("{trial}: {length} for {srtt}"))?;
@@ -51,7 +51,7 @@ fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> Verdict {
         let mut rto = build(entry);
         for step in 1..200_u64 {
             let now = Instant::START + Duration::from_secs(step * 5);
-            rto.on_sample(now - Duration::from_millis(round_trips[step as usize % 2]), now, 8);
+            rto.on_sample(&sample(Duration::from_millis(round_trips[step as usize % 2]), now, 8));
         }
         rto.length()
     };
@@ -70,4 +70,8 @@ fn backs_off(entry: &'static Entry<dyn Rto>) -> Verdict {
         entry.id
     );
     run_text(entry.id, &text).map_err(|wrong| wrong.to_string())
+}
+
+fn sample(round_trip: Duration, now: Instant, window: u64) -> Sample {
+    Sample { sent: now - round_trip, now, cwnd: window, flight: window }
 }

@@ -144,6 +144,7 @@ fn counter(endpoint: &Endpoint, what: &str) -> Bytes {
 fn timers(endpoint: &Endpoint) -> Vec<String> {
     let name = |timer: Timer| match timer {
         Timer::Retransmission => "retransmission",
+        Timer::Recovery => "recovery",
         Timer::Persist => "persist",
         Timer::DelayedAck => "delayed-ack",
         Timer::KeepAlive => "keep-alive",

@@ -1,0 +1,324 @@
+//! The ACK field of a segment (RFC 9293 §3.10.7.4, fifth): what it acknowledges, and what follows for the
+//! window, the timer and the segments outstanding.
+
+use units::{Bytes, Duration, Instant, SeqRange};
+use wire::{Flags, Segment};
+
+use crate::Cause;
+use crate::congestion::{Growth, Loss as CongestionLoss};
+use crate::dupthresh::Reordering;
+use crate::endpoint::Endpoint;
+use crate::options::timestamp;
+use crate::receiving::Wanted;
+use crate::recovery::{Ack, Phase, Verdict};
+use crate::rto::Sample;
+use crate::scoreboard::Acked;
+use crate::sending::Persist;
+use crate::spurious::{Signal, SignalKind};
+use crate::state::State;
+use crate::timers::Timer;
+
+impl Endpoint {
+    /// Step 5, the ACK field; whether the rest of the segment counts.
+    pub(crate) fn on_acknowledgment(&mut self, now: Instant, segment: &Segment) -> bool {
+        if !self.ack_is_valid(now, segment) {
+            return false;
+        }
+        if segment.ack.before(self.sending.una) {
+            return true;
+        }
+        let duplicate = self.is_duplicate_ack(segment);
+        self.update_window(now, segment);
+        let dsack = self.reported_twice(segment);
+        let newly_sacked = self.enter_sacks(segment);
+        let flight = self.sending.board.outstanding();
+        let acked = self.sending.board.acknowledge(segment.ack);
+        let advances = segment.ack.after(self.sending.una);
+        let rtt = if advances { self.on_advance(now, segment, &acked, flight) } else { None };
+        let echo = segment.options.timestamps.filter(|_| self.agreed.timestamps).map(|theirs| theirs.echo);
+        let acked_bytes = acked.bytes;
+        let news = Ack {
+            advances,
+            acked: acked_bytes,
+            newly_sacked,
+            duplicate,
+            echo,
+            dsack,
+            rtt,
+            ..self.no_news(now)
+        };
+        if self.state != State::Closed && !acked.syn {
+            self.on_news(news, flight);
+        }
+        self.state != State::Closed
+    }
+
+    /// An ACK without any news: the state of things.
+    pub(crate) fn no_news(&self, now: Instant) -> Ack {
+        let sending = &self.sending;
+        Ack {
+            now,
+            number: sending.una,
+            advances: false,
+            acked: Bytes::ZERO,
+            newly_sacked: Bytes::ZERO,
+            duplicate: false,
+            nxt: sending.nxt,
+            dupthresh: sending.dup_threshold(),
+            smss: sending.smss,
+            cwnd: sending.congestion.cwnd(),
+            ssthresh: sending.congestion.ssthresh(),
+            advertised: sending.wnd,
+            echo: None,
+            dsack: None,
+            srtt: sending.rto.estimate().map(|estimate| estimate.srtt),
+            rtt: None,
+        }
+    }
+
+    /// What an ACK means: for estimators, for the last loss signal, for recovery.
+    fn on_news(&mut self, mut ack: Ack, flight: Bytes) {
+        self.observe(&ack, flight);
+        if self.undo_false_signal(&ack) {
+            return self.on_gap_closed(&ack, true);
+        }
+        ack.duplicate = ack.duplicate && !self.sending.spurious.excuses(&ack);
+        self.count_duplicate(&ack);
+        let counted = flight.saturating_sub(self.sending.recovery.beyond_window());
+        let verdict = self.sending.recovery.on_ack(&ack, &mut self.sending.board);
+        self.carry_out(verdict, &ack, flight, counted);
+    }
+
+    fn observe(&mut self, ack: &Ack, flight: Bytes) {
+        if ack.advances {
+            self.sending.congestion.observe(&growth(ack, flight));
+        }
+    }
+
+    /// How far the receiver's gap has been told of; once it is closed without a repair, it was reordering.
+    fn count_duplicate(&mut self, ack: &Ack) {
+        if ack.advances {
+            self.on_gap_closed(ack, false);
+        } else if ack.duplicate || !ack.newly_sacked.is_zero() {
+            self.sending.duplicates += 1;
+        }
+    }
+
+    fn on_gap_closed(&mut self, ack: &Ack, retransmitted: bool) {
+        let extent = std::mem::take(&mut self.sending.duplicates);
+        let repaired = self.sending.recovery.phase() != Phase::Open;
+        if extent > 0 && (retransmitted || !repaired) && ack.advances {
+            let reordering = Reordering { extent, retransmitted, view: self.sending.view() };
+            self.sending.dupthresh.on_reordering(&reordering);
+        }
+    }
+
+    /// RFC 9293 §3.10.7.4 and RFC 5961 §5: an ACK of what we never sent, or of very long ago, is answered
+    /// and its segment dropped.
+    fn ack_is_valid(&mut self, now: Instant, segment: &Segment) -> bool {
+        let sending = &self.sending;
+        let unacknowledged = SeqRange { start: sending.una, end: sending.nxt };
+        if self.state == State::SynReceived && !unacknowledged.contains(segment.ack - 1) {
+            self.refuse(segment);
+            return false;
+        }
+        if segment.ack.after(sending.nxt) {
+            self.receiving.ack_wanted = Wanted::Now;
+            return false;
+        }
+        let oldest = sending.una - u32::try_from(sending.greatest_wnd.0).unwrap_or(u32::MAX >> 1);
+        if segment.ack.before(oldest) {
+            self.challenge(now);
+            return false;
+        }
+        true
+    }
+
+    /// RFC 5681 §2: outstanding data, no data in the segment, no SYN or FIN, the same acknowledgment, the
+    /// same window. The answers to probes of a closed window are like that too, and tell of no loss.
+    fn is_duplicate_ack(&self, segment: &Segment) -> bool {
+        let sending = &self.sending;
+        let window = Bytes(u64::from(segment.window) << self.agreed.send_shift);
+        segment.ack == sending.una
+            && !sending.board.is_empty()
+            && sending.persist == Persist::Idle
+            && segment.payload.is_empty()
+            && !segment.flags.intersects(Flags::SYN.with(Flags::FIN))
+            && window == sending.wnd
+    }
+
+    /// RFC 9293 §3.10.7.4: a newer segment brings the window; an older one must not.
+    fn update_window(&mut self, now: Instant, segment: &Segment) {
+        let Self { sending, agreed, .. } = self;
+        let newer = sending.wl1.before(segment.seq)
+            || (sending.wl1 == segment.seq && sending.wl2.at_or_before(segment.ack));
+        if !newer {
+            return;
+        }
+        sending.wnd = Bytes(u64::from(segment.window) << agreed.send_shift);
+        sending.greatest_wnd = sending.greatest_wnd.max(sending.wnd);
+        sending.wl1 = segment.seq;
+        sending.wl2 = segment.ack;
+        if sending.wnd.is_zero() {
+            // RFC 9293 §3.8.6.1: a peer that answers with a closed window is there, and is not given up.
+            sending.expirations = 0;
+        }
+        self.leave_persist(now);
+    }
+
+    /// The peer answers: if its window has opened, probing is over, and a probe that it has not taken in
+    /// is sent again.
+    fn leave_persist(&mut self, now: Instant) {
+        if self.sending.persist == Persist::Idle {
+            return;
+        }
+        self.sending.expirations = 0;
+        if self.sending.wnd.is_zero() {
+            return;
+        }
+        self.stop_probing();
+        if !self.sending.board.is_empty() {
+            self.sending.board.mark_lost(0, Cause::Probe);
+            self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+        }
+    }
+
+    pub(crate) fn stop_probing(&mut self) {
+        self.sending.persist = Persist::Idle;
+        self.timers.clear(Timer::Persist);
+    }
+
+    /// RFC 2883 §4: the first block, if it lies below the acknowledgment or inside the second one.
+    fn reported_twice(&self, segment: &Segment) -> Option<SeqRange> {
+        let blocks = segment.options.sack.as_slice();
+        let first = *blocks.first().filter(|_| self.agreed.sack)?;
+        let below = first.end.at_or_before(segment.ack);
+        let inside = blocks.get(1).is_some_and(|second| second.covers(first));
+        (below || inside).then_some(first)
+    }
+
+    /// Enters the SACK blocks on the board; a block below the acknowledgment is a D-SACK and marks nothing.
+    fn enter_sacks(&mut self, segment: &Segment) -> Bytes {
+        let sending = &mut self.sending;
+        if !self.agreed.sack {
+            return Bytes::ZERO;
+        }
+        let in_flight = SeqRange { start: sending.una, end: sending.nxt };
+        let blocks = segment.options.sack.as_slice().iter();
+        blocks.filter(|block| in_flight.covers(**block)).map(|block| sending.board.sack(*block)).sum()
+    }
+
+    /// SND.UNA advances; the round trip that was measured.
+    fn on_advance(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        acked: &Acked,
+        flight: Bytes,
+    ) -> Option<Duration> {
+        let sending = &mut self.sending;
+        sending.una = segment.ack;
+        sending.expirations = 0;
+        sending.stream_acked += acked.bytes;
+        let rtt = self.take_sample(now, segment, acked, flight);
+        if self.sending.has_nothing_left() {
+            self.stop_probing();
+        }
+        if acked.syn {
+            self.establish(now);
+        }
+        if acked.fin {
+            self.on_fin_acked(now);
+        }
+        rtt
+    }
+
+    /// A round-trip sample, by the echoed clock (RFC 7323 §4.1) or by a segment that was sent only once.
+    pub(crate) fn take_sample(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        acked: &Acked,
+        flight: Bytes,
+    ) -> Option<Duration> {
+        let echo = segment.options.timestamps.filter(|_| self.agreed.timestamps).map(|theirs| theirs.echo);
+        // A clock that is still to come was never sent, and measures nothing.
+        let age = echo.map(|echo| timestamp(now).wrapping_sub(echo)).filter(|age| *age <= u32::MAX >> 1);
+        let echoed = age.map(|age| now - Duration::from_millis(u64::from(age)));
+        let sent = echoed.or(acked.sample)?;
+        let sending = &mut self.sending;
+        let cwnd = sending.congestion.cwnd().whole(sending.smss);
+        sending.rto.on_sample(&Sample { sent, now, cwnd, flight: flight.whole(sending.smss) });
+        // RFC 6298 §5.7: a fresh sample ends the back-off.
+        sending.backoff = 0;
+        Some(now - sent)
+    }
+
+    /// Does what the recovery algorithm has found. `counted` is the flight that a reduction goes by.
+    pub(crate) fn carry_out(&mut self, verdict: Verdict, ack: &Ack, flight: Bytes, counted: Bytes) {
+        let loss = CongestionLoss { now: ack.now, flight: counted, again: false };
+        match verdict {
+            Verdict::Ordinary if ack.advances => {
+                self.sending.congestion.on_ack(&growth(ack, flight));
+                self.restart_retransmission_timer(ack.now, true);
+            }
+            Verdict::Ordinary => {}
+            Verdict::Hold { restart_timer } => self.restart_retransmission_timer(ack.now, restart_timer),
+            Verdict::Loss => {
+                self.on_loss_found(ack, counted);
+                self.sending.congestion.on_loss(&loss);
+                self.note(ack.now, "fast_retransmit", "duplicate ACKs", ack.number, 0);
+            }
+            Verdict::Collapse => {
+                self.on_loss_found(ack, counted);
+                self.sending.congestion.on_timeout(&loss);
+                self.note(ack.now, "collapse", "duplicate ACKs", ack.number, 0);
+            }
+            Verdict::Recovered { window } => {
+                self.sending.congestion.on_recovery_exit(window);
+                self.restart_retransmission_timer(ack.now, true);
+                self.note(ack.now, "recovered", "", ack.number, 0);
+            }
+            Verdict::Resize { cwnd, ssthresh, reason } => {
+                self.sending.congestion.on_restore(cwnd, ssthresh);
+                self.restart_retransmission_timer(ack.now, true);
+                self.note(ack.now, "resize", reason, ack.number, 0);
+            }
+        }
+        let event = if ack.duplicate { "duplicate_ack" } else { "ack" };
+        self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
+    }
+
+    /// A loss was found, not by the timer; called before the window is reduced.
+    fn on_loss_found(&mut self, ack: &Ack, counted: Bytes) {
+        self.sending.fast_retransmits += 1;
+        // As most stacks do, and as RFC 6675 §5.1 recommends: the retransmission gets a whole timer.
+        self.set_retransmission_timer(ack.now + self.sending.rto_length());
+        let outstanding = self.outstanding();
+        let kind = SignalKind::FastRetransmit;
+        self.remember_signal(&Signal { now: ack.now, kind, outstanding, again: false }, counted);
+    }
+
+    /// RFC 6298 §5.2 and §5.3. With nothing outstanding the timer stops in any case.
+    fn restart_retransmission_timer(&mut self, now: Instant, restart: bool) {
+        match self.sending.rto_deadline(now) {
+            None => self.timers.clear(Timer::Retransmission),
+            Some(deadline) if restart && self.sending.persist == Persist::Idle => {
+                self.set_retransmission_timer(deadline);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Sets the retransmission timer, unless the recovery algorithm has timers of its own.
+    pub(crate) fn set_retransmission_timer(&mut self, at: Instant) {
+        if !self.sending.recovery.replaces_timer() {
+            self.timers.set(Timer::Retransmission, at);
+        }
+    }
+}
+
+/// An ACK as congestion control sees it.
+fn growth(ack: &Ack, flight: Bytes) -> Growth {
+    Growth { now: ack.now, acked: ack.acked, flight, rtt: ack.rtt, number: ack.number, nxt: ack.nxt }
+}

@@ -1,0 +1,38 @@
+//! Limited transmit (RFC 3042): each of the first duplicate ACKs lets a new segment out, beyond the window,
+//! so that a small window still draws enough duplicates for a fast retransmit.
+
+use units::Bytes;
+
+/// What was let out beyond the window. An algorithm without selective acknowledgments adds it to its
+/// inflation: there the pipe does not shrink by a duplicate ACK.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LimitedTransmit {
+    on: bool,
+    allowed: Bytes,
+}
+
+/// RFC 3042 §2: outstanding data stays within cwnd and two segments.
+const MOST_SEGMENTS: u64 = 2;
+
+impl LimitedTransmit {
+    pub(super) const fn new(on: bool) -> Self {
+        Self { on, allowed: Bytes::ZERO }
+    }
+
+    /// A duplicate ACK came that does not reach the threshold.
+    pub(super) fn on_duplicate(&mut self, smss: Bytes) {
+        if self.on {
+            self.allowed = (self.allowed + smss).min(smss * MOST_SEGMENTS);
+        }
+    }
+
+    /// The row of duplicates is over: by new data acknowledged, by a loss found or by a timeout.
+    pub(super) fn end(&mut self) {
+        self.allowed = Bytes::ZERO;
+    }
+
+    /// Beyond the window.
+    pub(super) const fn allowed(&self) -> Bytes {
+        self.allowed
+    }
+}
