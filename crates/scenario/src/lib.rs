@@ -12,6 +12,7 @@ mod compose;
 mod error;
 pub mod file;
 mod library;
+mod measure;
 mod overrides;
 mod reference;
 mod resolve;

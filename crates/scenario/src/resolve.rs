@@ -39,6 +39,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
         links,
         flows,
         record: file.record.clone(),
+        measure: crate::measure::resolve(tree, &file)?,
         live: file.live.clone(),
     })
 }

@@ -36,8 +36,39 @@ pub struct Resolved {
     pub flows: Vec<Flow>,
     /// What is kept.
     pub record: Record,
+    /// What is measured over spans of the run.
+    #[serde(default, skip_serializing_if = "Measure::is_empty")]
+    pub measure: Measure,
     /// What holds only in real time.
     pub live: Live,
+}
+
+/// What is measured over spans of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// The spans.
+    pub windows: Vec<Window>,
+    /// How often the table `progress` gets a row for each flow, where the file says so.
+    pub sample: Option<Duration>,
+}
+
+/// A span of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Its name.
+    pub name: String,
+    /// When it opens.
+    pub from: Duration,
+    /// When it closes; without it, at the end of the run.
+    pub to: Option<Duration>,
+}
+
+impl Measure {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One end.

@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sim::{Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
+use units::Duration;
+
+use sim::{
+    Amount, CapturePoint, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec, Spec, WindowSpec,
+    Workload,
+};
 
 use crate::error::InputError;
 use crate::file::Table;
 use crate::resolve::tcp_config;
-use crate::resolved::{Flow, Host, Resolved};
+use crate::resolved::{Flow, Host, Resolved, Window};
 
 impl Resolved {
     /// The specification that `sim::World` runs.
@@ -95,7 +100,18 @@ impl Resolved {
             queue: keeps(Table::Queue),
             segments: keeps(Table::Segments),
             captures: captures.collect::<Result<_, _>>()?,
+            queue_lengths: keeps(Table::QueueLengths),
+            measure: self.measure_spec(keeps(Table::Progress)),
         })
+    }
+
+    fn measure_spec(&self, samples: bool) -> MeasureSpec {
+        let window =
+            |window: &Window| WindowSpec { name: window.name.clone(), from: window.from, to: window.to };
+        MeasureSpec {
+            windows: self.measure.windows.iter().map(window).collect(),
+            sample: samples.then(|| self.measure.sample.unwrap_or(DEFAULT_SAMPLE)),
+        }
     }
 
     fn capture(&self, name: &str, places: &BTreeMap<&str, usize>) -> Result<CapturePoint, InputError> {
@@ -119,6 +135,9 @@ fn in_host(host: &Host, error: &tcp::ConfigError) -> InputError {
         help: error.help.clone(),
     }
 }
+
+/// Ten samples a second: some for each round trip of a slow path, few enough to keep for hours.
+const DEFAULT_SAMPLE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {

@@ -459,3 +459,19 @@ fn a_host_that_is_added_changes_nobodys_address() {
     let (before, after) = (addresses(GOOD), addresses(&stranger));
     assert!(before.iter().all(|host| after.contains(host)), "{before:?} {after:?}");
 }
+
+#[test]
+fn a_warm_up_by_time_or_share_is_the_window_steady() {
+    let steady = |measure: &str| {
+        let text = format!("stop = \"50 s\"\n{GOOD}[measure]\n{measure}\n");
+        read(&text, &[]).map(|good| good.measure.windows[0].clone())
+    };
+    let cut = steady("warm_up = 0.4").unwrap();
+    assert_eq!((&*cut.name, cut.from, cut.to), ("steady", units::Duration::from_secs(20), None));
+    assert_eq!(steady("warm_up = \"20 s\"").unwrap(), cut);
+    let said = |measure: &str| steady(measure).unwrap_err().to_string();
+    assert!(said("warm_up = 1.5").contains("write a number from 0 up to 1, or a time"));
+    assert!(said("warm_up = \"50 s\"").contains("the warm-up is as long as the run"));
+    assert!(said("windows = { late = [\"9 s\", \"3 s\"] }").contains("closes no later"));
+    assert!(said("warm_up = 0.4\nwindows = { steady = [\"1 s\", \"3 s\"] }").contains("is taken"));
+}

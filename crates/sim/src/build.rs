@@ -11,6 +11,7 @@ use wire::Segment;
 use crate::engine::{Direction, End, Engine};
 use crate::external::Gateway;
 use crate::flow::Flow;
+use crate::measure::{Gauge, LinkMeter};
 use crate::packet::Boxes;
 use crate::queue::EventQueue;
 use crate::record::Recorder;
@@ -100,6 +101,8 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
         now: Instant::START,
         woken: Instant::START,
         queue: EventQueue::new(priorities.collect()),
+        meters: vec![LinkMeter::new(); links.len()],
+        gauge: Gauge::new(&spec.record.measure),
         links,
         ends,
         open_flows: flows.len(),

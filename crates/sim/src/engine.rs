@@ -12,6 +12,7 @@ use wire::{Payload, Segment};
 use crate::build::IPV4_HEADER_LEN;
 use crate::external::{Admitted, ExternalPacket, Gateway};
 use crate::flow::{Flow, Phase};
+use crate::measure::{Gauge, LinkMeter, LinkReading, Reading};
 use crate::packet::{Body, Boxes, Parcel};
 use crate::queue::EventQueue;
 use crate::record::Recorder;
@@ -26,6 +27,9 @@ pub(crate) struct Engine<R> {
     pub(crate) woken: Instant,
     pub(crate) queue: EventQueue,
     pub(crate) links: Vec<Direction>,
+    /// What each direction of a link adds up over time.
+    pub(crate) meters: Vec<LinkMeter>,
+    pub(crate) gauge: Gauge,
     /// Flow `i` has ends `2 i` (the sender) and `2 i + 1` (the receiver).
     pub(crate) ends: Vec<End>,
     pub(crate) flows: Vec<Flow>,
@@ -91,8 +95,22 @@ const fn sends(end: usize) -> bool {
 }
 
 impl<R: Recorder> Engine<R> {
-    /// Acts on every wake-up up to and with `until`, or until the run is over.
+    /// Acts on every wake-up up to and with `until`, or until the run is over, and takes the readings
+    /// that are due on the way.
     pub(crate) fn run_until(&mut self, until: Instant) {
+        while self.gauge.next() <= until && self.next_event().is_some() {
+            let at = self.gauge.next();
+            self.act_until(at);
+            if self.stopped.is_some() || self.failure.is_some() {
+                return;
+            }
+            let reading = self.reading(at);
+            self.gauge.take(&reading);
+        }
+        self.act_until(until);
+    }
+
+    fn act_until(&mut self, until: Instant) {
         while self.stopped.is_none() && self.failure.is_none() {
             match self.queue.next() {
                 Some((at, component)) if at <= until => self.wake(at, component),
@@ -364,6 +382,9 @@ impl<R: Recorder> Engine<R> {
             flow.on_sent(self.now, id, &transmit);
         }
         let size = IPV4_HEADER_LEN + transmit.segment.wire_len();
+        if !sends(end) {
+            flow.on_acknowledging(size);
+        }
         let (sender, peer) = (&self.ends[end], end ^ 1);
         let first_hop = sender.first_hop as usize;
         let mut parcel = self.boxes.pack(id, size, sender.route, peer as u32, Body::Segment(transmit));
@@ -429,6 +450,21 @@ impl<R: Recorder> Engine<R> {
         self.arrive(parcel);
         self.settle();
         Some(id)
+    }
+
+    /// The totals at `at`, up to and with which everything has happened.
+    pub(crate) fn reading(&mut self, at: Instant) -> Reading {
+        let flows = self.flows.iter().zip(self.ends.chunks_exact(2));
+        let flows = flows.map(|(flow, ends)| flow.reading(ends[0].endpoint.as_ref())).collect();
+        Reading { at, flows, links: (0..self.links.len()).map(|index| self.read_link(index, at)).collect() }
+    }
+
+    fn read_link(&mut self, index: usize, at: Instant) -> LinkReading {
+        let (direction, mut witness) = witness!(self, index);
+        // A link works out only when asked what has happened inside it.
+        direction.link.handle_timeout(at, &mut witness);
+        let (meter, counters) = (&self.meters[index], *self.links[index].link.counters());
+        LinkReading { counters, busy: meter.busy(at), at_length: meter.at_length(at) }
     }
 
     /// Packets that are somewhere between two ends.

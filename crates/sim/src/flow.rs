@@ -7,6 +7,7 @@ use trace::ledger::{Diagnosis, Ledger, Retransmission};
 use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
 use wire::{Payload, Segment};
 
+use crate::measure::FlowReading;
 use crate::spec::{Amount, FlowSpec, Workload};
 use crate::summary::{FlowSummary, MilestoneSummary};
 
@@ -55,6 +56,8 @@ struct Sending {
     last_ack: Option<Instant>,
     fin_acked: bool,
     segments: u64,
+    /// Bytes of payload, copies among them.
+    bytes: u64,
     retransmissions: u64,
     snd_max: Option<Seq>,
     milestones: Vec<Milestone>,
@@ -76,6 +79,9 @@ struct Milestone {
 struct Receiving {
     position: u64,
     ended: bool,
+    /// Packets that the receiving end sent, and their bytes.
+    acks: u64,
+    ack_bytes: u64,
 }
 
 impl Flow {
@@ -167,6 +173,7 @@ impl Flow {
         let segment = &sent.segment;
         let sending = &mut self.sending;
         sending.segments += u64::from(!segment.payload.is_empty());
+        sending.bytes += u64::from(segment.payload.len());
         let before = sending.snd_max.unwrap_or(segment.seq);
         let end = segment.seq + segment.seq_len();
         let snd_max = before.max(end);
@@ -178,6 +185,13 @@ impl Flow {
             self.ledger.advance_to(snd_max);
         }
         self.sending.first_syn.get_or_insert(now);
+    }
+
+    /// The receiving end sent a packet of `size` bytes.
+    #[inline]
+    pub(crate) fn on_acknowledging(&mut self, size: u32) {
+        self.receiving.acks += 1;
+        self.receiving.ack_bytes += u64::from(size);
     }
 
     #[cold]
@@ -245,6 +259,20 @@ impl Flow {
         }
     }
 
+    /// The totals so far.
+    pub(crate) fn reading(&self, endpoint: Option<&Endpoint>) -> FlowReading {
+        FlowReading {
+            sent: self.sending.bytes,
+            acked: endpoint.map_or(0, |endpoint| endpoint.acked().0),
+            received: self.receiving.position,
+            segments: self.sending.segments,
+            retransmissions: self.sending.retransmissions,
+            timeouts: endpoint.map_or(0, Endpoint::timeouts),
+            acks: self.receiving.acks,
+            ack_bytes: self.receiving.ack_bytes,
+        }
+    }
+
     /// The flow's part of the summary, with the verdicts that it rests on.
     pub(crate) fn finish(
         &mut self,
@@ -273,6 +301,10 @@ impl Flow {
             completed: self.is_complete(bytes),
             milestones: self.sending.milestone_summaries(),
             causes: diagnosis.causes().into_iter().map(|(cause, count)| (cause.to_owned(), count)).collect(),
+            received: self.receiving.position,
+            acks: self.receiving.acks,
+            ack_bytes: self.receiving.ack_bytes,
+            windows: Vec::new(),
         };
         (summary, diagnosis)
     }

@@ -5,7 +5,8 @@
 //! links and the rules are the same. What is left of it is an [`Outcome`].
 //!
 //! Where to read: `spec.rs` for what a run is made of; `engine.rs` for the way of a packet; `queue/`
-//! for who is woken next; `flow.rs` for what a flow sends and counts; `record/` for tables and
+//! for who is woken next; `flow.rs` for what a flow sends and counts;
+//! `measure/` for what a span of the run comes to; `record/` for tables and
 //! captures.
 //!
 //! This crate must never read a clock, a file or a device, decide what a TCP or a link does, or
@@ -15,6 +16,7 @@ mod build;
 mod engine;
 mod external;
 mod flow;
+mod measure;
 mod outcome;
 mod packet;
 mod queue;
@@ -27,7 +29,11 @@ mod world;
 
 pub use build::BuildError;
 pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow};
+pub use measure::{FlowSpan, LinkMeasures, LinkSpan};
 pub use queue::EventQueue;
-pub use spec::{Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
+pub use spec::{
+    Amount, CapturePoint, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec, Spec, WindowSpec,
+    Workload,
+};
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};
 pub use world::{Outcome, RunError, World};

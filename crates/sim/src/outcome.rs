@@ -1,10 +1,12 @@
 //! Gathers what is left of a run: the summary, the tables, the captures.
 
 use trace::ledger::Diagnosis;
+use units::Instant;
 
 use crate::engine::{Direction, Engine};
 use crate::external::ObservedFlow;
-use crate::record::Recorder;
+use crate::measure::{LinkMeasures, LinkReading, Reading, Sample, Seen};
+use crate::record::{self, Recorder};
 use crate::spec::{NodeKind, Spec};
 use crate::summary::{Clock, FlowSummary, LinkSummary, Summary};
 use crate::world::{Outcome, Stop};
@@ -14,7 +16,9 @@ pub(crate) fn gather<R: Recorder>(
     spec: &Spec,
     observed: Vec<ObservedFlow>,
 ) -> Outcome {
-    let (mut flows, mut diagnoses) = flows(&mut engine, spec);
+    let last = engine.reading(engine.now);
+    let (windows, samples) = std::mem::take(&mut engine.gauge).finish(&last);
+    let (mut flows, mut diagnoses) = flows(&mut engine, spec, &windows);
     engine.recorder.identify(&observed, &mut diagnoses);
     flows.extend(observed.into_iter().map(|flow| flow.summary));
     let summary = Summary {
@@ -24,10 +28,17 @@ pub(crate) fn gather<R: Recorder>(
         stopped_s: engine.now.as_secs_f64(),
         stopped_by: stopped_by(&engine, spec),
         flows,
-        links: links(&engine, spec),
+        links: links(&engine, spec, &last, &windows),
     };
-    let (tables, captures) = engine.recorder.finish(spec, &summary, &diagnoses);
+    let (mut tables, captures) = engine.recorder.finish(spec, &summary, &diagnoses);
+    tables.extend(measured_tables(spec, &last, &windows, &samples));
     Outcome { summary, tables, captures }
+}
+
+fn measured_tables(spec: &Spec, last: &Reading, windows: &[Seen], samples: &[Sample]) -> record::Tables {
+    let progress = spec.record.measure.sample.map(|_| record::progress(spec, samples));
+    let lengths = spec.record.queue_lengths.then(|| record::queue_lengths(spec, last, windows));
+    progress.into_iter().chain(lengths).collect()
 }
 
 fn stopped_by<R>(engine: &Engine<R>, spec: &Spec) -> String {
@@ -43,21 +54,30 @@ fn clock(spec: &Spec) -> Clock {
     if external { Clock::Real } else { Clock::Virtual }
 }
 
-fn flows<R>(engine: &mut Engine<R>, spec: &Spec) -> (Vec<FlowSummary>, Vec<Diagnosis>) {
+fn flows<R>(engine: &mut Engine<R>, spec: &Spec, windows: &[Seen]) -> (Vec<FlowSummary>, Vec<Diagnosis>) {
     let flows = spec.flows.iter().zip(&mut engine.flows).zip(engine.ends.chunks_exact(2));
-    flows
-        .map(|((flow_spec, flow), ends)| {
+    (0..)
+        .zip(flows)
+        .map(|(index, ((flow_spec, flow), ends))| {
             let name = |node: usize| spec.nodes[node].name.as_str();
-            flow.finish(ends[0].endpoint.as_ref(), name(flow_spec.from), name(flow_spec.to))
+            let (mut summary, diagnosis) =
+                flow.finish(ends[0].endpoint.as_ref(), name(flow_spec.from), name(flow_spec.to));
+            summary.windows = windows.iter().map(|window| window.flow(index)).collect();
+            (summary, diagnosis)
         })
         .unzip()
 }
 
-fn links<R>(engine: &Engine<R>, spec: &Spec) -> Vec<LinkSummary> {
+fn links<R>(engine: &Engine<R>, spec: &Spec, last: &Reading, windows: &[Seen]) -> Vec<LinkSummary> {
     let directions = spec.links.iter().flat_map(|link| [(link, "down"), (link, "up")]);
     directions
         .zip(&engine.links)
-        .map(|((spec, direction), state)| link_summary(&spec.name, direction, state))
+        .enumerate()
+        .map(|(index, ((spec, direction), state))| LinkSummary {
+            measures: whole_run(last, index),
+            windows: windows.iter().map(|window| window.link(index)).collect(),
+            ..link_summary(&spec.name, direction, state)
+        })
         .collect()
 }
 
@@ -74,5 +94,10 @@ fn link_summary(name: &str, direction: &str, state: &Direction) -> LinkSummary {
         dropper_drops: counters.dropper_drops,
         oversize_drops: state.oversize_drops,
         packets_inside: counters.inside(),
+        ..LinkSummary::default()
     }
+}
+
+fn whole_run(last: &Reading, index: usize) -> LinkMeasures {
+    LinkMeasures::between(&LinkReading::default(), &last.links[index], last.at - Instant::START)
 }

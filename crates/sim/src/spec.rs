@@ -122,6 +122,30 @@ pub struct RecordSpec {
     pub segments: bool,
     /// Where packets are captured.
     pub captures: Vec<CapturePoint>,
+    /// The table `queue_lengths`: for how long each queue had each length, in each window.
+    pub queue_lengths: bool,
+    /// What is measured over spans of the run.
+    pub measure: MeasureSpec,
+}
+
+/// What is measured over spans of the run. Measuring changes no packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MeasureSpec {
+    /// Spans over which every flow and link is summed up.
+    pub windows: Vec<WindowSpec>,
+    /// How often the table `progress` gets a row for each flow; without it, there is no such table.
+    pub sample: Option<Duration>,
+}
+
+/// A span of the run, from after everything that happens at `from` to after everything at `to`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WindowSpec {
+    /// Its name.
+    pub name: String,
+    /// When it opens.
+    pub from: Duration,
+    /// When it closes; without it, at the end of the run.
+    pub to: Option<Duration>,
 }
 
 /// A place whose packets are captured into one pcapng file, named after the node or link.
@@ -149,7 +173,7 @@ impl FlowSpec {
 }
 
 impl RecordSpec {
-    /// Whether anything is kept.
+    /// Whether anything is kept of packets.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.packets || self.tcp || self.queue || self.segments || !self.captures.is_empty()

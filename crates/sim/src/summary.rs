@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measure::{FlowSpan, LinkMeasures, LinkSpan};
+
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -70,6 +72,18 @@ pub struct FlowSummary {
     pub milestones: Vec<MilestoneSummary>,
     /// Needless retransmissions by cause.
     pub causes: BTreeMap<String, u64>,
+    /// Bytes that the receiving program read.
+    #[serde(default)]
+    pub received: u64,
+    /// Packets that the receiving end sent: acknowledgments, if it sends no data of its own.
+    #[serde(default)]
+    pub acks: u64,
+    /// Their bytes, IP header included.
+    #[serde(default)]
+    pub ack_bytes: u64,
+    /// What the flow did in each window of the scenario.
+    #[serde(default)]
+    pub windows: Vec<FlowSpan>,
 }
 
 /// When a milestone was reached.
@@ -106,4 +120,10 @@ pub struct LinkSummary {
     pub oversize_drops: u64,
     /// Packets still on the link when the run ended.
     pub packets_inside: u64,
+    /// What the whole run comes to.
+    #[serde(flatten)]
+    pub measures: LinkMeasures,
+    /// What the direction did in each window of the scenario.
+    #[serde(default)]
+    pub windows: Vec<LinkSpan>,
 }

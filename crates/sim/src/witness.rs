@@ -6,6 +6,7 @@ use units::{Duration, Instant};
 
 use crate::external::{ExternalEvent, ExternalFate, Gateway};
 use crate::flow::Flow;
+use crate::measure::LinkMeter;
 use crate::packet::{Body, Packet, Parcel};
 use crate::record::Recorder;
 
@@ -13,6 +14,7 @@ use crate::record::Recorder;
 pub(crate) struct Witness<'a, R> {
     pub(crate) link: usize,
     pub(crate) flows: &'a mut [Flow],
+    pub(crate) meter: &'a mut LinkMeter,
     pub(crate) gateway: &'a mut Gateway,
     pub(crate) recorder: &'a mut R,
 }
@@ -25,6 +27,7 @@ macro_rules! witness {
             $crate::witness::Witness {
                 link: $index,
                 flows: &mut $engine.flows,
+                meter: &mut $engine.meters[$index],
                 gateway: &mut $engine.gateway,
                 recorder: &mut $engine.recorder,
             },
@@ -40,6 +43,7 @@ impl<R: Recorder> Observer<Parcel> for Witness<'_, R> {
         if R::ON {
             self.recorder.on_link_event(now, self.link, packet, event);
         }
+        self.meter.on_event(now, &event);
         match event {
             Event::QueueDropped { rule, .. } => self.lose(now, packet, rule.id()),
             Event::ErrorDropped { cause } => self.lose(now, packet, cause.id()),

@@ -6,6 +6,7 @@ A metric may be about a scope, the first so many bytes of each flow: then it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from lasthop.errors import InputError, RunError
@@ -21,9 +22,19 @@ def measure(metric: Metric, outcome: Outcome, scope_bytes: int | None) -> float:
     if metric.check is not None:
         return float(outcome["checked"][metric.check])
     if metric.link is not None:
-        return _link_counter(metric.link, outcome)
-    numbers = [flow_number(flow, metric.flow or "", scope_bytes, metric.less_s) for flow in outcome["flows"]]
+        return _link_counter(metric.link, metric.window, outcome)
+    flows = [_within(flow, metric.window) for flow in chosen_flows(outcome["flows"], metric.flows)]
+    numbers = [flow_number(flow, metric.flow or "", scope_bytes, metric.less_s) for flow in flows]
     return _FOLDS[metric.fold](numbers)
+
+
+def chosen_flows(flows: Sequence[Flow], pattern: str | None) -> list[Flow]:
+    """Return the flows of that name; `*` in it stands for any letters. Raises InputError where there is none."""
+    chosen = [flow for flow in flows if pattern is None or fnmatchcase(flow["flow"], pattern)]
+    if not chosen:
+        names = ", ".join(flow["flow"] for flow in flows)
+        raise InputError(f"no flow is called {pattern!r}", key="metrics", help=f"the flows are {names}")
+    return chosen
 
 
 def flow_number(flow: Flow, key: str, scope_bytes: int | None, less_s: float = 0.0) -> float:
@@ -32,13 +43,27 @@ def flow_number(flow: Flow, key: str, scope_bytes: int | None, less_s: float = 0
     A throughput is reckoned over the elapsed time without `less_s`.
     """
     part = flow if scope_bytes is None else _milestone(flow, scope_bytes)
-    if key == "throughput_Bps":
+    if key == "throughput_Bps" and "elapsed_s" in part:
         return float(part["bytes"]) / (flow_number(flow, "elapsed_s", scope_bytes) - less_s)
     if key not in part:
         raise InputError(f"a flow has no {key!r} over {scope_bytes or 'all'} bytes", key="metrics")
     if part[key] is None:
         raise RunError(f"flow {flow['flow']} did not get so far that it has a {key}")
     return float(part[key])
+
+
+def _within(flow: Flow, window: str | None) -> Flow:
+    """Return what a flow did in a window, under the flow's name; the whole flow where no window is meant."""
+    if window is None:
+        return flow
+    return {"flow": flow["flow"], **_window_of(flow["windows"], window)}
+
+
+def _window_of(windows: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+    for window in windows:
+        if window["window"] == name:
+            return window
+    raise RunError(f"the run ended before the window {name!r} opened")
 
 
 def _milestone(flow: Flow, scope_bytes: int) -> Mapping[str, Any]:
@@ -49,11 +74,14 @@ def _milestone(flow: Flow, scope_bytes: int) -> Mapping[str, Any]:
     raise InputError(f"flow {flow['flow']} has no milestone of {scope_bytes} bytes", key="scopes")
 
 
-def _link_counter(place: str, outcome: Outcome) -> float:
+def _link_counter(place: str, window: str | None, outcome: Outcome) -> float:
     name, direction, counter = place.rsplit(".", 2)
     for link in outcome["links"]:
-        if (link["link"], link["direction"]) == (name, direction) and counter in link:
-            return float(link[counter])
+        part = link if window is None else _window_of(link["windows"], window)
+        if (link["link"], link["direction"]) == (name, direction) and counter in part:
+            if part[counter] is None:
+                raise RunError(f"nothing came to {place}")
+            return float(part[counter])
     raise InputError(f"no link counter {place!r}", key="metrics", help="write link.direction.counter")
 
 

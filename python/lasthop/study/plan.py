@@ -57,6 +57,9 @@ class Metric:
     less_s: float = 0.0
     """Taken off a flow's time before a throughput is made of it, where a document leaves the opening out."""
     link: str | None = None
+    window: str | None = None
+    flows: str | None = None
+    """The flows that the number is about, `*` standing for any letters."""
     check: str | None = None
     tables: Sequence[str] = ()
 

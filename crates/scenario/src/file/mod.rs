@@ -4,12 +4,14 @@
 //! shape and units only; names are looked up and defaults written out by `resolve`.
 
 mod flow;
+mod measure;
 mod preset;
 mod profile;
 mod scenario;
 mod study;
 
 pub use flow::{Flow, Start};
+pub use measure::{Measure, WarmUp};
 pub use preset::Preset;
 pub use profile::Profile;
 pub use scenario::{Host, Link, Live, Record, Scenario, SysctlValue, Table};

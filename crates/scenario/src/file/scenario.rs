@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
-use super::Flow;
+use super::{Flow, Measure};
 
 /// A scenario file: a path, its hosts, and who sends what. The same file runs in virtual and in real time.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -34,6 +34,9 @@ pub struct Scenario {
     /// What is kept of a run.
     #[serde(default)]
     pub record: Record,
+    /// What is measured over spans of the run.
+    #[serde(default)]
+    pub measure: Measure,
     /// What holds only in real time.
     #[serde(default)]
     pub live: Live,
@@ -95,6 +98,11 @@ pub enum Table {
     Queue,
     /// What the ends sent and received.
     Segments,
+    /// How far each flow had got, sampled.
+    Progress,
+    /// For how long each queue had each length.
+    #[serde(rename = "queue_lengths")]
+    QueueLengths,
 }
 
 /// What holds only in real time, where the kernel's TCP takes the place of ours.

@@ -112,6 +112,10 @@ pub struct Metric {
     pub less: Option<units::Duration>,
     /// A link's counter: link.direction.key.
     pub link: Option<String>,
+    /// The window of the scenario that the number is about; without it, the whole run.
+    pub window: Option<String>,
+    /// The flows that it is about, by name, `*` standing for any letters; without it, all.
+    pub flows: Option<String>,
     /// A named function of the reading side, which is given the run.
     pub check: Option<String>,
     /// The tables that the check needs recorded.

@@ -78,6 +78,10 @@ pub struct Metric {
     pub less_s: f64,
     /// Or a link's counter: link.direction.key.
     pub link: Option<String>,
+    /// The window that the number is about.
+    pub window: Option<String>,
+    /// The flows that it is about, `*` standing for any letters.
+    pub flows: Option<String>,
     /// Or a named function that is given the run.
     pub check: Option<String>,
     /// The tables that the function needs recorded.
@@ -228,6 +232,8 @@ fn metric(file: &file::Metric) -> Metric {
         fold: file.fold.unwrap_or_default(),
         less_s: file.less.unwrap_or_default().as_secs_f64(),
         link: file.link.clone(),
+        window: file.window.clone(),
+        flows: file.flows.clone(),
         check: file.check.clone(),
         tables: file.tables.clone(),
     }
@@ -263,6 +269,7 @@ impl<'a> Reading<'a> {
         self.check_metrics()?;
         self.check_columns()?;
         let (tables, rows) = self.tables()?;
+        self.check_windows(&rows)?;
         let figures = self.figures()?;
         let claims = self.claims(&rows)?;
         Ok(Study {

@@ -40,6 +40,22 @@ impl Reading<'_> {
         Ok(())
     }
 
+    /// Each metric's window is one of the scenarios that it is read from.
+    pub(super) fn check_windows(&self, rows: &[Row]) -> Result<(), InputError> {
+        for row in rows {
+            let Some(name) = &self.file.metrics[&row.measure].window else { continue };
+            let case = self.cases_named(std::slice::from_ref(&row.case))[0];
+            let windows = &case.variants[0].scenario.measure.windows;
+            if !windows.iter().any(|window| window.name == *name) {
+                let path = KeyPath::of(["metrics", &row.measure, "window"]);
+                let message = format!("the case {} has no window \"{name}\"", case.id);
+                let names: Vec<&String> = windows.iter().map(|window| &window.name).collect();
+                return Err(self.tree.error(&path, message, suggest::among(name, &names, "windows")));
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn tables(&mut self) -> Result<(Vec<Table>, Vec<Row>), InputError> {
         let (mut tables, mut rows) = (Vec::new(), Vec::new());
         for (i, table) in self.file.tables.clone().iter().enumerate() {

@@ -32,6 +32,10 @@ impl Columns {
         self.add(name, values.collect::<Float64Array>(), true)
     }
 
+    pub(super) fn f64(self, name: &str, values: impl Iterator<Item = f64>) -> Self {
+        self.add(name, Float64Array::from_iter_values(values), false)
+    }
+
     pub(super) fn boolean(self, name: &str, values: impl Iterator<Item = bool>) -> Self {
         self.add(name, values.map(Some).collect::<BooleanArray>(), false)
     }

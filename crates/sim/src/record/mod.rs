@@ -12,6 +12,8 @@ mod passage;
 mod sent;
 mod tables;
 
+pub(crate) use tables::{progress, queue_lengths};
+
 use arrow_array::RecordBatch;
 use link::Event;
 use tcp::Endpoint;

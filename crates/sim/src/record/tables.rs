@@ -8,6 +8,7 @@ use units::Bytes;
 
 use super::columns::Columns;
 use super::{Recording, Tables, verdict};
+use crate::measure::{Reading, Sample, Seen, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
 
@@ -134,6 +135,46 @@ fn segments(kept: &Recording, spec: &Spec, diagnoses: &[Diagnosis]) -> Table {
         .text("flags", sent().map(|packet| packet.flags.to_string()))
         .maybe_text("sack", sent().map(|packet| packet.sack.as_deref()));
     ("segments", columns.finish())
+}
+
+/// One row for each flow at each sample: what it had sent, had acknowledged and had read by then.
+pub(crate) fn progress(spec: &Spec, samples: &[Sample]) -> Table {
+    let rows = || samples.iter();
+    let totals = || rows().map(|row| &row.reading);
+    let columns = Columns::default()
+        .time("time_ns", rows().map(|row| row.at))
+        .text("flow", rows().map(|row| &spec.flows[row.flow as usize].name))
+        .u64("sent", totals().map(|totals| totals.sent))
+        .u64("acked", totals().map(|totals| totals.acked))
+        .u64("received", totals().map(|totals| totals.received))
+        .u64("segments", totals().map(|totals| totals.segments))
+        .u64("retransmissions", totals().map(|totals| totals.retransmissions))
+        .u64("acks", totals().map(|totals| totals.acks));
+    ("progress", columns.finish())
+}
+
+/// One row for each length that a queue had, over the whole run and in each window: the share of
+/// the time for which it stood.
+pub(crate) fn queue_lengths(spec: &Spec, last: &Reading, windows: &[Seen]) -> Table {
+    let start = Reading::at_start();
+    let whole = std::iter::once(("", &start, last));
+    let spans = whole.chain(windows.iter().map(|seen| (&*seen.name, &seen.opened, &seen.closed)));
+    let mut rows = Vec::new();
+    for (window, before, after) in spans {
+        for link in 0..last.links.len() {
+            let times = times_between(&before.link(link).at_length, &after.link(link).at_length);
+            let all: f64 = times.iter().sum();
+            let stood = (0_u32..).zip(times).filter(|(_, time)| *time > 0.0);
+            rows.extend(stood.map(|(length, time)| (window, link as u32, length, time / all)));
+        }
+    }
+    let columns = Columns::default()
+        .text("window", rows.iter().map(|row| row.0))
+        .text("link", rows.iter().map(|row| link_name(spec, row.1)))
+        .text("direction", rows.iter().map(|row| direction(row.1)))
+        .u32("packets", rows.iter().map(|row| row.2))
+        .f64("share", rows.iter().map(|row| row.3));
+    ("queue_lengths", columns.finish())
 }
 
 /// The summary's flows.

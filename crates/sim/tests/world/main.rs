@@ -3,6 +3,7 @@
 mod conservation;
 mod determinism;
 mod external;
+mod measure;
 mod records;
 mod support;
 mod topology;

@@ -91,6 +91,7 @@ pub(crate) fn everything(spec: &Spec) -> RecordSpec {
         queue: true,
         segments: true,
         captures: nodes.chain(links).collect(),
+        ..RecordSpec::default()
     }
 }
 

@@ -1,0 +1,176 @@
+//! Measures over spans of the run: what flows and links did between two times, and samples of how
+//! far each flow has got.
+//!
+//! The [`Gauge`] is read between events, never by an event of its own, so that measuring changes no
+//! packet. Read first: `reading.rs` for what is read, then [`Gauge`]; `meter.rs` adds up what a link
+//! does not count itself.
+
+mod meter;
+mod reading;
+mod summary;
+
+use units::{Duration, Instant};
+
+use crate::spec::MeasureSpec;
+
+pub(crate) use meter::LinkMeter;
+pub(crate) use reading::{FlowReading, LinkReading, Reading};
+pub(crate) use summary::times_between;
+pub use summary::{FlowSpan, LinkMeasures, LinkSpan};
+
+/// Reads the run at the times that its windows and samples ask for.
+#[derive(Debug, Default)]
+pub(crate) struct Gauge {
+    windows: Vec<Window>,
+    /// The boundaries of windows that are still ahead, the next one last.
+    boundaries: Vec<Instant>,
+    every: Option<Duration>,
+    next_sample: Instant,
+    samples: Vec<Sample>,
+}
+
+/// A window while the run goes on.
+#[derive(Debug)]
+struct Window {
+    name: String,
+    from: Instant,
+    /// [`Instant::NEVER`]: the end of the run.
+    to: Instant,
+    opened: Option<Reading>,
+    closed: Option<Reading>,
+}
+
+/// What a window saw.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) name: String,
+    pub(crate) opened: Reading,
+    pub(crate) closed: Reading,
+}
+
+/// How far one flow had got at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) at: Instant,
+    pub(crate) flow: u32,
+    pub(crate) reading: FlowReading,
+}
+
+impl Gauge {
+    pub(crate) fn new(spec: &MeasureSpec) -> Self {
+        let windows: Vec<Window> = spec.windows.iter().map(Window::new).collect();
+        let times = windows.iter().flat_map(|window| [window.from, window.to]);
+        // The start needs no reading: nothing lies before it.
+        let within = |at: &Instant| *at != Instant::START && *at != Instant::NEVER;
+        let mut boundaries: Vec<Instant> = times.filter(within).collect();
+        boundaries.sort_unstable_by(|a, b| b.cmp(a));
+        boundaries.dedup();
+        let next_sample = spec.sample.map_or(Instant::NEVER, |every| Instant::START + every);
+        Self { windows, boundaries, every: spec.sample, next_sample, samples: Vec::new() }
+    }
+
+    /// When the run is to be read next, after everything that happens at that time.
+    #[inline]
+    pub(crate) fn next(&self) -> Instant {
+        self.next_sample.min(self.boundaries.last().copied().unwrap_or(Instant::NEVER))
+    }
+
+    /// Takes a reading at the time that [`Gauge::next`] gave.
+    pub(crate) fn take(&mut self, reading: &Reading) {
+        let at = reading.at;
+        if self.next_sample == at {
+            self.sample(reading);
+            self.next_sample = at + self.every.unwrap_or(Duration::MAX);
+        }
+        if self.boundaries.pop_if(|boundary| *boundary == at).is_some() {
+            for window in &mut self.windows {
+                window.take(reading);
+            }
+        }
+    }
+
+    /// What the windows saw that opened, those that are still open being closed now, and the
+    /// samples with one of now.
+    pub(crate) fn finish(mut self, last: &Reading) -> (Vec<Seen>, Vec<Sample>) {
+        if self.every.is_some() && self.samples.last().is_none_or(|sample| sample.at < last.at) {
+            self.sample(last);
+        }
+        let seen = self.windows.into_iter().filter_map(|window| window.seen(last)).collect();
+        (seen, self.samples)
+    }
+
+    fn sample(&mut self, reading: &Reading) {
+        let rows = (0..).zip(&reading.flows);
+        self.samples.extend(rows.map(|(flow, seen)| Sample { at: reading.at, flow, reading: *seen }));
+    }
+}
+
+impl Window {
+    fn new(spec: &crate::spec::WindowSpec) -> Self {
+        Self {
+            name: spec.name.clone(),
+            from: Instant::START + spec.from,
+            to: spec.to.map_or(Instant::NEVER, |to| Instant::START + to),
+            opened: spec.from.is_zero().then(Reading::at_start),
+            closed: None,
+        }
+    }
+
+    fn take(&mut self, reading: &Reading) {
+        if self.from == reading.at {
+            self.opened = Some(reading.clone());
+        }
+        if self.to == reading.at {
+            self.closed = Some(reading.clone());
+        }
+    }
+
+    fn seen(self, last: &Reading) -> Option<Seen> {
+        let closed = self.closed.unwrap_or_else(|| last.clone());
+        Some(Seen { name: self.name, opened: self.opened?, closed })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::WindowSpec;
+
+    fn gauge(windows: &[(u64, Option<u64>)], sample: Option<u64>) -> Gauge {
+        let window = |(from, to): &(u64, Option<u64>)| WindowSpec {
+            name: format!("from-{from}"),
+            from: Duration::from_secs(*from),
+            to: to.map(Duration::from_secs),
+        };
+        let windows = windows.iter().map(window).collect();
+        Gauge::new(&MeasureSpec { windows, sample: sample.map(Duration::from_secs) })
+    }
+
+    /// Reads until nothing more is wanted before `end`, and answers with the times.
+    fn read(gauge: &mut Gauge, end: u64) -> Vec<u64> {
+        let mut times = Vec::new();
+        while gauge.next() <= Instant::START + Duration::from_secs(end) {
+            let at = gauge.next();
+            gauge.take(&Reading { at, flows: vec![FlowReading::default()], links: Vec::new() });
+            times.push((at - Instant::START).as_nanos() / 1_000_000_000);
+        }
+        times
+    }
+
+    #[test]
+    fn boundaries_and_samples_are_read_in_order_and_once_each() {
+        let mut gauge = gauge(&[(4, Some(7)), (0, Some(4)), (7, None)], Some(3));
+        assert_eq!(read(&mut gauge, 10), [3, 4, 6, 7, 9]);
+    }
+
+    #[test]
+    fn a_window_that_is_open_at_the_end_closes_there_and_one_ahead_is_left_out() {
+        let mut gauge = gauge(&[(1, None), (20, Some(30))], None);
+        read(&mut gauge, 10);
+        let at = Instant::START + Duration::from_secs(12);
+        let (seen, samples) = gauge.finish(&Reading { at, flows: Vec::new(), links: Vec::new() });
+        assert_eq!(seen.len(), 1);
+        assert_eq!(seen[0].closed.at, at);
+        assert!(samples.is_empty());
+    }
+}

@@ -1,0 +1,199 @@
+//! What a span of the run comes to, in the units of the summary.
+
+use serde::{Deserialize, Serialize};
+use units::Duration;
+
+use super::Seen;
+use super::reading::{FlowReading, LinkReading};
+
+/// What one flow did between two times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowSpan {
+    /// The window's name.
+    pub window: String,
+    /// When it opened; what happened at that very time lies before it.
+    pub from_s: f64,
+    /// When it closed, the latest at the end of the run.
+    pub to_s: f64,
+    /// Bytes of the stream that were acknowledged.
+    pub bytes: u64,
+    /// Bytes that the receiving program read.
+    pub received: u64,
+    /// `bytes` over the length of the window, in bytes per second.
+    #[serde(rename = "throughput_Bps")]
+    pub throughput_bps: Option<f64>,
+    /// `received` over the length of the window, in bytes per second.
+    #[serde(rename = "goodput_Bps")]
+    pub goodput_bps: Option<f64>,
+    /// Payload sent, copies among it, in bytes per second.
+    #[serde(rename = "sent_Bps")]
+    pub sent_bps: Option<f64>,
+    /// Segments with data, retransmissions among them.
+    pub segments_sent: u64,
+    /// Segments that were sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Packets that the receiving end sent.
+    pub acks: u64,
+    /// Their bits per second, IP header included.
+    pub ack_bit_rate: Option<f64>,
+}
+
+/// What one direction of a link did between two times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkSpan {
+    /// The window's name.
+    pub window: String,
+    /// When it opened; what happened at that very time lies before it.
+    pub from_s: f64,
+    /// When it closed, the latest at the end of the run.
+    pub to_s: f64,
+    /// Packets that arrived at it.
+    pub packets_in: u64,
+    /// Packets that left it.
+    pub packets_out: u64,
+    /// Packets that its queue refused.
+    pub queue_drops: u64,
+    /// Packets that errors destroyed.
+    pub error_drops: u64,
+    /// What it comes to.
+    #[serde(flatten)]
+    pub measures: LinkMeasures,
+}
+
+/// What the totals of one direction of a link come to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkMeasures {
+    /// Bytes that left it, without framing.
+    pub bytes_out: u64,
+    /// Their bits per second.
+    pub bit_rate: Option<f64>,
+    /// The share of the time in which it was sending.
+    pub utilisation: Option<f64>,
+    /// Packets that its queue refused, of those that arrived at it.
+    pub drop_rate: Option<f64>,
+    /// The length of the queue, in packets, as a mean over time.
+    pub queue_mean: Option<f64>,
+    /// The length that the queue did not exceed for half of the time.
+    pub queue_p50: Option<u64>,
+    /// The same for 95 % of the time.
+    pub queue_p95: Option<u64>,
+    /// The same for 99 % of the time.
+    pub queue_p99: Option<u64>,
+}
+
+impl Seen {
+    /// What flow `index` did in the window.
+    pub(crate) fn flow(&self, index: usize) -> FlowSpan {
+        let none = FlowReading::default();
+        let before = self.opened.flows.get(index).unwrap_or(&none);
+        let after = self.closed.flows.get(index).unwrap_or(&none);
+        let per_second = |amount: u64| rate(amount, self.length());
+        let (bytes, received) = (after.acked - before.acked, after.received - before.received);
+        FlowSpan {
+            window: self.name.clone(),
+            from_s: self.opened.at.as_secs_f64(),
+            to_s: self.closed.at.as_secs_f64(),
+            bytes,
+            received,
+            throughput_bps: per_second(bytes),
+            goodput_bps: per_second(received),
+            sent_bps: per_second(after.sent - before.sent),
+            segments_sent: after.segments - before.segments,
+            retransmissions: after.retransmissions - before.retransmissions,
+            timeouts: after.timeouts - before.timeouts,
+            acks: after.acks - before.acks,
+            ack_bit_rate: per_second(8 * (after.ack_bytes - before.ack_bytes)),
+        }
+    }
+
+    /// What direction `index` of the links did in the window.
+    pub(crate) fn link(&self, index: usize) -> LinkSpan {
+        let (before, after) = (self.opened.link(index), self.closed.link(index));
+        let (old, new) = (&before.counters, &after.counters);
+        LinkSpan {
+            window: self.name.clone(),
+            from_s: self.opened.at.as_secs_f64(),
+            to_s: self.closed.at.as_secs_f64(),
+            packets_in: new.packets_in - old.packets_in,
+            packets_out: new.packets_out - old.packets_out,
+            queue_drops: new.queue_drops - old.queue_drops,
+            error_drops: new.error_drops - old.error_drops,
+            measures: LinkMeasures::between(&before, &after, self.length()),
+        }
+    }
+
+    fn length(&self) -> Duration {
+        self.closed.at.saturating_since(self.opened.at)
+    }
+}
+
+impl LinkMeasures {
+    /// What happened from one reading to a later one.
+    pub(crate) fn between(before: &LinkReading, after: &LinkReading, length: Duration) -> Self {
+        let (old, new) = (&before.counters, &after.counters);
+        let bytes_out = new.bytes_out.0 - old.bytes_out.0;
+        let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+        let (busy, whole) = (after.busy.saturating_sub(before.busy), length.as_secs_f64());
+        let (drops, packets) = (new.queue_drops - old.queue_drops, new.packets_in - old.packets_in);
+        let times = times_between(&before.at_length, &after.at_length);
+        Self {
+            bytes_out,
+            bit_rate: rate(8 * bytes_out, length),
+            utilisation: share(busy.as_secs_f64(), whole),
+            drop_rate: share(drops as f64, packets as f64),
+            queue_mean: mean_length(&times),
+            queue_p50: length_quantile(&times, 0.50),
+            queue_p95: length_quantile(&times, 0.95),
+            queue_p99: length_quantile(&times, 0.99),
+        }
+    }
+}
+
+fn rate(amount: u64, length: Duration) -> Option<f64> {
+    (!length.is_zero()).then(|| amount as f64 / length.as_secs_f64())
+}
+
+/// For how long each length stood between two readings, in seconds.
+pub(crate) fn times_between(before: &[Duration], after: &[Duration]) -> Vec<f64> {
+    let earlier = |length: usize| before.get(length).copied().unwrap_or(Duration::ZERO);
+    let stood = (0..).zip(after).map(|(length, time)| time.saturating_sub(earlier(length)));
+    stood.map(Duration::as_secs_f64).collect()
+}
+
+fn mean_length(times: &[f64]) -> Option<f64> {
+    let whole: f64 = times.iter().sum();
+    let weighted: f64 = times.iter().zip(0_u32..).map(|(time, length)| time * f64::from(length)).sum();
+    (whole > 0.0).then(|| weighted / whole)
+}
+
+/// The smallest length that the queue did not exceed for a share `p` of the time.
+fn length_quantile(times: &[f64], p: f64) -> Option<u64> {
+    let whole: f64 = times.iter().sum();
+    let mut so_far = 0.0;
+    let reached = |time: &f64| {
+        so_far += time;
+        so_far >= p * whole
+    };
+    if whole > 0.0 { times.iter().position(reached).map(|length| length as u64) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_the_queue_are_weighted_by_time() {
+        // Empty for 90 s, one packet for 6 s, two for 4 s.
+        let times = [90.0, 6.0, 4.0];
+        assert_eq!(mean_length(&times), Some(0.14));
+        assert_eq!([0.5, 0.95, 0.99].map(|p| length_quantile(&times, p)), [Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn a_span_without_length_has_no_rates() {
+        assert_eq!(rate(5, Duration::ZERO), None);
+        assert_eq!((mean_length(&[]), length_quantile(&[], 0.5)), (None, None));
+    }
+}

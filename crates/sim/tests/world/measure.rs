@@ -1,0 +1,109 @@
+//! Windows and samples: what they report is what happened, and asking changes nothing.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use lasthop_sim::{
+    Amount, FlowSpec, LinkMeasures, MeasureSpec, Outcome, RecordSpec, Spec, WindowSpec, Workload,
+};
+use serde_json::json;
+use units::Duration;
+
+use crate::support::{SECOND, config, flow, pair, run, slow};
+
+/// One flow all the time, two that come at 9 s and go at 27 s, of 36 s.
+fn comers_and_goers() -> Spec {
+    let flow = |name, start, until| FlowSpec {
+        start: SECOND * start,
+        workload: Workload::Bulk(Amount::Until(SECOND * until)),
+        ..flow(name, 0, 1, 0)
+    };
+    let mut spec = pair(slow(), 0);
+    spec.flows = vec![flow("long", 0, 36), flow("short-1", 9, 27), flow("short-2", 9, 27)];
+    spec.stop = Some(SECOND * 36);
+    spec
+}
+
+fn measured(windows: &[(&str, u64, Option<u64>)], sample: Option<Duration>) -> RecordSpec {
+    let window = |(name, from, to): &(&str, u64, Option<u64>)| WindowSpec {
+        name: (*name).to_owned(),
+        from: SECOND * *from,
+        to: to.map(|to| SECOND * to),
+    };
+    let windows = windows.iter().map(window).collect();
+    RecordSpec { measure: MeasureSpec { windows, sample }, ..RecordSpec::default() }
+}
+
+fn with(mut spec: Spec, record: RecordSpec) -> Outcome {
+    spec.record = record;
+    run(spec)
+}
+
+const THIRDS: [(&str, u64, Option<u64>); 3] =
+    [("alone", 0, Some(9)), ("shared", 9, Some(27)), ("after", 27, None)];
+
+#[test]
+fn flows_that_come_and_go_have_what_they_got_in_each_window() {
+    let flows = with(comers_and_goers(), measured(&THIRDS, None)).summary.flows;
+    let rates = |flow: usize| flows[flow].windows.iter().map(|window| window.throughput_bps.unwrap());
+    let [long, short]: [Vec<f64>; 2] = [rates(0).collect(), rates(1).collect()];
+    // 2 Mbit/s of 1500-byte packets with 1460 bytes of data each.
+    let full = 2e6 / 8.0 * 1460.0 / 1500.0;
+    assert!(long[0] > 0.9 * full && long[0] <= full, "{long:?}");
+    assert_eq!(short[0], 0.0);
+    assert!(short[1] > 0.1 * full && long[1] < 0.8 * full, "{long:?} {short:?}");
+    // What the short ones had under way at 27 s is acknowledged after it.
+    assert!(short[2] < 0.05 * full && long[2] > 0.7 * full, "{long:?} {short:?}");
+    for flow in &flows {
+        assert_eq!(flow.windows.iter().map(|window| window.bytes).sum::<u64>(), flow.bytes);
+        assert_eq!(flow.windows.iter().map(|window| window.segments_sent).sum::<u64>(), flow.segments_sent);
+    }
+}
+
+#[test]
+fn windows_of_a_link_add_up_to_its_totals() {
+    let link = with(comers_and_goers(), measured(&THIRDS, None)).summary.links.remove(0);
+    assert_eq!(link.windows.iter().map(|window| window.packets_in).sum::<u64>(), link.packets_in);
+    assert_eq!(link.windows.iter().map(|window| window.queue_drops).sum::<u64>(), link.queue_drops);
+    let utilisation = |measures: &LinkMeasures| measures.utilisation.unwrap();
+    let weighted: f64 =
+        link.windows.iter().map(|span| utilisation(&span.measures) * (span.to_s - span.from_s)).sum();
+    assert!((weighted / 36.0 - utilisation(&link.measures)).abs() < 1e-9);
+    // A queue of 20 packets under SACK is hardly ever empty once it has filled.
+    assert!(utilisation(&link.windows[1].measures) > 0.99, "{link:?}");
+}
+
+#[test]
+fn measuring_changes_nothing_else() {
+    let plain = with(comers_and_goers(), RecordSpec::default()).summary;
+    let mut measured = with(comers_and_goers(), measured(&THIRDS, Some(Duration::from_millis(7)))).summary;
+    measured.flows.iter_mut().for_each(|flow| flow.windows.clear());
+    measured.links.iter_mut().for_each(|link| link.windows.clear());
+    assert_eq!(plain, measured);
+}
+
+#[test]
+fn samples_tell_how_far_each_flow_had_got() {
+    let mut spec = pair(slow(), 200_000);
+    spec.record = measured(&[], Some(Duration::from_millis(500)));
+    let outcome = run(spec);
+    let (_, progress) = outcome.tables.iter().find(|(name, _)| *name == "progress").unwrap();
+    let column = |name| progress.column_by_name(name).unwrap();
+    let times = column("time_ns").as_primitive::<Int64Type>();
+    let acked = column("acked").as_primitive::<UInt64Type>();
+    assert_eq!(times.value(1), 1_000_000_000);
+    assert!(acked.values().is_sorted());
+    assert_eq!(acked.values().last(), Some(&200_000), "the last sample is the end");
+}
+
+#[test]
+fn a_link_has_been_busy_for_what_it_sent_and_for_the_part_of_a_packet_that_is_out() {
+    // 12 kbit/s: a packet of 1500 bytes takes 1 s. The run is cut in the middle of one.
+    let line = config(json!({ "rate": "12 kbit/s", "queue": { "limit": "9 packets" } }));
+    let mut spec = pair(line, 14_600);
+    spec.stop = Some(SECOND * 5);
+    let measures = run(spec).summary.links.remove(0).measures;
+    let seconds = measures.utilisation.unwrap() * 5.0;
+    let sent = measures.bytes_out as f64 / 1500.0;
+    assert!(sent + 0.1 < seconds && seconds < sent + 1.0, "{measures:?}");
+    assert_eq!(measures.bit_rate, Some(measures.bytes_out as f64 * 8.0 / 5.0));
+}
