@@ -39,6 +39,7 @@ fn data() -> Vec<u8> {
         flags: Flags::ACK,
         window: 1000,
         options: Options::default(),
+        ecn: wire::Ecn::NotCapable,
         payload: Payload::Pattern { offset: 0, len: 50 },
     };
     wire::emit_ipv4(LEFT, RIGHT, 1, &segment)

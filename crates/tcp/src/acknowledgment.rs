@@ -32,6 +32,7 @@ impl Endpoint {
         let dsack = self.reported_twice(segment);
         let newly_sacked = self.enter_sacks(segment);
         let flight = self.sending.board.outstanding();
+        let marked = self.react_to_echo(now, segment, flight);
         let acked = self.sending.board.acknowledge(segment.ack);
         let advances = segment.ack.after(self.sending.una);
         let rtt = if advances { self.on_advance(now, segment, &acked, flight) } else { None };
@@ -48,7 +49,7 @@ impl Endpoint {
             ..self.no_news(now)
         };
         if self.state != State::Closed && !acked.syn {
-            self.on_news(news, flight);
+            self.on_news(news, flight, marked);
         }
         self.state != State::Closed
     }
@@ -77,15 +78,20 @@ impl Endpoint {
     }
 
     /// What an ACK means: for estimators, for the last loss signal, for recovery.
-    fn on_news(&mut self, mut ack: Ack, flight: Bytes) {
+    fn on_news(&mut self, mut ack: Ack, flight: Bytes, marked: bool) {
         self.observe(&ack, flight);
         if self.undo_false_signal(&ack) {
             return self.on_gap_closed(&ack, true);
         }
         ack.duplicate = ack.duplicate && !self.sending.spurious.excuses(&ack);
         self.count_duplicate(&ack);
+        self.apply_fixes(&mut ack);
         let counted = flight.saturating_sub(self.sending.recovery.beyond_window());
-        let verdict = self.sending.recovery.on_ack(&ack, &mut self.sending.board);
+        let verdict = match self.sending.recovery.on_ack(&ack, &mut self.sending.board) {
+            // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark.
+            Verdict::Ordinary if marked => Verdict::Hold { restart_timer: ack.advances },
+            verdict => verdict,
+        };
         self.carry_out(verdict, &ack, flight, counted);
     }
 

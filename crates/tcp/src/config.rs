@@ -9,12 +9,13 @@ use units::{Bytes, Duration};
 use crate::ack::AckPolicy;
 use crate::congestion::Congestion;
 use crate::dupthresh::DupThresh;
+use crate::poll::Poll;
 use crate::recovery::Recovery;
 use crate::registry::{Choice, Entry};
 use crate::rto::Rto;
 use crate::spurious::{Needs, Spurious};
 use crate::window::Window;
-use crate::{ack, congestion, dupthresh, recovery, rto, spurious, window};
+use crate::{ack, congestion, dupthresh, poll, recovery, rto, spurious, window};
 
 /// A resolved profile.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Config {
     pub rto: Choice<dyn Rto>,
     /// When to acknowledge.
     pub ack: Choice<dyn AckPolicy>,
+    /// Which segments ask for an acknowledgment.
+    pub poll: Choice<dyn Poll>,
     /// What window to advertise.
     pub window: Choice<dyn Window>,
     /// The most that the window policy ever offers.
@@ -56,6 +59,13 @@ pub struct Plain {
     pub sack: bool,
     /// Whether to report segments that arrived twice, where SACK is agreed (RFC 2883).
     pub dsack: bool,
+    /// Whether to offer explicit congestion notification: queues on the way may then mark instead of drop
+    /// (RFC 3168).
+    pub ecn: bool,
+    /// Whether segments leave evenly instead of in bursts, and how fast: so many windows per round trip. 1
+    /// spreads a window over just one smoothed round trip. Absent: no pacing.
+    #[schemars(range(min = 0.1, max = 100.0))]
+    pub pacing: Option<f64>,
     /// Whether small segments wait while something is unacknowledged (Nagle; RFC 9293 §3.7.4).
     pub nagle: bool,
     /// Whether a silent connection is probed; off as RFC 9293 §3.8.4 demands.
@@ -84,6 +94,8 @@ impl Default for Plain {
             timestamps: false,
             sack: true,
             dsack: true,
+            ecn: false,
+            pacing: None,
             nagle: true,
             keep_alive: false,
             keep_alive_idle: Duration::from_secs(7200),
@@ -126,12 +138,18 @@ impl Config {
             spurious: choose("spurious", "none", spurious::ENTRIES, &mut keys)?,
             rto: choose("rto", "rfc6298", rto::ENTRIES, &mut keys)?,
             ack: choose("ack", "delayed", ack::ENTRIES, &mut keys)?,
+            poll: choose("poll", "none", poll::ENTRIES, &mut keys)?,
             greatest_window: window.build().greatest(),
             window,
             plain: read_plain(keys)?,
         };
         config.check()?;
         Ok(config)
+    }
+
+    /// Whether this end polls, or answers polls.
+    pub(crate) fn understands_polls(&self) -> bool {
+        self.poll.build().is_on() || self.ack.build().answers_polls()
     }
 
     /// Lowers the segment size to what a path carries.
@@ -152,6 +170,7 @@ impl Config {
             ));
         }
         self.check_evidence()?;
+        self.check_pacing()?;
         if self.recovery.build().needs_sack() && !sack {
             return Err(error(
                 "recovery.algorithm",
@@ -164,6 +183,17 @@ impl Config {
 }
 
 impl Config {
+    fn check_pacing(&self) -> Result<(), ConfigError> {
+        match self.plain.pacing {
+            Some(gain) if !(0.1..=100.0).contains(&gain) => Err(error(
+                "pacing",
+                format!("{gain} windows per round trip"),
+                "from 0.1 to 100; 1 spreads a window over one round trip".to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// A detector without its evidence would wait for ever.
     fn check_evidence(&self) -> Result<(), ConfigError> {
         let Plain { timestamps, sack, .. } = self.plain;
@@ -189,6 +219,7 @@ pub fn profile_schema() -> Schema {
         ("spurious", axis_schema(spurious::ENTRIES, "none", &mut generator)),
         ("rto", axis_schema(rto::ENTRIES, "rfc6298", &mut generator)),
         ("ack", axis_schema(ack::ENTRIES, "delayed", &mut generator)),
+        ("poll", axis_schema(poll::ENTRIES, "none", &mut generator)),
         ("window", axis_schema(window::ENTRIES, "fixed", &mut generator)),
     ];
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {

@@ -88,6 +88,7 @@ pub struct Endpoint {
     /// Whether the peer's SYN offered window scaling, which our SYN-ACK may then answer.
     pub(crate) peer_scales: bool,
     pub(crate) challenges: crate::close::Challenges,
+    pub(crate) marks: crate::ecn::Marks,
 }
 
 impl Endpoint {
@@ -124,6 +125,7 @@ impl Endpoint {
             passive: false,
             peer_scales: false,
             challenges: crate::close::Challenges::default(),
+            marks: crate::ecn::Marks::default(),
         }
     }
 
@@ -321,6 +323,7 @@ impl Endpoint {
             flags,
             window: 0,
             options: wire::Options::default(),
+            ecn: wire::Ecn::NotCapable,
             payload,
         }
     }

@@ -20,6 +20,8 @@ impl Endpoint {
             match timer {
                 Timer::Retransmission => self.on_retransmission_timeout(now),
                 Timer::Recovery => self.on_recovery_deadline(now),
+                // It only wakes the sender.
+                Timer::Pacing => {}
                 Timer::Persist => self.on_persist_timeout(now),
                 Timer::DelayedAck => self.receiving.ack_wanted = Wanted::Now,
                 Timer::KeepAlive => self.on_keep_alive_timeout(now),

@@ -33,12 +33,16 @@ impl Endpoint {
 
     /// Our SYN, with the ACK of the peer's if that has come.
     fn syn(&mut self, now: Instant, kind: Kind) -> Transmit {
-        let mut segment = self.segment(self.sending.iss, Flags::SYN, Payload::EMPTY);
+        let answers = self.state == State::SynReceived;
+        let understood = if answers { self.agreed.polls } else { self.config.understands_polls() };
+        let polls = if understood { Flags::POLL } else { Flags::empty() };
+        let flags = Flags::SYN.with(self.ecn_offer(answers)).with(polls);
+        let mut segment = self.segment(self.sending.iss, flags, Payload::EMPTY);
         let echo = self.receiving.ts_recent.map_or(0, |(value, _)| value);
         let clock = Timestamps { value: timestamp(now), echo };
         // A window field on a SYN is never scaled (RFC 7323 §2.2).
         let unscaled = u16::try_from(self.receiving.greatest_window.0).unwrap_or(u16::MAX);
-        if self.state == State::SynReceived {
+        if answers {
             segment = self.transmit(now, segment, kind).segment;
             segment.options = offer(&self.config, Some(&self.peer_offers()), clock);
             self.receiving.edge = self.receiving.stream.next() + u32::from(unscaled);
@@ -158,6 +162,7 @@ impl Endpoint {
             self.note(now, "fallback", "the peer does not permit SACK: NewReno", self.sending.una, 0);
         }
         self.settle_evidence(now);
+        self.settle_polls(now);
         let smss = self.sending.smss;
         let initial = self.config.plain.initial_window.bytes(smss);
         // RFC 5681 §3.1: after a lost SYN the first window is one segment.

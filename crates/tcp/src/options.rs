@@ -1,7 +1,7 @@
 //! What the two ends agree on during the handshake.
 
 use units::{Bytes, Instant};
-use wire::{Options, Segment, Timestamps};
+use wire::{Flags, Options, Segment, Timestamps};
 
 use crate::Config;
 
@@ -18,6 +18,10 @@ pub struct Agreed {
     pub timestamps: bool,
     /// Whether ACKs carry SACK blocks.
     pub sack: bool,
+    /// Whether queues on the way may mark packets (RFC 3168 §6.1.1).
+    pub ecn: bool,
+    /// Whether both ends understand polls.
+    pub polls: bool,
 }
 
 /// The SYN's payload limit where the peer names none (RFC 9293 §3.7.1, for IPv4).
@@ -35,6 +39,8 @@ impl Agreed {
         receive_shift: 0,
         timestamps: false,
         sack: false,
+        ecn: false,
+        polls: false,
     };
 
     /// What follows from what we offer and the peer's SYN.
@@ -51,6 +57,8 @@ impl Agreed {
             receive_shift: if scaled { shift_for(config.greatest_window) } else { 0 },
             timestamps,
             sack: config.plain.sack && theirs.sack_permitted,
+            ecn: config.plain.ecn && crate::ecn::offers(syn.flags),
+            polls: config.understands_polls() && syn.flags.contains(Flags::POLL),
         }
     }
 }

@@ -42,6 +42,7 @@ impl Endpoint {
             return;
         }
         self.remember_timestamp(now, &segment);
+        self.note_mark(&segment);
         self.restart_keep_alive(now);
         if self.on_acknowledgment(now, &segment) {
             self.on_data(now, segment);
@@ -102,7 +103,7 @@ impl Endpoint {
         let range = SeqRange::new(segment.seq, segment.payload.len());
         if !range.is_empty() && range.end.at_or_before(self.receiving.stream.next()) {
             self.report_twice(range);
-            self.owe_ack(now, Bytes::ZERO, Arrival::Duplicate);
+            self.owe_ack(now, Bytes::ZERO, Arrival::Duplicate, false);
         }
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             // RFC 9293 §3.10.7.4: the peer has missed our ACK; wait once more for stragglers.
@@ -137,6 +138,7 @@ impl Endpoint {
 
     /// The bytes inside the window go into the stream; the policy says when to acknowledge them.
     fn take_in(&mut self, now: Instant, segment: Segment) {
+        let polled = self.agreed.polls && segment.flags.contains(Flags::POLL);
         let whole = SeqRange::new(segment.seq, segment.payload.len());
         let inside = whole.len().min(self.receiving.edge.since(whole.start));
         let range = SeqRange::new(whole.start, inside);
@@ -152,7 +154,7 @@ impl Endpoint {
         if advanced > 0 {
             self.events.push_back(Event::Readable);
         }
-        self.owe_ack(now, Bytes(u64::from(range.len())), arrival);
+        self.owe_ack(now, Bytes(u64::from(range.len())), arrival, polled);
     }
 
     /// What of `range` had arrived before, for D-SACK: its beginning, or all of it.
@@ -164,12 +166,16 @@ impl Endpoint {
         self.receiving.stream.island_covering(range).map(|_| range)
     }
 
-    fn owe_ack(&mut self, now: Instant, len: Bytes, arrival: Arrival) {
+    fn owe_ack(&mut self, now: Instant, len: Bytes, arrival: Arrival, polled: bool) {
         self.receiving.full = self.receiving.full.max(len);
         let gap = self.receiving.stream.has_gap();
-        let data = Data { now, len, arrival, gap, full: self.receiving.full };
+        let data = Data { now, len, arrival, gap, full: self.receiving.full, polled };
         match self.receiving.ack_policy.on_data(&data) {
             When::Now => self.receiving.ack_wanted = Wanted::Now,
+            When::Series(series) => {
+                self.receiving.plan(series);
+                self.receiving.ack_wanted = Wanted::Now;
+            }
             When::Within(wait) => {
                 if self.receiving.ack_wanted == Wanted::No {
                     self.receiving.ack_wanted = Wanted::Delayed;

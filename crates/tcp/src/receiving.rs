@@ -1,9 +1,11 @@
 //! The receiving half of a connection: the peer's stream, the window offered, the acknowledgment owed.
 
+use std::collections::VecDeque;
+
 use units::{Bytes, Instant, Seq, SeqRange};
 
 use crate::Config;
-use crate::ack::AckPolicy;
+use crate::ack::{AckPolicy, Series};
 use crate::reassembly::Reassembly;
 use crate::window::Window;
 
@@ -20,6 +22,8 @@ pub(crate) struct Receiving {
     pub greatest_window: Bytes,
     pub ack_policy: Box<dyn AckPolicy>,
     pub ack_wanted: Wanted,
+    /// What the coming ACKs acknowledge, where they are several; the last is what all others lead up to.
+    pub series: VecDeque<Seq>,
     /// The largest segment that the peer has sent.
     pub full: Bytes,
     /// A segment that arrived twice, to be reported once (RFC 2883 §4).
@@ -56,6 +60,7 @@ impl Receiving {
             greatest_window: config.greatest_window,
             ack_policy: config.ack.build(),
             ack_wanted: Wanted::No,
+            series: VecDeque::new(),
             full: Bytes::ZERO,
             twice: None,
             fin_at: None,
@@ -94,10 +99,45 @@ impl Receiving {
         window.contains(range.start) || window.contains(range.end - 1)
     }
 
-    /// The window field for a segment that goes out now, with `shift`; moves the offered edge.
-    pub(crate) fn offer(&mut self, shift: u8) -> u16 {
-        let offered = self.wnd();
-        let room = self.window.room(&self.stream.held());
+    /// Plans several ACKs for what has arrived since the last one.
+    pub(crate) fn plan(&mut self, series: Series) {
+        let next = self.stream.next();
+        self.series.clear();
+        match series {
+            Series::Divided { parts } => {
+                let whole = u64::from(next.since(self.last_ack_sent));
+                let parts = u64::from(parts).min(whole);
+                let share = |part: u64| self.last_ack_sent + (whole * part / parts.max(1)) as u32;
+                self.series.extend((1..parts).map(share));
+            }
+            Series::Repeated { copies } => self.series.extend((0..copies).map(|_| next)),
+            Series::Ahead { by } => {
+                return self.series.push_back(next + u32::try_from(by.0).unwrap_or(u32::MAX >> 1));
+            }
+        }
+        self.series.push_back(next);
+    }
+
+    /// What the ACK that goes out now acknowledges. A segment with data says it all at once.
+    pub(crate) fn next_ack(&mut self, alone: bool) -> Seq {
+        let next = self.stream.next();
+        if self.series.is_empty() {
+            return next;
+        }
+        if alone {
+            return self.series.pop_front().unwrap_or(next);
+        }
+        let last = self.series.back().copied().unwrap_or(next);
+        self.series.clear();
+        last
+    }
+
+    /// The window field for a segment that goes out now and acknowledges `ack`, with `shift`; moves the
+    /// offered edge.
+    pub(crate) fn offer(&mut self, ack: Seq, shift: u8) -> u16 {
+        let ahead = if ack.before(self.stream.next()) { self.stream.next().since(ack) } else { 0 };
+        let offered = Bytes(u64::from(if ack.before(self.edge) { self.edge.since(ack) } else { 0 }));
+        let room = self.window.room(&self.stream.held()) + Bytes(u64::from(ahead));
         // RFC 9293 §3.8.6.2.2: the edge moves by worthwhile steps only, and never back.
         let grows = room >= offered + self.worthwhile()
             || (room > offered && offered.is_zero() && room == self.greatest_window);
@@ -105,7 +145,7 @@ impl Receiving {
         let field = u16::try_from(wanted.0 >> shift).unwrap_or(u16::MAX);
         let said = Bytes(u64::from(field) << shift);
         if said > offered {
-            self.edge = self.stream.next() + u32::try_from(said.0).expect("a window is below 2^30");
+            self.edge = ack + u32::try_from(said.0).expect("a window is below 2^30");
         }
         field
     }

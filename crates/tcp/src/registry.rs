@@ -12,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{ack, congestion, dupthresh, recovery, rto, spurious, window};
+use crate::{ack, congestion, dupthresh, poll, recovery, rto, spurious, window};
 
 /// One algorithm of an axis whose trait is `T`.
 pub struct Entry<T: ?Sized + 'static> {
@@ -70,6 +70,7 @@ pub fn axes() -> Vec<Axis> {
         axis("spurious", "whether a loss signal was false, and what is undone", spurious::ENTRIES),
         axis("rto", "the retransmission timer", rto::ENTRIES),
         axis("ack", "when the receiver acknowledges", ack::ENTRIES),
+        axis("poll", "which segments ask for an acknowledgment", poll::ENTRIES),
         axis("window", "what window the receiver advertises", window::ENTRIES),
     ]
 }

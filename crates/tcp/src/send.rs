@@ -24,7 +24,7 @@ impl Endpoint {
         if let syn @ Some(_) = self.poll_syn(now) {
             return syn;
         }
-        match self.next_in_stream() {
+        match self.next_in_stream(now) {
             Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
             Next::New => return Some(self.send_new(now)),
             Next::Nothing => self.watch_recovery_deadline(),
@@ -42,10 +42,13 @@ impl Endpoint {
 
     /// Data and FIN, new or again.
     #[inline]
-    fn next_in_stream(&mut self) -> Next {
+    fn next_in_stream(&mut self, now: Instant) -> Next {
         let sending = &self.sending;
         let idle = sending.queue.is_empty() && sending.board.is_empty() && sending.fin != Fin::Wanted;
         if idle || !self.state.sends_data() {
+            return Next::Nothing;
+        }
+        if self.pacing_holds(now) {
             return Next::Nothing;
         }
         let room = self.room();
@@ -62,7 +65,7 @@ impl Endpoint {
     fn room(&self) -> Room {
         let sending = &self.sending;
         Room {
-            usable: sending.window().saturating_sub(sending.board.pipe()),
+            usable: sending.window().saturating_sub(sending.board.pipe() + self.held_back()),
             smss: sending.smss,
             new: self.new_segment_len(),
         }
@@ -118,8 +121,9 @@ impl Endpoint {
         let len = Bytes(u64::from(payload.len()));
         self.sending.recovery.on_new(len, &self.sending.board);
         self.tell_departure(now, len, false);
-        let flags = stream_flags(push, fin);
-        let segment = self.segment(range.start, flags, payload);
+        let flags = stream_flags(push, fin).with(self.poll_flag(len, range.end, false));
+        let mut segment = self.segment(range.start, flags, payload);
+        self.mark_outgoing(&mut segment, kind != Kind::ZeroWindowProbe);
         self.transmit(now, segment, kind)
     }
 
@@ -136,7 +140,8 @@ impl Endpoint {
             self.set_retransmission_timer(now + self.sending.rto_length());
         }
         self.note(now, "retransmit", cause.id(), range.start, range.len());
-        let segment = self.segment(range.start, stream_flags(!payload.is_empty(), fin), payload);
+        let poll = self.poll_flag(Bytes(u64::from(payload.len())), range.end, true);
+        let segment = self.segment(range.start, stream_flags(!payload.is_empty(), fin).with(poll), payload);
         self.transmit(now, segment, Kind::Retransmission { cause, earlier_copies })
     }
 
@@ -145,6 +150,7 @@ impl Endpoint {
         let (flight, rto) = (sending.board.outstanding(), sending.rto.length());
         let drained = sending.queue.is_empty();
         sending.congestion.on_sent(&Departure { now, len, flight, again, drained, rto });
+        self.pace(now, len);
     }
 
     /// A byte beyond the peer's closed window, to hear whether it has opened (RFC 9293 §3.8.6.1). If it is
@@ -199,10 +205,11 @@ impl Endpoint {
     }
 
     fn complete(&mut self, now: Instant, segment: &mut Segment) {
-        let next = self.receiving.stream.next();
+        let ack = self.receiving.next_ack(segment.seq_len() == 0);
+        self.mark_outgoing(segment, false);
         segment.flags = segment.flags.with(Flags::ACK);
-        segment.ack = next;
-        segment.window = self.receiving.offer(self.agreed.receive_shift);
+        segment.ack = ack;
+        segment.window = self.receiving.offer(ack, self.agreed.receive_shift);
         if self.agreed.timestamps {
             let echo = self.receiving.ts_recent.map_or(0, |(value, _)| value);
             segment.options.timestamps = Some(Timestamps { value: timestamp(now), echo });
@@ -210,8 +217,9 @@ impl Endpoint {
         if self.agreed.sack && segment.payload.is_empty() {
             self.add_sack_blocks(segment);
         }
-        self.receiving.ack_wanted = Wanted::No;
-        self.receiving.last_ack_sent = next;
+        let more = !self.receiving.series.is_empty();
+        self.receiving.ack_wanted = if more { Wanted::Now } else { Wanted::No };
+        self.receiving.last_ack_sent = ack;
         self.receiving.ack_policy.on_ack_sent();
         self.timers.clear(Timer::DelayedAck);
     }

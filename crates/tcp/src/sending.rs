@@ -8,6 +8,8 @@ use units::{Bytes, Duration, Instant, Seq};
 use crate::Config;
 use crate::congestion::Congestion;
 use crate::dupthresh::{DupThresh, View};
+use crate::poll::Poll;
+use crate::polling::Fixes;
 use crate::queue::SendQueue;
 use crate::recovery::{Phase, Recovery};
 use crate::rto::{CountsFrom, Rto};
@@ -42,6 +44,10 @@ pub(crate) struct Sending {
     pub recovery: Box<dyn Recovery>,
     pub dupthresh: Box<dyn DupThresh>,
     pub spurious: Box<dyn Spurious>,
+    pub poll: Box<dyn Poll>,
+    pub fixes: Fixes,
+    /// No segment leaves before this, where segments are paced.
+    pub paced_until: Instant,
     /// What a loss signal may have to give back.
     pub before_signal: Option<Before>,
     /// Duplicate ACKs since SND.UNA last advanced.
@@ -100,6 +106,9 @@ impl Sending {
             recovery: config.recovery.build(),
             dupthresh: config.dupthresh.build(),
             spurious: config.spurious.build(),
+            poll: config.poll.build(),
+            fixes: Fixes::default(),
+            paced_until: Instant::START,
             before_signal: None,
             duplicates: 0,
             rto: config.rto.build(),

@@ -9,6 +9,8 @@ pub enum Timer {
     Retransmission,
     /// The recovery algorithm wants to act.
     Recovery,
+    /// The next segment may leave (pacing).
+    Pacing,
     /// The peer's window is closed (RFC 9293 §3.8.6.1).
     Persist,
     /// An acknowledgment waits (RFC 5681 §4.2).
@@ -27,9 +29,10 @@ pub struct Timers {
 
 impl Timer {
     /// All of them; those that expire together are handled in this order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Retransmission,
         Self::Recovery,
+        Self::Pacing,
         Self::Persist,
         Self::DelayedAck,
         Self::KeepAlive,

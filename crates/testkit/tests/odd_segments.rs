@@ -83,6 +83,7 @@ impl<R: Rng> Chaos<R> {
             flags: self.flags(),
             window: if self.draw.random_range(0..5) == 0 { 0 } else { self.draw.random() },
             options: self.options(),
+            ecn: wire::Ecn::NotCapable,
             payload: payload(seq, len),
         }
     }
@@ -216,6 +217,7 @@ fn shake_hands<R: Rng>(chaos: &mut Chaos<R>) {
         flags: if chaos.endpoint.state() == State::Listen { Flags::SYN } else { Flags::SYN.with(Flags::ACK) },
         window: 5_000,
         options,
+        ecn: wire::Ecn::NotCapable,
         payload: Payload::EMPTY,
     };
     chaos.endpoint.handle_segment(chaos.now, syn.clone());

@@ -26,4 +26,4 @@ pub use packet::{
     Oddity, ParseError, Parsed, Transport, emit_ipv4, emit_ipv6, emit_udp_ipv4, emit_udp_ipv6, parse,
 };
 pub use payload::Payload;
-pub use segment::{Flags, Options, SackBlocks, Segment, Timestamps};
+pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, Timestamps};

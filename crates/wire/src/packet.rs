@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::checksum::Checksum;
 use crate::ip::{self, Protocol, v4, v6};
 use crate::udp::Datagram;
-use crate::{Segment, tcp, udp};
+use crate::{Ecn, Segment, tcp, udp};
 
 /// A packet that could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +103,8 @@ impl Parsed {
 pub fn emit_ipv4(source: Ipv4Addr, destination: Ipv4Addr, identification: u16, segment: &Segment) -> Vec<u8> {
     let len = segment.wire_len();
     let mut out = Vec::with_capacity(v4::HEADER_LEN + len as usize);
-    v4::Header::new(source, destination, Protocol::TCP, identification).encode(len as usize, &mut out);
+    let header = v4::Header::new(source, destination, Protocol::TCP, identification);
+    v4::Header { traffic_class: segment.ecn as u8, ..header }.encode(len as usize, &mut out);
     tcp::encode(segment, Checksum::pseudo_v4(source, destination, Protocol::TCP, len), &mut out);
     out
 }
@@ -116,7 +117,8 @@ pub fn emit_ipv4(source: Ipv4Addr, destination: Ipv4Addr, identification: u16, s
 pub fn emit_ipv6(source: Ipv6Addr, destination: Ipv6Addr, segment: &Segment) -> Vec<u8> {
     let len = segment.wire_len();
     let mut out = Vec::with_capacity(v6::HEADER_LEN + len as usize);
-    v6::Header::new(source, destination, Protocol::TCP).encode(len as usize, &mut out);
+    let header = v6::Header::new(source, destination, Protocol::TCP);
+    v6::Header { traffic_class: segment.ecn as u8, ..header }.encode(len as usize, &mut out);
     tcp::encode(segment, Checksum::pseudo_v6(source, destination, Protocol::TCP, len), &mut out);
     out
 }
@@ -176,7 +178,7 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
             note(whole && !decoded.options_sound, Oddity::Options);
             note(whole && !checksum_of(&header, payload), Oddity::Checksum);
             missing = decoded.missing;
-            Transport::Tcp(decoded.segment)
+            Transport::Tcp(Segment { ecn: Ecn::from_bits(header.traffic_class()), ..decoded.segment })
         }
         Protocol::UDP => {
             let datagram = udp::decode(payload)?;

@@ -23,13 +23,32 @@ pub struct Segment {
     pub window: u16,
     /// The options.
     pub options: Options,
+    /// The packet's ECN field. It stands in the IP header (RFC 3168 §5); it is kept here because only the
+    /// two ends of a connection, and queues that mark, ever look at it.
+    pub ecn: Ecn,
     /// The bytes carried.
     pub payload: Payload,
 }
 
-/// The control bits of the header (RFC 9293 §3.1), with ECN's (RFC 3168 §6.1).
+/// The ECN field of a packet (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+#[repr(u8)]
+pub enum Ecn {
+    /// Not-ECT: the ends do not understand marks, and a queue must drop.
+    #[default]
+    NotCapable = 0b00,
+    /// ECT(1).
+    Capable1 = 0b01,
+    /// ECT(0): what RFC 3168 §5 wants senders to use.
+    Capable = 0b10,
+    /// CE: a queue on the way was congested.
+    Experienced = 0b11,
+}
+
+/// The control bits of the header (RFC 9293 §3.1), with ECN's (RFC 3168 §6.1), and the four bits before
+/// them that are reserved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u16);
 
 /// The options that we know. Padding and unknown options are not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,21 +130,25 @@ impl Flags {
     /// The congestion window was reduced (RFC 3168).
     pub const CWR: Self = Self(0x80);
 
+    /// The sender wants this segment acknowledged: the poll bit of Landström 2008 §6.3. It is the first of
+    /// the reserved bits; the document names none.
+    pub const POLL: Self = Self(0x800);
+
     /// No flag at all.
     #[must_use]
     pub const fn empty() -> Self {
         Self(0)
     }
 
-    /// The flags of a header's byte 13.
+    /// The flags in the low twelve bits of a header's bytes 12 and 13.
     #[must_use]
-    pub const fn from_bits(bits: u8) -> Self {
-        Self(bits)
+    pub const fn from_bits(bits: u16) -> Self {
+        Self(bits & 0xfff)
     }
 
-    /// The header's byte 13.
+    /// The low twelve bits of the header's bytes 12 and 13.
     #[must_use]
-    pub const fn bits(self) -> u8 {
+    pub const fn bits(self) -> u16 {
         self.0
     }
 
@@ -154,10 +177,32 @@ impl Flags {
     }
 }
 
+impl Ecn {
+    /// The low two bits of the IP header's traffic class.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 0b11 {
+            0b00 => Self::NotCapable,
+            0b01 => Self::Capable1,
+            0b10 => Self::Capable,
+            _ => Self::Experienced,
+        }
+    }
+
+    /// What a congested queue makes of it; `None` where it must drop the packet.
+    #[must_use]
+    pub const fn marked(self) -> Option<Self> {
+        match self {
+            Self::NotCapable => None,
+            _ => Some(Self::Experienced),
+        }
+    }
+}
+
 impl fmt::Display for Flags {
-    /// As tcpdump writes them: `S`, `F`, `R`, `P`, `.` for ACK, `U`, `E`, `W`.
+    /// As tcpdump writes them: `S`, `F`, `R`, `P`, `.` for ACK, `U`, `E`, `W`; and `Q` for a poll.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LETTERS: [(Flags, char); 8] = [
+        const LETTERS: [(Flags, char); 9] = [
             (Flags::SYN, 'S'),
             (Flags::FIN, 'F'),
             (Flags::RST, 'R'),
@@ -166,6 +211,7 @@ impl fmt::Display for Flags {
             (Flags::URG, 'U'),
             (Flags::ECE, 'E'),
             (Flags::CWR, 'W'),
+            (Flags::POLL, 'Q'),
         ];
         LETTERS
             .iter()

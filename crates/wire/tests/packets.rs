@@ -36,7 +36,7 @@ fn options() -> impl Strategy<Value = Options> {
 }
 
 fn segments() -> impl Strategy<Value = Segment> {
-    let numbers = (any::<u16>(), any::<u16>(), any::<u32>(), any::<u32>(), any::<u8>(), any::<u16>());
+    let numbers = (any::<u16>(), any::<u16>(), any::<u32>(), any::<u32>(), any::<u16>(), any::<u16>());
     (numbers, options(), payloads()).prop_map(|(numbers, options, payload)| {
         let (source_port, destination_port, seq, ack, flags, window) = numbers;
         let flags = Flags::from_bits(flags);
@@ -48,6 +48,7 @@ fn segments() -> impl Strategy<Value = Segment> {
             flags,
             window,
             options,
+            ecn: wire::Ecn::NotCapable,
             payload,
         }
     })

@@ -45,6 +45,7 @@ fn segment(down: bool, seq: u32, ack: u32, flags: Flags, payload: Payload) -> Se
         flags,
         window: 8192,
         options: Options::default(),
+        ecn: wire::Ecn::NotCapable,
         payload,
     }
 }

@@ -77,6 +77,7 @@ fn packet(from: std::net::Ipv4Addr, to: std::net::Ipv4Addr, bytes: u32) -> Vec<u
         flags: Flags::ACK,
         window: 0,
         options: Options::default(),
+        ecn: wire::Ecn::NotCapable,
         payload: Payload::Pattern { offset: 0, len: bytes - HEADERS },
     };
     wire::emit_ipv4(from, to, 0, &segment)

@@ -28,6 +28,7 @@ fn packet(from: u8, to: u8, seq: u32, len: u32) -> Vec<u8> {
         flags: if len == 0 { Flags::SYN } else { Flags::ACK },
         window: 100,
         options: Options::default(),
+        ecn: wire::Ecn::NotCapable,
         payload: Payload::Pattern { offset: 0, len },
     };
     wire::emit_ipv4(Ipv4Addr::new(10, 0, 1, from), Ipv4Addr::new(10, 0, 1, to), 7, &segment)

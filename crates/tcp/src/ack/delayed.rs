@@ -59,6 +59,11 @@ impl AckPolicy for Delayed {
     }
 }
 
+/// Delayed ACKs by RFC 5681.
+pub(super) fn standard() -> Box<dyn AckPolicy> {
+    Box::new(Delayed { params: Params::default(), waiting: Bytes::ZERO, quick: 0 })
+}
+
 /// This policy in the registry.
 pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     id: "delayed",
@@ -88,7 +93,7 @@ mod tests {
 
     fn data(len: u64, arrival: Arrival) -> Data {
         let gap = arrival == Arrival::OutOfOrder;
-        Data { now: Instant::START, len: Bytes(len), arrival, gap, full: FULL }
+        Data { now: Instant::START, len: Bytes(len), arrival, gap, full: FULL, polled: false }
     }
 
     #[test]

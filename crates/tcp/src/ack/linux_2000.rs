@@ -117,8 +117,14 @@ mod tests {
             .map(|i| {
                 let now = Instant::START + gap * i;
                 let arrival = Arrival::InOrder;
-                let when =
-                    policy.on_data(&Data { now, len: Bytes(256), arrival, gap: false, full: Bytes(256) });
+                let when = policy.on_data(&Data {
+                    now,
+                    len: Bytes(256),
+                    arrival,
+                    gap: false,
+                    full: Bytes(256),
+                    polled: false,
+                });
                 policy.on_ack_sent();
                 when
             })

@@ -2,10 +2,13 @@
 //!
 //! A policy sees each segment with data that arrives and says how long its acknowledgment may wait. The
 //! endpoint does the rest: any segment that goes out carries the acknowledgment and ends the wait.
+//!
+//! Start with `every_segment.rs`, then `delayed.rs`.
 
 mod delayed;
 mod every_segment;
 mod linux_2000;
+mod polled;
 
 use units::{Bytes, Duration, Instant};
 
@@ -13,7 +16,8 @@ use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
 /// The policies that there are.
-pub const ENTRIES: &[Entry<dyn AckPolicy>] = &[every_segment::ENTRY, delayed::ENTRY, linux_2000::ENTRY];
+pub const ENTRIES: &[Entry<dyn AckPolicy>] =
+    &[every_segment::ENTRY, delayed::ENTRY, linux_2000::ENTRY, polled::ENTRY];
 
 /// Decides when to acknowledge.
 pub trait AckPolicy: std::fmt::Debug + Send {
@@ -22,6 +26,29 @@ pub trait AckPolicy: std::fmt::Debug + Send {
 
     /// An acknowledgment went out, alone or with data.
     fn on_ack_sent(&mut self);
+
+    /// Whether it acknowledges when the peer asks for it, and so has to tell the peer on the SYN.
+    fn answers_polls(&self) -> bool {
+        false
+    }
+
+    /// Whether it leaves more than two full segments waiting in the normal course of things, against the
+    /// advice of RFC 5681 §4.2.
+    fn stretches(&self) -> bool {
+        false
+    }
+
+    /// Whether it tells the truth. A policy that acknowledges what has not arrived hides losses, and the
+    /// stream is not safe with it.
+    fn is_truthful(&self) -> bool {
+        true
+    }
+}
+
+/// For a connection whose peer does not poll.
+#[must_use]
+pub fn without_polls() -> Box<dyn AckPolicy> {
+    delayed::standard()
 }
 
 /// A segment with data, as the policy sees it.
@@ -37,6 +64,8 @@ pub struct Data {
     pub gap: bool,
     /// The largest segment that the peer has sent so far: what "full-sized" means here.
     pub full: Bytes,
+    /// Whether the peer asks for an acknowledgment ([`wire::Flags::POLL`]).
+    pub polled: bool,
 }
 
 /// How long an acknowledgment may wait.
@@ -46,4 +75,26 @@ pub enum When {
     Now,
     /// At most so long, counted from now; a wait that already runs is not made longer.
     Within(Duration),
+    /// Not at all, and by several ACKs.
+    Series(Series),
+}
+
+/// Several ACKs at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Series {
+    /// So many, each for an equal share of what is not acknowledged yet, and for a byte at least.
+    Divided {
+        /// How many.
+        parts: u32,
+    },
+    /// One that is due, and so many copies of it.
+    Repeated {
+        /// How many.
+        copies: u32,
+    },
+    /// One, for so many bytes beyond those that have arrived in order.
+    Ahead {
+        /// How many.
+        by: Bytes,
+    },
 }

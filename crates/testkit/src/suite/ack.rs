@@ -21,7 +21,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn data(at: Duration, arrival: Arrival) -> Data {
     let gap = arrival == Arrival::OutOfOrder;
-    Data { now: Instant::START + at, len: FULL, arrival, gap, full: FULL }
+    Data { now: Instant::START + at, len: FULL, arrival, gap, full: FULL, polled: false }
 }
 
 /// RFC 5681 §4.2, at any spacing of segments.
@@ -44,6 +44,9 @@ fn no_long_wait(entry: &'static Entry<dyn AckPolicy>) -> Verdict {
 /// RFC 5681 §4.2.
 fn every_second(entry: &'static Entry<dyn AckPolicy>) -> Verdict {
     let mut policy = build(entry);
+    if policy.stretches() {
+        return Ok(());
+    }
     let mut waited = false;
     for step in 0..100 {
         let now = policy.on_data(&data(Duration::from_millis(step), Arrival::InOrder)) == When::Now;

@@ -145,6 +145,7 @@ fn timers(endpoint: &Endpoint) -> Vec<String> {
     let name = |timer: Timer| match timer {
         Timer::Retransmission => "retransmission",
         Timer::Recovery => "recovery",
+        Timer::Pacing => "pacing",
         Timer::Persist => "persist",
         Timer::DelayedAck => "delayed-ack",
         Timer::KeepAlive => "keep-alive",
@@ -159,6 +160,8 @@ fn agreed(endpoint: &Endpoint) -> Vec<String> {
     let mut names = vec![];
     names.extend(agreed.sack.then(|| "sack".to_owned()));
     names.extend(agreed.timestamps.then(|| "timestamps".to_owned()));
+    names.extend(agreed.ecn.then(|| "ecn".to_owned()));
+    names.extend(agreed.polls.then(|| "polls".to_owned()));
     let shifts = (agreed.send_shift, agreed.receive_shift);
     names.extend((shifts != (0, 0)).then(|| format!("wscale-{}-{}", shifts.0, shifts.1)));
     names

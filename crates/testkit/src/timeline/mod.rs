@@ -18,7 +18,7 @@
 //! A line begins with its time in seconds: from the start, or with `+` from the line before; without a
 //! time it is at the time of the line before. Timers that run out at that very time run out first. A
 //! segment sent must be expected to half a millisecond. Where a `>` line gives no window, none is compared;
-//! without a list of options a segment may carry no SACK blocks, and a SYN any options. Every payload, sent
+//! without `ect`, `ce` or `not-ect` no ECN field is; without a list of options a segment may carry no SACK blocks, and a SYN any options. Every payload, sent
 //! or read, is checked to be the right stretch of the pattern. A segment that nobody expects fails the
 //! timeline, at its end too.
 

@@ -11,7 +11,7 @@
 use std::fmt;
 
 use units::{Seq, SeqRange};
-use wire::{Flags, Options, Payload, Segment, Timestamps};
+use wire::{Ecn, Flags, Options, Payload, Segment, Timestamps};
 
 /// A segment with relative numbers; what is `None` is not said.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,8 @@ pub struct Notation {
     pub ack: Option<u32>,
     /// Window field.
     pub window: Option<u16>,
+    /// The ECN field, if it is said: `ect` or `ce` behind the window.
+    pub ecn: Option<Ecn>,
     /// Options, if the list is there.
     pub options: Option<OptionList>,
     /// What the segment is for, in square brackets behind it.
@@ -41,6 +43,10 @@ pub struct OptionList {
     pub window_scale: Option<u8>,
     /// `sackOK`.
     pub sack_permitted: bool,
+    /// `ecn`: in a handshake, the flags of RFC 3168 §6.1.1.
+    pub ecn: bool,
+    /// `polls`: in a handshake, the poll bit.
+    pub polls: bool,
     /// `ts 10:20`, `ts` for any, `no-ts` for none.
     pub timestamps: Stamp,
     /// `sack 1001:2001 3001:4001`.
@@ -88,6 +94,9 @@ impl Notation {
             match word {
                 "ack" => one.ack = Some(number(words.next())?),
                 "win" => one.window = Some(number(words.next())?),
+                "ect" => one.ecn = Some(Ecn::Capable),
+                "ce" => one.ecn = Some(Ecn::Experienced),
+                "not-ect" => one.ecn = Some(Ecn::NotCapable),
                 _ => times = number(word.strip_prefix('x'))?,
             }
         }
@@ -119,6 +128,7 @@ impl Notation {
             flags: self.flags,
             window: self.window.unwrap_or(window),
             options,
+            ecn: self.ecn.unwrap_or_default(),
             // The byte behind the SYN is the first of the stream.
             payload: Payload::Pattern { offset: u64::from(self.start.wrapping_sub(1)), len: self.len },
         }
@@ -148,6 +158,9 @@ impl Notation {
         }
         if self.window.is_some_and(|expected| expected != segment.window) {
             return said("win", &self.window.unwrap_or(0), &segment.window);
+        }
+        if self.ecn.is_some_and(|expected| expected != segment.ecn) {
+            return said("ECN", &ecn_word(self.ecn.unwrap_or_default()), &ecn_word(segment.ecn));
         }
         self.option_difference(segment, origins)
     }
@@ -182,13 +195,15 @@ impl OptionList {
                 "mss" => list.mss = Some(number(Some(value))?),
                 "wscale" => list.window_scale = Some(number(Some(value))?),
                 "sackOK" => list.sack_permitted = true,
+                "ecn" => list.ecn = true,
+                "polls" => list.polls = true,
                 "no-ts" => list.timestamps = Stamp::Absent,
                 "ts" if value.is_empty() => list.timestamps = Stamp::Any,
                 "ts" => list.timestamps = pair(value).map(|(value, echo)| Stamp::Exactly(value, echo))?,
                 "sack" => list.sack = value.split_whitespace().map(pair).collect::<Result<_, _>>()?,
                 _ => {
                     return Err(format!(
-                        "there is no option \"{name}\": mss, wscale, sackOK, ts, no-ts, sack"
+                        "there is no option \"{name}\": mss, wscale, sackOK, ts, no-ts, sack, ecn, polls"
                     ));
                 }
             }
@@ -205,6 +220,7 @@ impl OptionList {
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps.map_or(Stamp::Absent, stamp),
             sack: options.sack.as_slice().iter().map(relative).collect(),
+            ..Self::default()
         }
     }
 
@@ -235,8 +251,20 @@ pub fn written(segment: &Segment, origins: Origins) -> String {
         text += &format!(" ack {}", segment.ack.since(origins.receiver));
     }
     text += &format!(" win {}", segment.window);
+    if segment.ecn != Ecn::NotCapable {
+        text += &format!(" {}", ecn_word(segment.ecn));
+    }
     let options = OptionList::of(&segment.options, origins.receiver).to_string();
     if options.is_empty() { text } else { text + " <" + &options + ">" }
+}
+
+const fn ecn_word(ecn: Ecn) -> &'static str {
+    match ecn {
+        Ecn::NotCapable => "not-ect",
+        Ecn::Capable1 => "ect1",
+        Ecn::Capable => "ect",
+        Ecn::Experienced => "ce",
+    }
 }
 
 impl fmt::Display for OptionList {
@@ -277,8 +305,15 @@ fn parse_flags(text: &str) -> Result<Flags, String> {
             'R' => Flags::RST,
             'P' => Flags::PSH,
             '.' => Flags::ACK,
+            'E' => Flags::ECE,
+            'W' => Flags::CWR,
+            'Q' => Flags::POLL,
             '-' => Flags::empty(),
-            _ => return Err(format!("\"{letter}\" is not a flag: S F R P . or - for none")),
+            _ => {
+                return Err(format!(
+                    "\"{letter}\" is not a flag: S F R P . E W, Q for a poll, or - for none"
+                ));
+            }
         };
         Ok(flags.with(flag))
     };
@@ -366,7 +401,7 @@ mod tests {
     #[test]
     fn a_slip_of_the_pen_is_refused() {
         for wrong in
-            ["", "Q 1:1(0)", ". 1:2(0) ack 1", ". 1:1(0)", "S 1:1(0) ack 4", ". 1:1(0) ack 1 <mmm 4>"]
+            ["", "Z 1:1(0)", ". 1:2(0) ack 1", ". 1:1(0)", "S 1:1(0) ack 4", ". 1:1(0) ack 1 <mmm 4>"]
         {
             assert!(Notation::parse(wrong).is_err(), "{wrong}");
         }

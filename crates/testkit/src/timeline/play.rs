@@ -142,7 +142,9 @@ impl Player {
         self.run_until(self.script_time)?;
         let stamp = syn.segment.options.timestamps.map(|ours| ours.value);
         self.arrive(&Notation {
-            flags: wire::Flags::SYN.with(wire::Flags::ACK),
+            flags: wire::Flags::SYN
+                .with(wire::Flags::ACK)
+                .with(handshake_flags(&handshake.options, wire::Flags::ECE)),
             ack: Some(1),
             options: Some(answered(&handshake.options, stamp)),
             ..Notation::default()
@@ -155,7 +157,8 @@ impl Player {
     fn accept(&mut self, handshake: &Handshake) -> Result<(), String> {
         self.window = handshake.window;
         self.call(&Call::Listen)?;
-        let flags = wire::Flags::SYN;
+        let offer = wire::Flags::ECE.with(wire::Flags::CWR);
+        let flags = wire::Flags::SYN.with(handshake_flags(&handshake.options, offer));
         let options = Some(handshake.options.clone());
         self.arrive(&Notation { flags, options, ..Notation::default() })?;
         let (_, syn_ack) = self.sent.pop_front().ok_or("no SYN-ACK came of the SYN")?;
@@ -260,6 +263,12 @@ impl Player {
             }
         }
     }
+}
+
+/// The flags by which the peer says what it understands; `ecn` are those of RFC 3168 §6.1.1 on its segment.
+fn handshake_flags(options: &OptionList, ecn: wire::Flags) -> wire::Flags {
+    let flags = if options.ecn { ecn } else { wire::Flags::empty() };
+    if options.polls { flags.with(wire::Flags::POLL) } else { flags }
 }
 
 /// The options with the timestamp that echoes ours, if the script asks for timestamps and names none.

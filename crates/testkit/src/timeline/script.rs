@@ -94,7 +94,6 @@ impl Script {
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut script =
             Self { profile: None, overrides: Value::Object(serde_json::Map::new()), lines: vec![] };
-        let cites = |line: &str| line.starts_with('#') && SOURCES.iter().any(|source| line.contains(source));
         if !text.lines().take_while(|line| line.starts_with('#')).any(cites) {
             return Err((1, "a timeline begins with a comment that says which rule it shows".to_owned()));
         }
@@ -208,8 +207,18 @@ pub(super) fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 /// The peer's options where a handshake names none; `<>` is none at all.
 const USUAL_OPTIONS: &str = "mss 1000>";
 
-/// What a rule can come from.
-const SOURCES: [&str; 5] = ["RFC ", "Sarolahti 2000", "Fall and Floyd", "Jacobson", "Nagle"];
+/// Whether a line names a source: an RFC, or a paper by its authors and year.
+fn cites(line: &str) -> bool {
+    let is_year = |word: &str| {
+        let digits = word.len() == 4 && word.chars().all(|letter| letter.is_ascii_digit());
+        digits && (word.starts_with("19") || word.starts_with("20"))
+    };
+    let mut words = line.split(|letter: char| !letter.is_alphanumeric());
+    line.contains("RFC ") || words.any(|word| is_year(word) || AUTHORS.contains(&word))
+}
+
+/// Those who are cited without a year.
+const AUTHORS: [&str; 3] = ["Fall", "Jacobson", "Nagle"];
 
 #[cfg(test)]
 mod tests {

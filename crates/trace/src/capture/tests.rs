@@ -18,6 +18,7 @@ fn packet(ports: [u16; 2], seq: u32, flags: Flags, len: u32) -> Vec<u8> {
         flags,
         window: 8000,
         options: Options::default(),
+        ecn: wire::Ecn::NotCapable,
         payload: Payload::Pattern { offset: 0, len },
     };
     // The host is told by its port, so that one address stands for it both ways.

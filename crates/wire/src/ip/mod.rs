@@ -71,6 +71,15 @@ impl Header {
         }
     }
 
+    /// Differentiated services code point and ECN field.
+    #[must_use]
+    pub const fn traffic_class(&self) -> u8 {
+        match self {
+            Self::V4(header) => header.traffic_class,
+            Self::V6(header) => header.traffic_class,
+        }
+    }
+
     /// The part that it is, if the packet was fragmented.
     #[must_use]
     pub const fn fragment(&self) -> Option<Fragment> {

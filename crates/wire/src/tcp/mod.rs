@@ -6,7 +6,7 @@ use bytes::Bytes as Buffer;
 use units::Seq;
 
 use crate::checksum::Checksum;
-use crate::{Flags, ParseError, Payload, Segment};
+use crate::{Ecn, Flags, ParseError, Payload, Segment};
 
 /// A decoded segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ pub(crate) fn encode(segment: &Segment, pseudo: Checksum, out: &mut Vec<u8>) {
     out.extend_from_slice(&segment.destination_port.to_be_bytes());
     out.extend_from_slice(&segment.seq.0.to_be_bytes());
     out.extend_from_slice(&segment.ack.0.to_be_bytes());
-    out.extend_from_slice(&[(header_len as u8 / 4) << 4, segment.flags.bits()]);
+    let offset_and_flags = (header_len as u16 / 4) << 12 | segment.flags.bits();
+    out.extend_from_slice(&offset_and_flags.to_be_bytes());
     out.extend_from_slice(&segment.window.to_be_bytes());
     out.extend_from_slice(&[0; 4]); // Checksum, for now, and urgent pointer.
     options::encode(&segment.options, out);
@@ -68,9 +69,10 @@ pub fn decode(bytes: &[u8], missing: u32) -> Result<Decoded, ParseError> {
         destination_port: u16::from_be_bytes([fixed[2], fixed[3]]),
         seq: Seq(word(4)),
         ack: Seq(word(8)),
-        flags: Flags::from_bits(fixed[13]),
+        flags: Flags::from_bits(u16::from_be_bytes([fixed[12], fixed[13]])),
         window: u16::from_be_bytes([fixed[14], fixed[15]]),
         options,
+        ecn: Ecn::NotCapable,
         payload: payload_of(payload),
     };
     Ok(Decoded { segment, options_sound, missing: (whole - header_len - payload.len()) as u32 })

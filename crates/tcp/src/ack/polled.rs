@@ -1,0 +1,61 @@
+//! Acknowledges when the sender asks (`poll/`), for every segment while one is missing, and otherwise
+//! within a timeout (Landström 2008 §6.3).
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Duration;
+
+use super::{AckPolicy, Data, When};
+use crate::reassembly::Arrival;
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The longest wait for a poll. Landström 2008 §6.4.1: 100 ms, with values up to 1 s tried.
+    pub timeout: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { timeout: Duration::from_millis(100) }
+    }
+}
+
+#[derive(Debug)]
+struct Polled(Params);
+
+impl AckPolicy for Polled {
+    fn on_data(&mut self, data: &Data) -> When {
+        if data.polled || data.gap || data.arrival != Arrival::InOrder {
+            When::Now
+        } else {
+            When::Within(self.0.timeout)
+        }
+    }
+
+    fn on_ack_sent(&mut self) {}
+
+    fn answers_polls(&self) -> bool {
+        true
+    }
+
+    fn stretches(&self) -> bool {
+        true
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn AckPolicy> = Entry {
+    id: "polled",
+    summary: "when the sender asks, after a timeout, and for every segment while one is missing",
+    source: "Landström 2008 §6.3",
+    parse: |value| {
+        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        Ok(Arc::new(move || Box::new(Polled(params.clone()))))
+    },
+    schema: Entry::<dyn AckPolicy>::describe::<Params>,
+};

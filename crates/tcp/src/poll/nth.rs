@@ -1,0 +1,99 @@
+//! Every n-th segment asks, but never fewer than two in a window: the strategies DAL2, A4L4 and A8L8 of
+//! Landström 2008 §6.3.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+use units::text::Segments;
+
+use super::{Outgoing, Poll};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Every how many segments. A4L4 of Landström 2008: 4.
+    pub segments: Segments,
+    /// The least number of ACKs in a window. Landström 2008 §6.3: 2.
+    pub least_per_window: u32,
+    /// Whether the acknowledgment fixes hold (Landström 2008 §6.4.3).
+    pub fixes: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { segments: Segments(4), least_per_window: 2, fixes: false }
+    }
+}
+
+#[derive(Debug)]
+struct Nth {
+    params: Params,
+    /// Data sent since the last segment that asked.
+    silent: Bytes,
+}
+
+impl Poll for Nth {
+    fn asks(&mut self, outgoing: &Outgoing) -> bool {
+        self.silent += outgoing.len;
+        let share = outgoing.window / u64::from(self.params.least_per_window.max(1));
+        let step = (outgoing.smss * self.params.segments.0).min(share);
+        let asks = self.silent >= step || outgoing.last || outgoing.again;
+        if asks {
+            self.silent = Bytes::ZERO;
+        }
+        asks
+    }
+
+    fn fixes(&self) -> bool {
+        self.params.fixes
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn Poll> = Entry {
+    id: "nth",
+    summary: "every n-th segment asks for an ACK, and at least two in a window",
+    source: "Landström 2008 §6.3",
+    parse: |value| {
+        let params: Params = Entry::<dyn Poll>::read(value)?;
+        Ok(Arc::new(move || Box::new(Nth { params: params.clone(), silent: Bytes::ZERO })))
+    },
+    schema: Entry::<dyn Poll>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use units::Seq;
+
+    use super::*;
+
+    fn asking(policy: &mut Nth, window: u64, segments: u32) -> Vec<u32> {
+        let smss = Bytes(1000);
+        let sent = |number: u32| Outgoing {
+            len: smss,
+            end: Seq(number * 1000),
+            window: smss * window,
+            smss,
+            again: false,
+            last: false,
+        };
+        (1..=segments).filter(|number| policy.asks(&sent(*number))).collect()
+    }
+
+    #[test]
+    fn every_fourth_segment_asks_in_a_large_window() {
+        let mut policy = Nth { params: Params::default(), silent: Bytes::ZERO };
+        assert_eq!(asking(&mut policy, 20, 12), [4, 8, 12]);
+    }
+
+    #[test]
+    fn a_small_window_has_two_that_ask() {
+        let mut policy = Nth { params: Params::default(), silent: Bytes::ZERO };
+        assert_eq!(asking(&mut policy, 4, 6), [2, 4, 6]);
+        assert_eq!(asking(&mut policy, 2, 3), [1, 2, 3]);
+    }
+}

@@ -1,0 +1,66 @@
+//! So many segments ask in each window, however large it is: the strategies 2W and 4W of Landström 2008
+//! §6.3.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::{Outgoing, Poll};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// How many ACKs in a window. Landström 2008 §6.3: 2 or 4.
+    #[schemars(range(min = 1))]
+    pub acks: u32,
+    /// Whether the acknowledgment fixes hold (Landström 2008 §6.4.3).
+    pub fixes: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { acks: 2, fixes: false }
+    }
+}
+
+#[derive(Debug)]
+struct PerWindow {
+    params: Params,
+    /// Data sent since the last segment that asked.
+    silent: Bytes,
+}
+
+impl Poll for PerWindow {
+    fn asks(&mut self, outgoing: &Outgoing) -> bool {
+        self.silent += outgoing.len;
+        let step = outgoing.window / u64::from(self.params.acks);
+        let asks = self.silent >= step || outgoing.last || outgoing.again;
+        if asks {
+            self.silent = Bytes::ZERO;
+        }
+        asks
+    }
+
+    fn fixes(&self) -> bool {
+        self.params.fixes
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn Poll> = Entry {
+    id: "per-window",
+    summary: "a fixed number of segments in each window ask for an ACK",
+    source: "Landström 2008 §6.3",
+    parse: |value| {
+        let params: Params = Entry::<dyn Poll>::read(value)?;
+        if params.acks == 0 {
+            return Err(serde::de::Error::custom("acks: 0 would leave the sender without any; at least 1"));
+        }
+        Ok(Arc::new(move || Box::new(PerWindow { params: params.clone(), silent: Bytes::ZERO })))
+    },
+    schema: Entry::<dyn Poll>::describe::<Params>,
+};
