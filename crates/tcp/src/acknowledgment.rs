@@ -41,6 +41,7 @@ impl Endpoint {
         let news = Ack {
             advances,
             acked: acked_bytes,
+            segments: acked.segments,
             newly_sacked,
             duplicate,
             echo,
@@ -62,6 +63,7 @@ impl Endpoint {
             number: sending.una,
             advances: false,
             acked: Bytes::ZERO,
+            segments: 0,
             newly_sacked: Bytes::ZERO,
             duplicate: false,
             nxt: sending.nxt,
@@ -326,5 +328,6 @@ impl Endpoint {
 
 /// An ACK as congestion control sees it.
 fn growth(ack: &Ack, flight: Bytes) -> Growth {
-    Growth { now: ack.now, acked: ack.acked, flight, rtt: ack.rtt, number: ack.number, nxt: ack.nxt }
+    let Ack { now, acked, segments, rtt, number, nxt, .. } = *ack;
+    Growth { now, acked, segments, flight, rtt, number, nxt }
 }

@@ -71,6 +71,8 @@ pub struct Acked {
     /// When the last segment that was taken off was sent; `None` where a segment that was sent more
     /// than once is among them, as its round trip is ambiguous (Karn's rule, RFC 6298 §3).
     pub sample: Option<Instant>,
+    /// How many segments were taken off whole.
+    pub segments: u32,
     /// Whether our SYN is among them.
     pub syn: bool,
     /// Whether our FIN is among them.
@@ -140,6 +142,7 @@ impl Scoreboard {
             let front = self.sent.pop_front().expect("the loop has just seen it");
             ambiguous |= front.transmissions > 1;
             last_sent = Some(front.last_sent);
+            acked.segments += 1;
             acked.syn |= front.syn;
             acked.fin |= front.fin;
             self.first_lost = self.first_lost.and_then(|index| index.checked_sub(1));

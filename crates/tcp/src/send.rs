@@ -148,8 +148,8 @@ impl Endpoint {
     fn tell_departure(&mut self, now: Instant, len: Bytes, again: bool) {
         let sending = &mut self.sending;
         let (flight, rto) = (sending.board.outstanding(), sending.rto.length());
-        let drained = sending.queue.is_empty();
-        sending.congestion.on_sent(&Departure { now, len, flight, again, drained, rto });
+        let (drained, advertised) = (sending.queue.is_empty(), sending.greatest_wnd);
+        sending.congestion.on_sent(&Departure { now, len, flight, again, drained, advertised, rto });
         self.pace(now, len);
     }
 

@@ -62,6 +62,8 @@ pub struct Growth {
     pub now: Instant,
     /// How much it newly acknowledged.
     pub acked: Bytes,
+    /// How many segments it completed: none, if it acknowledges part of one.
+    pub segments: u32,
     /// FlightSize before it.
     pub flight: Bytes,
     /// The round trip that it measured, if it measured one.
@@ -85,6 +87,8 @@ pub struct Departure {
     pub again: bool,
     /// Whether the user has nothing more to send now: what limits the flight is then not the window.
     pub drained: bool,
+    /// The largest window that the peer has offered.
+    pub advertised: Bytes,
     /// The retransmission timer's length: RFC 2861 and RFC 5681 §4.1 measure idleness by it.
     pub rto: Duration,
 }

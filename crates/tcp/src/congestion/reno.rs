@@ -189,7 +189,7 @@ mod tests {
 
     fn growth(flight: Bytes) -> Growth {
         let seq = Seq::default();
-        Growth { now: Instant::START, acked: SMSS, flight, rtt: None, number: seq, nxt: seq }
+        Growth { now: Instant::START, acked: SMSS, segments: 1, flight, rtt: None, number: seq, nxt: seq }
     }
 
     fn loss(flight: Bytes, again: bool) -> Loss {

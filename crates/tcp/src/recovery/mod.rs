@@ -113,6 +113,8 @@ pub struct Ack {
     pub advances: bool,
     /// Data that it newly acknowledged cumulatively.
     pub acked: Bytes,
+    /// Segments that it took off the board whole.
+    pub segments: u32,
     /// Bytes that it newly SACKed.
     pub newly_sacked: Bytes,
     /// Whether it is a duplicate by RFC 5681 §2: nothing new, no data, the same window.

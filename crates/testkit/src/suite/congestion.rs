@@ -124,7 +124,7 @@ fn rounds(congestion: &mut dyn Congestion, count: u64) -> String {
 }
 
 fn growth(now: Instant, acked: Bytes, flight: Bytes) -> Growth {
-    Growth { now, acked, flight, rtt: None, number: Seq::default(), nxt: Seq::default() }
+    Growth { now, acked, segments: 1, flight, rtt: None, number: Seq::default(), nxt: Seq::default() }
 }
 
 fn later(round: u64) -> Instant {
