@@ -2,7 +2,8 @@
 
 use units::Bytes;
 
-/// Totals since the start. A packet that came in is out, dropped (one of the three kinds) or inside.
+/// Totals since the start. A packet that came in, or a copy that was made, is out, dropped (one of the
+/// three kinds) or inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets handed to the link.
@@ -13,16 +14,21 @@ pub struct Counters {
     pub packets_out: u64,
     /// Their bytes at the network layer.
     pub bytes_out: Bytes,
-    /// Dropped by the input queue: overflow, or its discipline.
+    /// Dropped by the input queue: overflow, its discipline, or its age.
     pub queue_drops: u64,
-    /// Dropped by the error stage, at random or by script.
+    /// Marked by the input queue as having met congestion (ECN).
+    pub marked: u64,
+    /// Lost beyond the input queue: by an error, a script, an outage, the link layer's limit, its age.
     pub error_drops: u64,
     /// Dropped by the output dropper.
     pub dropper_drops: u64,
     /// Damaged by the error stage.
     pub corrupted: u64,
-    /// Delayed by the error stage, at random or by script; each packet once.
+    /// Delayed beyond the propagation: by an error, a script, the link layer, or to be overtaken; each packet
+    /// once, those included that are then given up.
     pub delayed: u64,
+    /// Copies that the link made.
+    pub duplicates: u64,
     /// The most packets that ever waited in the input queue.
     pub queue_max: u64,
 }
@@ -37,6 +43,6 @@ impl Counters {
     /// Packets that are still inside.
     #[must_use]
     pub const fn inside(&self) -> u64 {
-        self.packets_in - self.packets_out - self.drops()
+        self.packets_in + self.duplicates - self.packets_out - self.drops()
     }
 }

@@ -49,18 +49,23 @@ pub enum Event {
         /// Their bytes, framing included.
         left_bytes: Bytes,
     },
+    /// Its ECN field was set to "congestion experienced" by the input queue.
+    Marked {
+        /// Why.
+        rule: DropRule,
+    },
     /// Its first bit goes out.
     TransmissionStarted,
     /// Its last bit is out: it begins to propagate.
     TransmissionEnded,
-    /// Held by the allocation of the channel or by the error stage.
+    /// Held by the allocation of the channel or beyond the transmitter.
     Delayed {
         /// For how long.
         by: Duration,
         /// By what.
         cause: DelayCause,
     },
-    /// Lost in the error stage.
+    /// Lost beyond the input queue.
     ErrorDropped {
         /// By what.
         cause: ErrorCause,
@@ -70,6 +75,8 @@ pub enum Event {
         /// By what.
         cause: ErrorCause,
     },
+    /// A copy of it was made, which goes on beside it under the same identity.
+    Duplicated,
     /// Taken by the output dropper.
     DropperDropped,
     /// Left the link at the other end.
@@ -84,11 +91,13 @@ impl Event {
             Self::Queued { .. } => "queued",
             Self::QueueDropped { .. } => "queue_drop",
             Self::LeftQueue { .. } => "left_queue",
+            Self::Marked { .. } => "marked",
             Self::TransmissionStarted => "transmission_started",
             Self::TransmissionEnded => "transmission_ended",
             Self::Delayed { .. } => "delayed",
             Self::ErrorDropped { .. } => "error_drop",
             Self::Corrupted { .. } => "corrupted",
+            Self::Duplicated => "duplicated",
             Self::DropperDropped => "dropper_drop",
             Self::Delivered => "delivered",
         }
@@ -102,6 +111,8 @@ pub struct DropRule(&'static str);
 impl DropRule {
     /// The queue was at its limit.
     pub const OVERFLOW: Self = Self("overflow");
+    /// The packet was older than the link's packet lifetime.
+    pub const EXPIRED: Self = Self("expired");
 
     /// A discipline's own rule.
     #[must_use]
@@ -123,6 +134,10 @@ pub enum DelayCause {
     Allocation,
     /// The error stage.
     Error(ErrorCause),
+    /// The link layer had to send it again.
+    Arq,
+    /// The stage that puts packets out of order.
+    Reordering,
 }
 
 impl DelayCause {
@@ -132,17 +147,25 @@ impl DelayCause {
         match self {
             Self::Allocation => "allocation",
             Self::Error(cause) => cause.id(),
+            Self::Arq => "arq",
+            Self::Reordering => "reordering",
         }
     }
 }
 
-/// What made the error stage act.
+/// What made a stage beyond the input queue act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCause {
     /// The random error process.
     Random,
     /// A scripted event of the configuration.
     Scripted,
+    /// A periodic outage.
+    Outage,
+    /// The link layer gave it up after its last attempt.
+    ArqLimit,
+    /// It was older than the link's packet lifetime, and would have had to wait.
+    Expired,
 }
 
 impl ErrorCause {
@@ -152,6 +175,9 @@ impl ErrorCause {
         match self {
             Self::Random => "error",
             Self::Scripted => "scripted",
+            Self::Outage => "outage",
+            Self::ArqLimit => "arq_limit",
+            Self::Expired => "expired",
         }
     }
 }

@@ -7,22 +7,25 @@
 //!
 //! Read first: [`Config`] for what can be set and what it means, then `pipeline/mod.rs`, the walk of
 //! a packet. What varies is plugged in: a queue discipline is one file under `queue/`, a random
-//! distribution one file under `distribution/`, each with one line in its registry.
+//! distribution one under `distribution/`, an error model one under `error_model/`, each with one
+//! line in its registry.
 //!
 //! This crate never asks the time, reads no file, and knows nothing of what is inside a packet.
 
 pub mod config;
 mod counters;
 pub mod distribution;
+pub mod error_model;
 mod event;
 mod packet;
 mod pipeline;
 pub mod queue;
 mod random;
+pub mod registry;
 
 pub use config::{Config, ConfigError};
 pub use counters::Counters;
 pub use distribution::Distribution;
 pub use event::{DelayCause, DropRule, ErrorCause, Event, Observer, StopReason};
-pub use packet::Packet;
+pub use packet::{Ecn, Packet};
 pub use pipeline::Link;

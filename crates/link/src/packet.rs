@@ -2,8 +2,9 @@
 
 use units::{Bytes, PacketId};
 
-/// Something that crosses a link.
-pub trait Packet {
+/// Something that crosses a link. What a packet does not tell has a default that makes the stages
+/// which ask for it do nothing: not ECN-capable, one flow between two hosts, one class, never copied.
+pub trait Packet: Sized {
     /// Who it is.
     fn id(&self) -> PacketId;
 
@@ -12,4 +13,57 @@ pub trait Packet {
 
     /// Marks it as damaged on the way; the receiver's checksum will find out.
     fn corrupt(&mut self);
+
+    /// Its ECN field.
+    fn ecn(&self) -> Ecn {
+        Ecn::NotCapable
+    }
+
+    /// Sets its ECN field to "congestion experienced". Called only if it is capable.
+    fn mark_ce(&mut self) {}
+
+    /// Which flow it belongs to: equal for packets of one direction of one connection.
+    fn flow_key(&self) -> u64 {
+        0
+    }
+
+    /// The host that sent it.
+    fn source(&self) -> u64 {
+        0
+    }
+
+    /// The host that it is for.
+    fn destination(&self) -> u64 {
+        0
+    }
+
+    /// Its traffic class, 0 the lowest: the precedence of its DSCP (RFC 2474 §4.2.2.1), 0 to 7.
+    fn class(&self) -> u8 {
+        0
+    }
+
+    /// A copy of it, if the link may make one.
+    fn duplicate(&self) -> Option<Self> {
+        None
+    }
+}
+
+/// The ECN field of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not-ECT: its transport does not understand ECN.
+    #[default]
+    NotCapable,
+    /// ECT(0) or ECT(1): its transport understands ECN.
+    Capable,
+    /// CE: marked on the way.
+    CongestionExperienced,
+}
+
+impl Ecn {
+    /// Whether a queue may mark the packet where it would drop it.
+    #[must_use]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotCapable)
+    }
 }

@@ -98,4 +98,13 @@ impl link::Packet for Parcel {
     fn corrupt(&mut self) {
         self.0.corrupted = true;
     }
+
+    /// Whom it is for: each end of each flow is another.
+    fn flow_key(&self) -> u64 {
+        u64::from(self.0.destination)
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(Self(self.0.clone()))
+    }
 }

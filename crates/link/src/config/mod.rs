@@ -1,9 +1,13 @@
 //! What can be set on one direction of a link, as it stands in scenario files and presets.
 
 mod error;
+mod errors;
+mod impairments;
 mod validate;
 
 pub use error::ConfigError;
+pub use errors::{CountedAt, Effect, ErrorUnit, Errors, ScriptedEvent};
+pub use impairments::{Arq, Chosen, Duplicates, Outages, Reordering};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +62,23 @@ pub struct Config {
     /// Errors that happen to chosen packets: "delay the 20th packet by 6 s".
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<ScriptedEvent>,
+    /// Times during which all that arrives is lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outages: Option<Outages>,
+    /// The link layer's retransmission: what it costs that attempts fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arq: Option<Arq>,
+    /// Packets that take longer than the others, and are overtaken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<Reordering>,
+    /// Packets that arrive twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<Duplicates>,
+    /// How old a packet may become on this link. One that is older is discarded wherever it waits:
+    /// in the queue, the send buffer, for the channel, or in the receive buffer. Without it, packets
+    /// wait as long as they must.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<Duration>,
     /// Drops packets at random as they leave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropper: Option<Dropper>,
@@ -152,75 +173,6 @@ pub enum Allocation {
     AfterIdle,
 }
 
-/// The random error process: what happens to a packet, and how often.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Errors {
-    /// What the probability is of.
-    #[serde(default)]
-    pub per: ErrorUnit,
-    /// Probability of an error in one unit. In bits, errors are independent: a packet of n bits,
-    /// framing included, is hit with probability 1 − (1 − p)ⁿ.
-    pub probability: Probability,
-    /// What an error does.
-    pub effect: Effect,
-    /// How long an error holds the packet; with the effect "delay" only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Distribution<Duration>>,
-}
-
-/// What an error's probability is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErrorUnit {
-    /// A packet.
-    #[default]
-    Packet,
-    /// A bit of it.
-    Bit,
-}
-
-/// What an error does to a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Effect {
-    /// It is lost.
-    Drop,
-    /// It is held, as a link layer that repeats it would hold it.
-    #[default]
-    Delay,
-    /// It arrives damaged.
-    Corrupt,
-}
-
-/// An error that happens to one chosen packet, in the error stage like the random ones.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ScriptedEvent {
-    /// The packet's number, from 1.
-    pub packet: u64,
-    /// Where packets are counted.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub counted_at: CountedAt,
-    /// What happens.
-    #[serde(default)]
-    pub effect: Effect,
-    /// How long the packet is held; with the effect "delay" only. Adds to a random delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Duration>,
-}
-
-/// Where a script counts packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CountedAt {
-    /// As they come to the link, those included that the input queue will drop.
-    #[default]
-    Arrival,
-    /// As their transmission starts: only those that the queue let through.
-    Transmission,
-}
-
 /// Drops packets at random as they leave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -236,11 +188,15 @@ impl Config {
     /// What `read` answers, and lines that are not quantities, at the key that names the file.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let delay = self.errors.as_mut().and_then(|errors| errors.delay.as_mut());
+        let round_trip = self.arq.as_mut().map(|arq| &mut arq.round_trip);
+        let extra = self.reordering.as_mut().map(|reordering| &mut reordering.delay);
         load(Some(&mut self.propagation), "propagation", read)?;
         load(self.available_rate.as_mut(), "available_rate", read)?;
         load(self.rate_change_interval.as_mut(), "rate_change_interval", read)?;
         load(self.allocation_delay.as_mut(), "allocation_delay", read)?;
-        load(delay, "errors.delay", read)
+        load(delay, "errors.delay", read)?;
+        load(round_trip, "arq.round_trip", read)?;
+        load(extra, "reordering.delay", read)
     }
 
     /// The order in which packets leave.
@@ -265,6 +221,11 @@ impl Default for Config {
             allocation: Allocation::default(),
             errors: None,
             events: Vec::new(),
+            outages: None,
+            arq: None,
+            reordering: None,
+            duplicates: None,
+            lifetime: None,
             dropper: None,
         }
     }

@@ -1,10 +1,14 @@
 //! What a configuration must fulfil beyond its shape and its units.
 
-use units::text::PacketsOrBytes;
-use units::{Bytes, Rate};
+use units::text::{PacketsOrBytes, Probability};
+use units::{Bytes, Duration, Rate};
 
-use super::{Allocation, Config, ConfigError, Effect, Overflow, Queue, ScriptedEvent};
+use super::{
+    Allocation, Arq, Config, ConfigError, Effect, ErrorUnit, Errors, Outages, Overflow, Queue, Reordering,
+    ScriptedEvent,
+};
 use crate::distribution::{Distribution, Quantity};
+use crate::error_model::ErrorModel;
 
 type Check = Result<(), ConfigError>;
 
@@ -21,6 +25,7 @@ impl Config {
         self.check_buffers()?;
         self.check_allocation()?;
         self.check_errors()?;
+        self.check_impairments()?;
         self.check_events()
     }
 
@@ -65,8 +70,21 @@ impl Config {
 
     fn check_errors(&self) -> Check {
         let Some(errors) = &self.errors else { return Ok(()) };
+        errors.check_model().map_err(|error| error.below("errors"))?;
         fits(errors.effect, errors.delay.is_some()).map_err(|error| error.below("errors"))?;
         checked(errors.delay.as_ref(), "delay").map_err(|error| error.below("errors"))
+    }
+
+    fn check_impairments(&self) -> Check {
+        self.outages.map_or(Ok(()), Outages::check).map_err(|error| error.below("outages"))?;
+        self.arq.as_ref().map_or(Ok(()), Arq::check).map_err(|error| error.below("arq"))?;
+        let reordering = self.reordering.as_ref().map_or(Ok(()), Reordering::check);
+        reordering.map_err(|error| error.below("reordering"))?;
+        if self.lifetime == Some(Duration::ZERO) {
+            let help = "write a time like \"10 s\", or leave it out";
+            return refuse("lifetime", "packets that may not wait at all", help);
+        }
+        Ok(())
     }
 
     fn check_events(&self) -> Check {
@@ -87,6 +105,66 @@ impl Config {
             return Err(ConfigError::new("packet", message, "write one event for each packet"));
         }
         fits(event.effect, event.delay.is_some())
+    }
+}
+
+impl Errors {
+    fn check_model(&self) -> Check {
+        one_model(self.probability.is_some(), self.model.is_some())?;
+        let bare = self.burst.is_none() && self.per == ErrorUnit::default();
+        if self.model.is_some() && !bare {
+            let key = if self.burst.is_some() { "burst" } else { "per" };
+            return refuse(
+                key,
+                "the model says which packets are hit",
+                "write it inside the model, if it has it",
+            );
+        }
+        check_model(&self.model(), self.model.is_some())
+    }
+}
+
+impl Outages {
+    fn check(self) -> Check {
+        if self.length.is_zero() {
+            return refuse("length", "an outage of no length loses nothing", "write a time like \"1 s\"");
+        }
+        if self.length >= self.every {
+            let message = "the outages leave no time between them";
+            return refuse("length", message, "write a length below every");
+        }
+        Ok(())
+    }
+}
+
+impl Arq {
+    fn check(&self) -> Check {
+        one_model(self.probability.is_some(), self.model.is_some())?;
+        check_model(&self.model(), self.model.is_some())?;
+        self.round_trip.check().map_err(|error| error.below("round_trip"))?;
+        if self.retransmissions.is_some() && self.limit.is_some() {
+            let message = "with a fixed number of retransmissions nothing reaches a limit";
+            return refuse("limit", message, "keep one of retransmissions and limit");
+        }
+        if self.retransmissions == Some(0) {
+            let message = "a packet whose first attempt failed needs a retransmission";
+            return refuse("retransmissions", message, "write 1 or more");
+        }
+        let never_succeeds = self.probability == Some(Probability::ONE) && self.model.is_none();
+        if never_succeeds && self.retransmissions.is_none() && self.limit.is_none() {
+            let message = "every attempt would fail, for ever";
+            return refuse("probability", message, "write less than 1, or add a limit");
+        }
+        Ok(())
+    }
+}
+
+impl Reordering {
+    fn check(&self) -> Check {
+        if self.gap == Some(0) {
+            return refuse("gap", "packets are counted from 1", "write 1 or more, or leave it out");
+        }
+        some_time(Some(&self.delay), "delay", "a delay of zero reorders nothing")
     }
 }
 
@@ -117,6 +195,25 @@ impl Queue {
         }
         self.discipline.check().map_err(|error| error.below("discipline"))
     }
+}
+
+/// Either a probability or a model says which packets are hit.
+fn one_model(has_probability: bool, has_model: bool) -> Check {
+    match (has_probability, has_model) {
+        (false, false) => {
+            refuse("probability", "how often errors happen is missing", "add probability = 0.01, or a model")
+        }
+        (true, true) => refuse("probability", "the model has its own", "keep one of probability and model"),
+        _ => Ok(()),
+    }
+}
+
+/// The path leads to the model if it was written as one, or else to the keys that stand for it.
+fn check_model(model: &ErrorModel, is_written: bool) -> Check {
+    if is_written {
+        return model.check().map_err(|error| error.below("model"));
+    }
+    model.check().map_err(|error| ConfigError { path: error.path.replace("independent.", ""), ..error })
 }
 
 /// Whether a delay is given where the effect is a delay, and nowhere else.

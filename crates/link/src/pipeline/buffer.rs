@@ -69,6 +69,18 @@ impl SendBuffer {
         self.unsent.pop_front();
     }
 
+    /// The next packet leaves the buffer without having been transmitted.
+    pub(super) fn discard_next(&mut self) {
+        if let Some((_, size)) = self.unsent.pop_front() {
+            self.held -= size;
+        }
+    }
+
+    /// The packet that waited for its transmission to start leaves the buffer without it.
+    pub(super) fn discard_started(&mut self, size: Bytes) {
+        self.held -= size;
+    }
+
     pub(super) fn on_transmitted(&mut self, size: Bytes) {
         if self.held_until == HeldUntil::Transmission {
             self.held -= size;

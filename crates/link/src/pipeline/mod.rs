@@ -6,9 +6,13 @@
 //! goes before a packet that comes in.
 
 mod allocation;
+mod arq;
+mod beyond;
 mod buffer;
 mod errors;
+mod lifetime;
 mod rate;
+mod reordering;
 mod schedule;
 mod store;
 mod transmitter;
@@ -20,14 +24,13 @@ use units::{Bytes, Duration, Instant, Stream, Streams};
 use crate::config::{Config, Order, Overflow};
 use crate::counters::Counters;
 use crate::distribution::Source;
-use crate::event::{DelayCause, DropRule, ErrorCause, Event, Observer, StopReason};
+use crate::event::{DelayCause, DropRule, Event, Observer, StopReason};
 use crate::packet::Packet;
 use crate::queue::{InputQueue, Offer, Verdict, Waiting};
-use crate::random::happens;
 
 use allocation::AllocationStage;
 use buffer::{SendBuffer, Underway};
-use errors::{ErrorStage, Hit};
+use errors::ErrorStage;
 use rate::{Answer, RateProcess};
 use schedule::Schedule;
 use store::{Passage, Store};
@@ -62,6 +65,9 @@ pub struct Link<P> {
     propagating: Schedule,
     errors: ErrorStage,
     receive_buffer: Schedule,
+    /// In order, nothing leaves the receive buffer before this.
+    in_order_from: Instant,
+    lifetime: Duration,
     dropper: Option<Dropper>,
     out: VecDeque<u32>,
     store: Store<P>,
@@ -78,7 +84,8 @@ struct Dropper {
 impl<P: Packet> Link<P> {
     /// A link of a configuration that [`Config::validate`] accepts. Its random processes draw from
     /// the streams `queue`, `available_rate`, `rate_change_interval`, `allocation`, `propagation`,
-    /// `error`, `error_delay` and `dropper` below `streams`.
+    /// `error`, `error_delay`, `arq`, `arq_round_trip`, `reordering`, `reordering_delay`, `duplicates`
+    /// and `dropper` below `streams`.
     ///
     /// # Panics
     /// May panic, now or later, on a configuration that `validate` refuses.
@@ -105,6 +112,8 @@ impl<P: Packet> Link<P> {
             propagating: Schedule::new(),
             errors: ErrorStage::new(config, streams),
             receive_buffer: Schedule::new(),
+            in_order_from: Instant::START,
+            lifetime: config.lifetime.unwrap_or(Duration::MAX),
             dropper,
             out: VecDeque::new(),
             store: Store::new(),
@@ -143,7 +152,8 @@ impl<P: Packet> Link<P> {
     /// When the link wants to be called next, if it holds anything.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let next = self.receive_buffer.first().min(self.propagating.first()).min(self.transmitter_wake_up());
+        let beyond = self.receive_buffer.first().min(self.propagating.first());
+        let next = beyond.min(self.transmitter_wake_up()).min(self.expiry_wake_up());
         (next < Instant::NEVER).then_some(next)
     }
 
@@ -192,7 +202,8 @@ impl<P: Packet> Link<P> {
     }
 
     fn next_due(&self) -> Instant {
-        self.receive_buffer.first().min(self.propagating.first()).min(self.transmitter.until())
+        let beyond = self.receive_buffer.first().min(self.propagating.first());
+        beyond.min(self.transmitter.until()).min(self.next_expiry())
     }
 
     /// What is due at `now`, furthest downstream first.
@@ -201,8 +212,10 @@ impl<P: Packet> Link<P> {
             self.release_first(now, observer);
         } else if self.propagating.first() == now {
             self.arrive_first(now, observer);
-        } else {
+        } else if self.transmitter.until() == now {
             self.on_transmitter(now, observer);
+        } else {
+            self.expire(now, observer);
         }
     }
 
@@ -229,7 +242,7 @@ impl<P: Packet> Link<P> {
         };
         observer.on_event(now, &packet, event);
         let arrival_number = self.counters.packets_in;
-        let slot = self.store.insert(packet, Passage { size, arrival_number, transmission_number: 0 });
+        let slot = self.store.insert(packet, Passage::new(size, now, arrival_number));
         let head = Waiting { slot, size, since: now };
         if waits {
             self.queue.push(head);
@@ -369,92 +382,6 @@ impl<P: Packet> Link<P> {
         if let Some(slot) = self.propagating.pop() {
             self.arrive(now, slot, observer);
         }
-    }
-
-    fn arrive(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
-        if self.errors.is_absent() {
-            return self.receive(now, now, slot, observer);
-        }
-        let hits = self.errors.hits(self.store.passage(slot));
-        let mut delay = Duration::ZERO;
-        for (cause, hit) in hits.into_iter().flatten() {
-            match hit {
-                Hit::Drop => return self.lose(now, slot, cause, observer),
-                Hit::Corrupt => self.corrupt(now, slot, cause, observer),
-                Hit::Delay(by) => {
-                    let event = Event::Delayed { by, cause: DelayCause::Error(cause) };
-                    self.tell(now, slot, event, observer);
-                    delay += by;
-                }
-            }
-        }
-        self.counters.delayed += u64::from(!delay.is_zero());
-        self.receive(now, now + delay, slot, observer);
-    }
-
-    fn lose(&mut self, now: Instant, slot: u32, cause: ErrorCause, observer: &mut impl Observer<P>) {
-        self.counters.error_drops += 1;
-        self.tell(now, slot, Event::ErrorDropped { cause }, observer);
-        let size = self.store.passage(slot).size;
-        self.store.take(slot);
-        self.vacate(now, size, observer);
-    }
-
-    fn corrupt(&mut self, now: Instant, slot: u32, cause: ErrorCause, observer: &mut impl Observer<P>) {
-        self.counters.corrupted += 1;
-        if let Some(packet) = self.store.packet_mut(slot) {
-            packet.corrupt();
-        }
-        self.tell(now, slot, Event::Corrupted { cause }, observer);
-    }
-
-    // --- receive buffer, dropper ---
-
-    /// The packet is in the receive buffer and may leave it at `ready`, if those before it have.
-    fn receive(&mut self, now: Instant, ready: Instant, slot: u32, observer: &mut impl Observer<P>) {
-        let leaves = self.in_order(ready, self.receive_buffer.last());
-        if leaves == now && self.receive_buffer.is_empty() {
-            self.release(now, slot, observer);
-        } else {
-            self.receive_buffer.insert(leaves, slot);
-        }
-    }
-
-    fn release_first(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        if let Some(slot) = self.receive_buffer.pop() {
-            self.release(now, slot, observer);
-        }
-    }
-
-    fn release(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
-        let size = self.store.passage(slot).size;
-        if self.dropper.as_mut().is_some_and(|dropper| happens(&mut dropper.stream, dropper.probability)) {
-            self.counters.dropper_drops += 1;
-            self.tell(now, slot, Event::DropperDropped, observer);
-            self.store.take(slot);
-        } else {
-            self.counters.packets_out += 1;
-            self.counters.bytes_out += size - self.framing;
-            self.tell(now, slot, Event::Delivered, observer);
-            self.out.push_back(slot);
-        }
-        self.vacate(now, size, observer);
-    }
-
-    /// The packet no longer counts in the buffers; where that makes room, others move on.
-    fn vacate(&mut self, now: Instant, size: Bytes, observer: &mut impl Observer<P>) {
-        self.underway.end(size);
-        self.send_buffer.on_gone(size);
-        if self.underway.is_limited() || self.send_buffer.holds_until_gone() {
-            self.pump(now, observer);
-        }
-    }
-
-    // --- small change ---
-
-    /// In order, nothing goes on before `last`.
-    fn in_order(&self, at: Instant, last: Instant) -> Instant {
-        if self.order == Order::InOrder { at.max(last) } else { at }
     }
 
     #[inline]

@@ -1,6 +1,8 @@
 //! Where packets are while they cross the link: stored once, handed on as a slot number.
 
-use units::Bytes;
+use units::{Bytes, Instant};
+
+use crate::event::ErrorCause;
 
 /// What the link knows of a packet inside it.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +13,18 @@ pub(super) struct Passage {
     pub(super) arrival_number: u64,
     /// Its number among those transmitted, from 1; 0 before.
     pub(super) transmission_number: u64,
+    /// When it came.
+    pub(super) arrived: Instant,
+    /// Why it is lost as it leaves the receive buffer, if it is.
+    pub(super) doom: Option<ErrorCause>,
+    /// Whether it is a copy that the link made, which takes no place.
+    pub(super) is_copy: bool,
+}
+
+impl Passage {
+    pub(super) const fn new(size: Bytes, arrived: Instant, arrival_number: u64) -> Self {
+        Self { size, arrival_number, transmission_number: 0, arrived, doom: None, is_copy: false }
+    }
 }
 
 #[derive(Debug)]

@@ -106,6 +106,18 @@ impl InputQueue {
         Some((head, self.leave(now, head.since)))
     }
 
+    /// Since when the longest has been waiting.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        self.waiting.front().map(|head| head.since)
+    }
+
+    /// Takes the packet that has been waiting longest, without a word of the discipline's.
+    pub(crate) fn take_oldest(&mut self) -> Option<Waiting> {
+        let head = self.waiting.pop_front()?;
+        self.bytes -= head.size;
+        Some(head)
+    }
+
     /// A packet leaves that came at `since`: what the discipline says of it.
     pub(crate) fn leave(&mut self, now: Instant, since: Instant) -> Verdict {
         self.policy.on_departure(&Departure { now, waited: now - since, left: self.len() })

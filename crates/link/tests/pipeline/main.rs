@@ -4,6 +4,7 @@
 extern crate lasthop_link as link;
 
 mod errors;
+mod impairments;
 mod laws;
 mod queue;
 mod rates;

@@ -23,6 +23,10 @@ impl Packet for Parcel {
     fn corrupt(&mut self) {
         self.damaged = true;
     }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 /// Writes every event down: when, to whom, what.

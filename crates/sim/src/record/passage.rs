@@ -70,7 +70,10 @@ impl Passage {
             Event::Corrupted { cause } => self.rule = Some(cause.id()),
             Event::DropperDropped => self.ends(Fate::DropperDrop, "dropper"),
             Event::Delivered => self.arrives(now),
-            Event::LeftQueue { .. } | Event::TransmissionStarted => {}
+            Event::LeftQueue { .. }
+            | Event::TransmissionStarted
+            | Event::Marked { .. }
+            | Event::Duplicated => {}
         }
     }
 

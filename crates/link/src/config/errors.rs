@@ -1,0 +1,101 @@
+//! The error stage's settings: the random process, and the script.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Duration;
+use units::text::Probability;
+
+use super::is_default;
+use crate::distribution::Distribution;
+use crate::error_model::{ErrorModel, independent};
+
+/// The random error process: what happens to a packet, and how often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Errors {
+    /// What the probability is of.
+    #[serde(default)]
+    pub per: ErrorUnit,
+    /// Probability of an error in one unit. In bits, errors are independent: a packet of n bits,
+    /// framing included, is hit with probability 1 − (1 − p)ⁿ. Needed unless there is a `model`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<Probability>,
+    /// Packets in a row that an error takes: the probability is then that of an event which begins at
+    /// a packet and takes this many. The packet after the last of them is the first that can begin
+    /// another event. Without it, 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u32>,
+    /// Another model of which packets are hit, in place of `probability`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ErrorModel>,
+    /// What an error does.
+    pub effect: Effect,
+    /// How long an error holds the packet; with the effect "delay" only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Distribution<Duration>>,
+}
+
+/// What an error's probability is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorUnit {
+    /// A packet.
+    #[default]
+    Packet,
+    /// A bit of it.
+    Bit,
+}
+
+/// What an error does to a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// It is lost.
+    Drop,
+    /// It is held, as a link layer that repeats it would hold it.
+    #[default]
+    Delay,
+    /// It arrives damaged.
+    Corrupt,
+}
+
+/// An error that happens to one chosen packet, in the error stage like the random ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedEvent {
+    /// The packet's number, from 1.
+    pub packet: u64,
+    /// Where packets are counted.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub counted_at: CountedAt,
+    /// What happens.
+    #[serde(default)]
+    pub effect: Effect,
+    /// How long the packet is held; with the effect "delay" only. Adds to a random delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Duration>,
+}
+
+/// Where a script counts packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountedAt {
+    /// As they come to the link, those included that the input queue will drop.
+    #[default]
+    Arrival,
+    /// As their transmission starts: only those that the queue let through.
+    Transmission,
+}
+
+impl Errors {
+    /// Which packets are hit: the model, or independent errors of the probability.
+    #[must_use]
+    pub fn model(&self) -> ErrorModel {
+        let independent = || independent::Parameters {
+            per: self.per,
+            probability: self.probability.unwrap_or_default(),
+            burst: self.burst.unwrap_or(1),
+        };
+        self.model.clone().unwrap_or_else(|| ErrorModel::Independent(independent()))
+    }
+}

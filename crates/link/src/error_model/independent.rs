@@ -1,0 +1,114 @@
+//! Independent errors: each packet, or each bit, for itself. With a `burst` of b, what is drawn is a
+//! drop event, and the event takes b packets in a row (Bruyeron 1997, section 2: events of
+//! probability P' with b = 3).
+//!
+//! When the next draw counts: one number is drawn for every packet, also inside a burst, where it
+//! is not looked at. So the packet after a burst is the first that can begin another, bursts never
+//! overlap nor lengthen each other, and the packets at which events can begin are drawn alike for
+//! any b. The share of packets lost is b·P' / (1 + (b − 1)·P'), close to b·P' where P' is small.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::text::Probability;
+use units::{Bytes, Stream};
+
+use super::{Process, Setting};
+use crate::config::{ConfigError, ErrorUnit};
+use crate::random::happens;
+use crate::registry::Entry;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "independent",
+    summary: "each packet or each bit for itself; with a burst, each event takes that many packets in a row",
+    example: "{ independent = { probability = 0.01, burst = 3 } }",
+    source: "Bernoulli; bursts as in Bruyeron 1997, section 2",
+};
+
+/// How likely, of what, and how many in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// What the probability is of.
+    #[serde(default)]
+    pub per: ErrorUnit,
+    /// Probability of an error in one unit; with a burst, of an event that begins at a packet.
+    pub probability: Probability,
+    /// Packets in a row that an event takes.
+    #[serde(default = "one")]
+    pub burst: u32,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { per: ErrorUnit::Packet, probability: Probability::ZERO, burst: 1 }
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        if self.burst == 0 {
+            return Err(ConfigError::new("burst", "a burst of 0 packets hits nobody", "write 1 or more"));
+        }
+        Ok(())
+    }
+
+    fn process(&self, stream: Stream) -> Box<dyn Process> {
+        Box::new(Independent::new(*self, stream))
+    }
+}
+
+/// The process itself, which the error stage holds unboxed: it is the usual one.
+#[derive(Debug)]
+pub(crate) struct Independent {
+    unit: ErrorUnit,
+    probability: f64,
+    burst: u32,
+    /// How many packets of the present burst are still to come.
+    to_come: u32,
+    stream: Stream,
+    /// Probability for a packet of the size met last: sizes repeat.
+    memo: (Bytes, f64),
+}
+
+impl Independent {
+    pub(crate) fn new(parameters: Parameters, stream: Stream) -> Self {
+        let (unit, probability) = (parameters.per, parameters.probability.get());
+        Self { unit, probability, burst: parameters.burst, to_come: 0, stream, memo: (Bytes::ZERO, 0.0) }
+    }
+
+    fn probability_for(&mut self, size: Bytes) -> f64 {
+        if self.unit == ErrorUnit::Packet {
+            return self.probability;
+        }
+        if self.memo.0 != size {
+            self.memo = (size, at_least_one(self.probability, size));
+        }
+        self.memo.1
+    }
+}
+
+impl Process for Independent {
+    fn hits(&mut self, size: Bytes) -> bool {
+        let probability = self.probability_for(size);
+        let begins = happens(&mut self.stream, probability);
+        if self.to_come > 0 {
+            self.to_come -= 1;
+            return true;
+        }
+        if begins {
+            self.to_come = self.burst - 1;
+        }
+        begins
+    }
+}
+
+/// 1 − (1 − p)ⁿ for the n bits of a packet, without cancellation where p is tiny.
+fn at_least_one(probability: f64, size: Bytes) -> f64 {
+    let bits = 8.0 * size.0 as f64;
+    -libm::expm1(bits * libm::log1p(-probability))
+}

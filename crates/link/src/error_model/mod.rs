@@ -1,0 +1,48 @@
+//! Error models: which packets are hit. What then happens to them is not theirs to say.
+//!
+//! A model is asked once for every packet that comes to the error stage, in their order, so its
+//! draws depend on nothing but the packets' number and sizes. A new model is a file with `ENTRY`,
+//! `Parameters` and its process, and a line in the list below.
+
+mod process;
+
+pub mod four_state_markov;
+pub mod gilbert_elliott;
+pub mod independent;
+
+pub use process::{Process, Setting};
+
+use units::Stream;
+
+use crate::config::ConfigError;
+use crate::registry::registry;
+
+registry! {
+    /// Which packets are hit by errors. Written as a table of one key, its name.
+    ErrorModel, a "error model" of dyn Setting:
+    /// Each packet for itself, in bursts of a fixed length if so said.
+    Independent = independent,
+    /// A good and a bad state.
+    GilbertElliott = gilbert_elliott,
+    /// Bursts with good packets in them, and isolated losses.
+    FourStateMarkov = four_state_markov,
+}
+
+impl ErrorModel {
+    /// Whether the parameters make sense.
+    ///
+    /// # Errors
+    /// The first parameter that does not, with its path below this model.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.setting().check().map_err(|error| error.below(self.id()))
+    }
+
+    /// The process, drawing from `stream`; the model has passed its check.
+    #[must_use]
+    pub fn process(&self, stream: Stream) -> Box<dyn Process> {
+        self.setting().process(stream)
+    }
+}
+
+#[cfg(test)]
+mod tests;

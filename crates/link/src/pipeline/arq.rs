@@ -1,0 +1,60 @@
+//! The link layer's retransmission: how often a packet is sent again, and what that costs it.
+//!
+//! An attempt fails or not; each that fails is followed by another a round trip later. So with equal
+//! probability p for each attempt, k retransmissions have the probability pᵏ·(1 − p) exactly.
+
+use units::{Bytes, Duration, Streams};
+
+use super::errors::Hit;
+use crate::config;
+use crate::distribution::Source;
+use crate::error_model::Process;
+
+#[derive(Debug)]
+pub(super) struct ArqStage {
+    attempts: Box<dyn Process>,
+    round_trip: Source<Duration>,
+    retransmissions: Option<u32>,
+    limit: u32,
+    gives_up: bool,
+}
+
+impl ArqStage {
+    pub(super) fn new(config: &config::Arq, streams: &Streams) -> Self {
+        Self {
+            attempts: config.model().process(streams.stream("arq")),
+            round_trip: Source::new(&config.round_trip, streams.stream("arq_round_trip")),
+            retransmissions: config.retransmissions,
+            limit: config.limit.unwrap_or(NEVER_MORE),
+            gives_up: config.limit.is_some(),
+        }
+    }
+
+    /// What the link layer does to the next packet: nothing, a delay, or giving it up.
+    pub(super) fn hit(&mut self, size: Bytes) -> Option<Hit> {
+        if !self.attempts.hits(size) {
+            return None;
+        }
+        if let Some(retransmissions) = self.retransmissions {
+            return Some(Hit::Delay(self.round_trips(retransmissions)));
+        }
+        for retransmission in 1..=self.limit {
+            if !self.attempts.hits(size) {
+                return Some(Hit::Delay(self.round_trips(retransmission)));
+            }
+        }
+        let by = self.round_trips(self.limit);
+        Some(if self.gives_up { Hit::Discard(by) } else { Hit::Delay(by) })
+    }
+
+    fn round_trips(&mut self, count: u32) -> Duration {
+        match self.round_trip.constant() {
+            Some(round_trip) => round_trip * u64::from(count),
+            None => (0..count).fold(Duration::ZERO, |sum, _| sum + self.round_trip.draw()),
+        }
+    }
+}
+
+/// Where the link layer never gives up but its attempts, by their model, never succeed: the run must
+/// go on. At an attempt a millisecond this is a quarter of an hour.
+const NEVER_MORE: u32 = 1_000_000;

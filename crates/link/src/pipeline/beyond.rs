@@ -1,0 +1,201 @@
+//! The second half of a packet's walk: the error stage, the receive buffer, the dropper.
+
+use units::{Bytes, Duration, Instant};
+
+use super::Link;
+use super::errors::{Cause, Hit};
+use crate::config::Order;
+use crate::event::{ErrorCause, Event, Observer};
+use crate::packet::Packet;
+use crate::random::happens;
+
+/// How a packet that gets through comes to the receive buffer.
+struct Coming {
+    /// When it may leave.
+    ready: Instant,
+    /// Whether it keeps to its place in the order, and others to it.
+    in_line: bool,
+    /// Why it is then lost after all.
+    doom: Option<ErrorCause>,
+}
+
+impl<P: Packet> Link<P> {
+    // --- error stage ---
+
+    pub(super) fn arrive(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        if self.errors.is_absent() {
+            return self.receive(now, now, slot, observer);
+        }
+        if let Some(coming) = self.suffer(now, slot, observer) {
+            self.come(now, slot, &coming, observer);
+        }
+    }
+
+    /// Lets all that happens to a packet happen; none is left if it is lost at once.
+    fn suffer(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) -> Option<Coming> {
+        let hits = self.errors.hits(now, self.store.passage(slot));
+        let mut coming = Coming { ready: now, in_line: true, doom: None };
+        for (cause, hit) in hits.into_iter().flatten() {
+            match hit {
+                Hit::Drop => {
+                    self.lose(now, slot, cause.of_error(), observer);
+                    return None;
+                }
+                Hit::Corrupt => self.corrupt(now, slot, cause.of_error(), observer),
+                Hit::Delay(by) => coming.ready += self.delay(now, slot, by, cause, observer),
+                Hit::Aside(by) => {
+                    coming.ready += self.delay(now, slot, by, cause, observer);
+                    coming.in_line = false;
+                }
+                Hit::Discard(by) => {
+                    coming.ready += self.delay(now, slot, by, cause, observer);
+                    coming.doom = Some(cause.of_error());
+                }
+            }
+        }
+        self.counters.delayed += u64::from(coming.ready > now);
+        Some(coming)
+    }
+
+    fn delay(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        by: Duration,
+        cause: Cause,
+        observer: &mut impl Observer<P>,
+    ) -> Duration {
+        if !by.is_zero() || matches!(cause, Cause::Error(_)) {
+            self.tell(now, slot, Event::Delayed { by, cause: cause.of_delay() }, observer);
+        }
+        by
+    }
+
+    pub(super) fn lose(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        cause: ErrorCause,
+        observer: &mut impl Observer<P>,
+    ) {
+        self.counters.error_drops += 1;
+        self.tell(now, slot, Event::ErrorDropped { cause }, observer);
+        self.vacate(now, slot, observer);
+    }
+
+    fn corrupt(&mut self, now: Instant, slot: u32, cause: ErrorCause, observer: &mut impl Observer<P>) {
+        self.counters.corrupted += 1;
+        if let Some(packet) = self.store.packet_mut(slot) {
+            packet.corrupt();
+        }
+        self.tell(now, slot, Event::Corrupted { cause }, observer);
+    }
+
+    /// The copy follows its original into the receive buffer.
+    fn come(&mut self, now: Instant, slot: u32, coming: &Coming, observer: &mut impl Observer<P>) {
+        let copies = self.errors.duplicates() && coming.doom.is_none();
+        let copy = if copies { self.copy(now, slot, observer) } else { None };
+        self.store.passage_mut(slot).doom = coming.doom;
+        for slot in [Some(slot), copy].into_iter().flatten() {
+            if coming.in_line {
+                self.receive(now, coming.ready, slot, observer);
+            } else {
+                self.hold(now, coming.ready, slot, observer);
+            }
+        }
+    }
+
+    fn copy(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) -> Option<u32> {
+        let copy = self.store.packet(slot)?.duplicate()?;
+        let mut passage = *self.store.passage(slot);
+        passage.is_copy = true;
+        self.counters.duplicates += 1;
+        self.tell(now, slot, Event::Duplicated, observer);
+        Some(self.store.insert(copy, passage))
+    }
+
+    // --- receive buffer, dropper ---
+
+    /// The packet is in the receive buffer and may leave it at `ready`, if those before it have.
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        ready: Instant,
+        slot: u32,
+        observer: &mut impl Observer<P>,
+    ) {
+        let mut leaves = self.in_order(ready, self.in_order_from);
+        if leaves > now {
+            leaves = self.or_expires(now, leaves, slot);
+        }
+        self.in_order_from = self.in_order_from.max(leaves);
+        self.put(now, leaves, slot, observer);
+    }
+
+    /// Likewise, but it keeps to nobody's order, and nobody to its.
+    fn hold(&mut self, now: Instant, ready: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        let leaves = self.or_expires(now, ready, slot);
+        self.put(now, leaves, slot, observer);
+    }
+
+    fn put(&mut self, now: Instant, leaves: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        if leaves == now && self.receive_buffer.is_empty() {
+            self.release(now, slot, observer);
+        } else {
+            self.receive_buffer.insert(leaves, slot);
+        }
+    }
+
+    pub(super) fn release_first(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        if let Some(slot) = self.receive_buffer.pop() {
+            self.release(now, slot, observer);
+        }
+    }
+
+    fn release(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        if let Some(cause) = self.store.passage(slot).doom {
+            return self.lose(now, slot, cause, observer);
+        }
+        if self.is_dropped(slot) {
+            self.counters.dropper_drops += 1;
+            self.tell(now, slot, Event::DropperDropped, observer);
+            return self.vacate(now, slot, observer);
+        }
+        let passage = *self.store.passage(slot);
+        self.counters.packets_out += 1;
+        self.counters.bytes_out += passage.size - self.framing;
+        self.tell(now, slot, Event::Delivered, observer);
+        self.out.push_back(slot);
+        self.make_room(now, passage.size, passage.is_copy, observer);
+    }
+
+    /// The dropper takes no copies: they would move its draws, and nobody would miss them.
+    fn is_dropped(&mut self, slot: u32) -> bool {
+        let Some(dropper) = &mut self.dropper else { return false };
+        !self.store.passage(slot).is_copy && happens(&mut dropper.stream, dropper.probability)
+    }
+
+    /// The packet is gone, and no longer counts in the buffers.
+    fn vacate(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        let passage = *self.store.passage(slot);
+        self.store.take(slot);
+        self.make_room(now, passage.size, passage.is_copy, observer);
+    }
+
+    /// Where a packet's going makes room, others move on.
+    fn make_room(&mut self, now: Instant, size: Bytes, is_copy: bool, observer: &mut impl Observer<P>) {
+        if is_copy {
+            return;
+        }
+        self.underway.end(size);
+        self.send_buffer.on_gone(size);
+        if self.underway.is_limited() || self.send_buffer.holds_until_gone() {
+            self.pump(now, observer);
+        }
+    }
+
+    /// In order, nothing goes on before `last`.
+    pub(super) fn in_order(&self, at: Instant, last: Instant) -> Instant {
+        if self.order == Order::InOrder { at.max(last) } else { at }
+    }
+}

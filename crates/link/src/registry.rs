@@ -1,0 +1,187 @@
+//! Lists of things to choose from that stand in files as a table of one key, their name:
+//! `{ gilbert-elliott = { … } }`, or as the name alone where nothing need be said.
+//!
+//! `registry!` makes the type of the choice and the list; this file reads, writes and describes it.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+
+/// A line of a registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name in files.
+    pub id: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// How it is written in a file.
+    pub example: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// What is chosen from a list.
+pub(crate) trait Listed: Sized {
+    /// What one of them is called: "error model".
+    const NOUN: &'static str;
+    /// The list.
+    const LIST: &'static [Entry];
+
+    /// Reads the parameters of the one of this name, which is in the list.
+    fn read<'de, D: Deserializer<'de>>(id: &str, parameters: D) -> Result<Self, D::Error>;
+
+    /// The schema of each one's table, in the order of the list.
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
+}
+
+/// The type of a choice, its names in files, its schema and the list of entries.
+macro_rules! registry {
+    (
+        $(#[$outer:meta])* $name:ident, a $noun:literal of dyn $setting:path:
+        $($(#[$doc:meta])* $variant:ident = $module:ident,)*
+    ) => {
+        $(#[$outer])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $name {
+            $($(#[$doc])* $variant($module::Parameters),)*
+        }
+
+        /// All there are, in the order of the documentation.
+        pub const ENTRIES: &[$crate::registry::Entry] = &[$($module::ENTRY),*];
+
+        impl $name {
+            fn setting(&self) -> &dyn $setting {
+                match self { $(Self::$variant(parameters) => parameters,)* }
+            }
+
+            /// Its name in files.
+            #[must_use]
+            pub const fn id(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $module::ENTRY.id,)* }
+            }
+        }
+
+        impl $crate::registry::Listed for $name {
+            const NOUN: &'static str = $noun;
+            const LIST: &'static [$crate::registry::Entry] = ENTRIES;
+
+            fn read<'de, D: serde::Deserializer<'de>>(id: &str, parameters: D) -> Result<Self, D::Error> {
+                $(if id == $module::ENTRY.id {
+                    return serde::Deserialize::deserialize(parameters).map(Self::$variant);
+                })*
+                Err($crate::registry::unknown::<Self, _>(id))
+            }
+
+            fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
+                vec![$($crate::registry::one_key(
+                    &$module::ENTRY,
+                    &generator.subschema_for::<$module::Parameters>(),
+                ),)*]
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::registry::deserialize(deserializer)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeMap;
+                let mut table = serializer.serialize_map(Some(1))?;
+                match self { $(Self::$variant(parameters) => table.serialize_entry(self.id(), parameters)?,)* }
+                table.end()
+            }
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                std::borrow::Cow::Borrowed(stringify!($name))
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::registry::schema::<Self>(generator)
+            }
+        }
+    };
+}
+pub(crate) use registry;
+
+pub(crate) fn deserialize<'de, T: Listed, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(Choice(PhantomData))
+}
+
+pub(crate) fn schema<T: Listed>(generator: &mut SchemaGenerator) -> Schema {
+    let names: Vec<&str> = T::LIST.iter().map(|entry| entry.id).collect();
+    let mut choices = vec![json_schema!({ "type": "string", "enum": names })];
+    choices.extend(T::schemas(generator));
+    json_schema!({ "description": format!("the {}", T::NOUN), "anyOf": choices })
+}
+
+/// The schema of a table whose only key is the entry's name.
+pub(crate) fn one_key(entry: &Entry, parameters: &Schema) -> Schema {
+    let id = entry.id;
+    json_schema!({
+        "type": "object",
+        "description": entry.summary,
+        "properties": { id: parameters },
+        "required": [id],
+        "additionalProperties": false,
+    })
+}
+
+/// The error for a name that is not in the list.
+pub(crate) fn unknown<T: Listed, E: Error>(id: &str) -> E {
+    let article = if T::NOUN.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    E::custom(format!("\"{id}\" is not {article} {}; {}", T::NOUN, choices::<T>()))
+}
+
+fn choices<T: Listed>() -> String {
+    let ids: Vec<&str> = T::LIST.iter().map(|entry| entry.id).collect();
+    format!("write one of {}", ids.join(", "))
+}
+
+struct Choice<T>(PhantomData<T>);
+
+impl<'de, T: Listed> Visitor<'de> for Choice<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let example = T::LIST.first().map_or("", |entry| entry.example);
+        write!(f, "the name of one {}, or a table like {example}", T::NOUN)
+    }
+
+    fn visit_str<E: Error>(self, id: &str) -> Result<T, E> {
+        let no_parameters = MapDeserializer::new(std::iter::empty::<(&str, &str)>());
+        T::read(id, no_parameters)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<T, A::Error> {
+        let Some(id) = table.next_key::<String>()? else {
+            return Err(A::Error::custom(format!("the {} has no name; {}", T::NOUN, choices::<T>())));
+        };
+        let chosen = table.next_value_seed(Parameters(&id, PhantomData))?;
+        match table.next_key::<String>()? {
+            None => Ok(chosen),
+            Some(second) => Err(A::Error::custom(format!(
+                "\"{id}\" and \"{second}\" are two {}s; write one of them",
+                T::NOUN
+            ))),
+        }
+    }
+}
+
+/// The parameters of the one of this name.
+struct Parameters<'a, T>(&'a str, PhantomData<T>);
+
+impl<'de, T: Listed> DeserializeSeed<'de> for Parameters<'_, T> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        T::read(self.0, deserializer)
+    }
+}
