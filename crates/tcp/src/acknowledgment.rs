@@ -43,6 +43,7 @@ impl Endpoint {
             acked: acked_bytes,
             segments: acked.segments,
             newly_sacked,
+            delivered: acked.newly + newly_sacked,
             duplicate,
             echo,
             dsack,
@@ -65,6 +66,7 @@ impl Endpoint {
             acked: Bytes::ZERO,
             segments: 0,
             newly_sacked: Bytes::ZERO,
+            delivered: Bytes::ZERO,
             duplicate: false,
             nxt: sending.nxt,
             dupthresh: sending.dup_threshold(),
@@ -92,6 +94,7 @@ impl Endpoint {
         let verdict = match self.sending.recovery.on_ack(&ack, &mut self.sending.board) {
             // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark.
             Verdict::Ordinary if marked => Verdict::Hold { restart_timer: ack.advances },
+            Verdict::Grow { restart_timer, .. } if marked => Verdict::Hold { restart_timer },
             verdict => verdict,
         };
         self.carry_out(verdict, &ack, flight, counted);
@@ -272,11 +275,8 @@ impl Endpoint {
             }
             Verdict::Ordinary => {}
             Verdict::Hold { restart_timer } => self.restart_retransmission_timer(ack.now, restart_timer),
-            Verdict::Loss => {
-                self.on_loss_found(ack, counted);
-                self.sending.congestion.on_loss(&loss);
-                self.note(ack.now, "fast_retransmit", "duplicate ACKs", ack.number, 0);
-            }
+            Verdict::Loss => self.reduce(ack, &loss),
+            Verdict::LossUnder { window } => self.reduce(ack, &CongestionLoss { flight: window, ..loss }),
             Verdict::Collapse => {
                 self.on_loss_found(ack, counted);
                 self.sending.congestion.on_timeout(&loss);
@@ -287,6 +287,17 @@ impl Endpoint {
                 self.restart_retransmission_timer(ack.now, true);
                 self.note(ack.now, "recovered", "", ack.number, 0);
             }
+            Verdict::Grow { acked, restart_timer } => {
+                self.sending.congestion.on_ack(&Growth { acked, ..growth(ack, flight) });
+                self.restart_retransmission_timer(ack.now, restart_timer);
+            }
+            Verdict::Suspect => {
+                self.sending.fast_retransmits += 1;
+                self.note(ack.now, "fast_retransmit", "to be corroborated", ack.number, 0);
+            }
+            Verdict::Confirmed { signal } => self.confirm(signal, ack, &loss),
+            Verdict::Refuted { signal, cwnd, ssthresh } => self.refute(signal, ack, cwnd, ssthresh),
+            Verdict::Timeout => return self.on_retransmission_timeout(ack.now),
             Verdict::Resize { cwnd, ssthresh, reason } => {
                 self.sending.congestion.on_restore(cwnd, ssthresh);
                 self.restart_retransmission_timer(ack.now, true);
@@ -295,6 +306,36 @@ impl Endpoint {
         }
         let event = if ack.duplicate { "duplicate_ack" } else { "ack" };
         self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
+    }
+
+    /// A loss was found: the window is reduced for fast recovery.
+    fn reduce(&mut self, ack: &Ack, loss: &CongestionLoss) {
+        self.on_loss_found(ack, loss.flight);
+        self.sending.congestion.on_loss(loss);
+        self.note(ack.now, "fast_retransmit", "duplicate ACKs", ack.number, 0);
+    }
+
+    /// A suspected loss was real.
+    fn confirm(&mut self, signal: SignalKind, ack: &Ack, loss: &CongestionLoss) {
+        let congestion = &mut self.sending.congestion;
+        match signal {
+            SignalKind::FastRetransmit => congestion.on_loss(loss),
+            SignalKind::Timeout => congestion.on_timeout(loss),
+        }
+        let window = congestion.cwnd() + ack.smss;
+        congestion.on_recovery_exit(window);
+        self.restart_retransmission_timer(ack.now, true);
+        self.note(ack.now, "confirmed", signal.id(), ack.number, 0);
+    }
+
+    /// A suspected loss was none.
+    fn refute(&mut self, signal: SignalKind, ack: &Ack, cwnd: Bytes, ssthresh: Bytes) {
+        self.sending.congestion.on_restore(cwnd, ssthresh);
+        if signal == SignalKind::Timeout {
+            self.sending.spurious_timeouts_found += 1;
+        }
+        self.restart_retransmission_timer(ack.now, true);
+        self.note(ack.now, "refuted", signal.id(), ack.number, 0);
     }
 
     /// A loss was found, not by the timer; called before the window is reduced.

@@ -170,6 +170,7 @@ impl Config {
             ));
         }
         self.check_evidence()?;
+        self.check_recovery()?;
         self.check_pacing()?;
         if self.recovery.build().needs_sack() && !sack {
             return Err(error(
@@ -204,6 +205,26 @@ impl Config {
         };
         let message = format!("{} judges by {missing}", self.spurious.id);
         Err(error("spurious.algorithm", message, format!("{help}, or spurious = {{ algorithm = \"none\" }}")))
+    }
+
+    /// A recovery that judges loss signals itself needs its evidence, and no detector beside it.
+    fn check_recovery(&self) -> Result<(), ConfigError> {
+        let (recovery, id) = (self.recovery.build(), self.recovery.id);
+        if recovery.needs_timestamps() && !self.plain.timestamps {
+            return Err(error(
+                "recovery.algorithm",
+                format!("{id} judges by timestamps, and timestamps = false"),
+                "timestamps = true, or an algorithm without them like \"sack-6675\"".to_owned(),
+            ));
+        }
+        if recovery.judges_signals() && self.spurious.id != "none" {
+            return Err(error(
+                "spurious.algorithm",
+                format!("{id} judges its loss signals itself; {} would judge them again", self.spurious.id),
+                "spurious = { algorithm = \"none\" }".to_owned(),
+            ));
+        }
+        Ok(())
     }
 }
 

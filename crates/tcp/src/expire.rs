@@ -31,7 +31,7 @@ impl Endpoint {
     }
 
     /// RFC 6298 §5.4 to §5.7, and the end of patience (RFC 9293 §3.8.3).
-    fn on_retransmission_timeout(&mut self, now: Instant) {
+    pub(crate) fn on_retransmission_timeout(&mut self, now: Instant) {
         let Some(oldest) = self.sending.board.front() else { return };
         let (range, is_syn) = (oldest.range, oldest.syn);
         let closed = self.sending.wnd.is_zero();
@@ -49,7 +49,7 @@ impl Endpoint {
         } else {
             self.start_over(now, again, flight);
         }
-        if self.state.is_synchronised() {
+        if self.state.is_synchronised() && !self.sending.recovery.awaits_proof() {
             self.sending.congestion.on_timeout(&CongestionLoss { now, flight, again });
         }
         self.sending.backoff += 1;
@@ -73,8 +73,9 @@ impl Endpoint {
     fn on_recovery_deadline(&mut self, now: Instant) {
         let flight = self.sending.board.outstanding();
         let ack = self.no_news(now);
+        let counted = flight.saturating_sub(self.sending.recovery.beyond_window());
         let verdict = self.sending.recovery.on_deadline(&ack, &mut self.sending.board);
-        self.carry_out(verdict, &ack, flight, flight);
+        self.carry_out(verdict, &ack, flight, counted);
     }
 
     /// Keeps the recovery algorithm's timer where the algorithm wants it.

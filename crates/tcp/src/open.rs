@@ -154,13 +154,23 @@ impl Endpoint {
         self.note(now, "fallback", reason, self.sending.una, 0);
     }
 
-    /// Both ends are synchronised: data may flow.
-    fn begin(&mut self, now: Instant) {
+    /// A recovery algorithm that the peer's options do not allow makes room for a simpler one.
+    fn settle_recovery(&mut self, now: Instant) {
+        if self.sending.recovery.needs_timestamps() && !self.agreed.timestamps {
+            self.sending.recovery = crate::recovery::without_timestamps();
+            self.note(now, "fallback", "the peer gives no timestamps: SACK", self.sending.una, 0);
+        }
         if self.sending.recovery.needs_sack() && !self.agreed.sack {
             // RFC 6675 §1: without SACK information NewReno is the algorithm to fall back on.
             self.sending.recovery = crate::recovery::without_sack();
             self.note(now, "fallback", "the peer does not permit SACK: NewReno", self.sending.una, 0);
         }
+        self.sending.recovery.start(self.sending.rto.estimate().map(|estimate| estimate.srtt));
+    }
+
+    /// Both ends are synchronised: data may flow.
+    fn begin(&mut self, now: Instant) {
+        self.settle_recovery(now);
         self.settle_evidence(now);
         self.settle_polls(now);
         let smss = self.sending.smss;

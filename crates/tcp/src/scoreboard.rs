@@ -28,6 +28,8 @@ pub struct Sent {
     pub last_sent: Instant,
     /// How often it was sent.
     pub transmissions: u32,
+    /// The congestion window when it was last sent.
+    pub cwnd: Bytes,
     /// What is believed of its last copy.
     pub mark: Mark,
     /// Whether a copy of it was SACKed.
@@ -95,6 +97,7 @@ impl Scoreboard {
             first_sent: now,
             last_sent: now,
             transmissions: 1,
+            cwnd: Bytes::ZERO,
             mark: Mark::InFlight,
             sacked: false,
             twice: false,
@@ -117,6 +120,11 @@ impl Scoreboard {
                 self.find_first_lost(index + 1);
             }
         }
+    }
+
+    /// The segment at `index` was last sent under this congestion window.
+    pub fn sent_under(&mut self, index: usize, cwnd: Bytes) {
+        self.sent[index].cwnd = cwnd;
     }
 
     /// Takes off everything before `ack`. A segment acknowledged in part stays, shortened.

@@ -111,6 +111,7 @@ impl Endpoint {
         let push = self.sending.queue.is_empty() && !payload.is_empty();
         self.sending.nxt = range.end;
         self.sending.board.push(range, payload.clone(), false, fin, now);
+        self.sending.board.sent_under(self.sending.board.len() - 1, self.sending.congestion.cwnd());
         if fin {
             self.sending.fin = Fin::Sent;
             self.change(Change::FinSent);
@@ -133,6 +134,7 @@ impl Endpoint {
         let (range, payload, fin) = (sent.range, sent.payload.clone(), sent.fin);
         let earlier_copies = sent.transmissions;
         self.sending.board.on_retransmitted(index, now);
+        self.sending.board.sent_under(index, self.sending.congestion.cwnd());
         self.sending.recovery.on_retransmitted(index, &mut self.sending.board);
         self.sending.spurious.on_retransmitted(now, range);
         self.tell_departure(now, Bytes(u64::from(payload.len())), true);

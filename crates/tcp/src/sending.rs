@@ -128,9 +128,11 @@ impl Sending {
         self.fin != Fin::Open
     }
 
-    /// cwnd with what recovery adds to it or takes off, at least one segment.
+    /// cwnd with what recovery adds to it or takes off, or the window that it holds instead; at least one
+    /// segment.
     pub(crate) fn window(&self) -> Bytes {
-        self.congestion.cwnd().saturating_add_signed(self.recovery.inflation()).max(self.smss)
+        let inflated = || self.congestion.cwnd().saturating_add_signed(self.recovery.inflation());
+        self.recovery.held_window().unwrap_or_else(inflated).max(self.smss)
     }
 
     /// Room in the peer's window behind what was sent.

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tcp::recovery::Recovery;
+use tcp::registry::Entry;
 use tcp::{Config, ConfigError};
 
 /// The configuration of a profile.
@@ -88,6 +90,31 @@ pub fn nested(path: &str, value: Value) -> Value {
 
 /// The key that names an axis's algorithm.
 const ALGORITHM: &str = "algorithm";
+
+/// Every recovery with every style after a timeout that it takes, each under a name and with the keys that it
+/// needs.
+#[must_use]
+pub fn recoveries() -> Vec<(String, Value)> {
+    tcp::recovery::ENTRIES.iter().flat_map(with_styles).collect()
+}
+
+fn with_styles(entry: &Entry<dyn Recovery>) -> Vec<(String, Value)> {
+    let plain = (entry.parse)(json!({})).expect("every algorithm has defaults")();
+    let keys = |recovery: Value| json!({ "recovery": recovery, "timestamps": plain.needs_timestamps() });
+    let takes = |style: &&str| (entry.parse)(json!({ "after_timeout": style })).is_ok();
+    let styled = |style: &str| {
+        let recovery = json!({ "algorithm": entry.id, "after_timeout": style });
+        (format!("{}/{style}", entry.id), keys(recovery))
+    };
+    let styles: Vec<_> = STYLES.iter().filter(|style| takes(style)).map(|style| styled(style)).collect();
+    if styles.is_empty() {
+        return vec![(entry.id.to_owned(), keys(json!({ "algorithm": entry.id })))];
+    }
+    styles
+}
+
+/// The styles after a timeout (`tcp::recovery::Style`).
+const STYLES: [&str; 3] = ["go-back-n", "linux", "hold"];
 
 #[cfg(test)]
 mod tests {

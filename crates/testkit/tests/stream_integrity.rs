@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tcp::{Config, Event, Loss};
 use testkit::fate::{Trouble, drawn};
 use testkit::pair::{Closes, Host, Pair, Reads, Side, User};
-use testkit::profile::{config, overridden};
+use testkit::profile::{config, overridden, recoveries};
 use units::{Duration, Streams};
 use wire::Payload;
 
@@ -24,18 +24,6 @@ fn entries(axis: &str) -> Vec<&'static str> {
     let axes = tcp::registry::axes();
     let axis = axes.into_iter().find(|one| one.name == axis).expect("the axis exists");
     axis.entries.iter().map(|entry| entry.id).collect()
-}
-
-/// Every recovery with every style after a timeout.
-fn recoveries() -> Vec<Named> {
-    let mut all = vec![];
-    for id in entries("recovery") {
-        for style in ["go-back-n", "linux", "hold"] {
-            let recovery = json!({ "recovery": { "algorithm": id, "after_timeout": style } });
-            all.push((format!("{id}/{style}"), recovery));
-        }
-    }
-    all
 }
 
 /// Every acknowledgment policy, and delayed ACKs with quick ones at the start.

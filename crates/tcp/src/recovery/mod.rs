@@ -23,6 +23,7 @@ pub use after_timeout::{AfterTimeout, Style};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::{Scoreboard, Sent};
+use crate::spurious::SignalKind;
 
 /// The algorithms that there are.
 pub const ENTRIES: &[Entry<dyn Recovery>] =
@@ -56,6 +57,20 @@ pub trait Recovery: std::fmt::Debug + Send {
         false
     }
 
+    /// The connection is established; `rtt` is the round trip of the handshake, if it measured one.
+    fn start(&mut self, _rtt: Option<Duration>) {}
+
+    /// The window that holds for now, whatever congestion control says; that one goes on unseen.
+    fn held_window(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// Whether the last loss signal is still to be corroborated: the window is then left alone until
+    /// [`Verdict::Confirmed`] or [`Verdict::Refuted`].
+    fn awaits_proof(&self) -> bool {
+        false
+    }
+
     /// What to send now.
     fn next(&self, board: &Scoreboard, room: &Room) -> Next;
 
@@ -81,6 +96,16 @@ pub trait Recovery: std::fmt::Debug + Send {
 
     /// Whether it is of no use without selective acknowledgments.
     fn needs_sack(&self) -> bool {
+        false
+    }
+
+    /// Whether it is of no use without timestamps.
+    fn needs_timestamps(&self) -> bool {
+        false
+    }
+
+    /// Whether it judges its loss signals itself: a detector beside it would judge them twice.
+    fn judges_signals(&self) -> bool {
         false
     }
 }
@@ -117,6 +142,8 @@ pub struct Ack {
     pub segments: u32,
     /// Bytes that it newly SACKed.
     pub newly_sacked: Bytes,
+    /// Bytes that it is the first to tell of, SACKed or not.
+    pub delivered: Bytes,
     /// Whether it is a duplicate by RFC 5681 §2: nothing new, no data, the same window.
     pub duplicate: bool,
     /// SND.NXT.
@@ -168,8 +195,40 @@ pub enum Verdict {
     },
     /// A loss was found: the window is reduced for fast recovery, the timer restarts.
     Loss,
+    /// As [`Verdict::Loss`], but the reduction goes by this window: that under which the lost segment was
+    /// sent.
+    LossUnder {
+        /// The congestion window of then.
+        window: Bytes,
+    },
     /// A loss was found, and the window starts anew from one segment (Tahoe); the timer restarts.
     Collapse,
+    /// So much data was acknowledged, wherever it lies, and the window grows by it.
+    Grow {
+        /// Bytes that count as acknowledged.
+        acked: Bytes,
+        /// Whether the timer restarts.
+        restart_timer: bool,
+    },
+    /// A loss is suspected and repaired, but not yet believed: neither window nor timer changes.
+    Suspect,
+    /// The suspected loss was real: the window is reduced only now, and the ACK that tells so lets one more
+    /// segment out; the timer restarts.
+    Confirmed {
+        /// What had given the signal.
+        signal: SignalKind,
+    },
+    /// The suspected loss was none: the algorithm sets both windows; the timer restarts.
+    Refuted {
+        /// What had given the signal.
+        signal: SignalKind,
+        /// The congestion window.
+        cwnd: Bytes,
+        /// The slow-start threshold.
+        ssthresh: Bytes,
+    },
+    /// The algorithm's own timers give up hope: what follows is what follows from the retransmission timer.
+    Timeout,
     /// Fast recovery is over, and the window becomes this.
     Recovered {
         /// The window to go on with.
@@ -218,6 +277,12 @@ pub enum Next {
 #[must_use]
 pub fn without_sack() -> Box<dyn Recovery> {
     new_reno::standard()
+}
+
+/// The algorithm for a connection whose peer permits SACK but gives no timestamps.
+#[must_use]
+pub fn without_timestamps() -> Box<dyn Recovery> {
+    Box::new(sack_6675::Sack6675::new(Style::default()))
 }
 
 /// The rule that most algorithms share: what is marked lost first, then new data, as the window allows.

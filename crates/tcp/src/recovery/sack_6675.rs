@@ -24,7 +24,7 @@ pub struct Params {
 }
 
 #[derive(Debug)]
-struct Sack6675 {
+pub(super) struct Sack6675 {
     duplicates: Duplicates,
     after_timeout: AfterTimeout,
     mode: Option<FastRecovery>,
@@ -116,6 +116,11 @@ impl Recovery for Sack6675 {
 }
 
 impl Sack6675 {
+    pub(super) const fn new(after_timeout: Style) -> Self {
+        let after_timeout = AfterTimeout::new(after_timeout);
+        Self { duplicates: Duplicates::NONE, after_timeout, mode: None, judged: None }
+    }
+
     /// RFC 6675 §5, outside of recovery.
     fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
         self.after_timeout.on_ack(ack, board);
@@ -211,14 +216,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     source: "RFC 6675",
     parse: |value| {
         let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || {
-            Box::new(Sack6675 {
-                duplicates: Duplicates::NONE,
-                after_timeout: AfterTimeout::new(after_timeout),
-                mode: None,
-                judged: None,
-            })
-        }))
+        Ok(Arc::new(move || Box::new(Sack6675::new(after_timeout))))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

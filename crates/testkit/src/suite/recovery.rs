@@ -4,39 +4,34 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tcp::Kind;
-use tcp::recovery::ENTRIES;
 use units::Duration;
 use wire::Payload;
 
 use super::{Case, Verdict, ensure};
 use crate::fate::{Fate, Fates, all_arrive};
 use crate::pair::{Pair, Side, User};
-use crate::profile::config;
+use crate::profile::{config, overridden, recoveries};
 
 /// What befalls the packets of a transfer.
 type Pattern = (&'static str, fn() -> Fates);
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![];
-    for id in ENTRIES.iter().map(|entry| entry.id) {
-        for style in STYLES {
-            for (what, fates) in PATTERNS {
-                let run = move || completes(&profile(id, style), fates());
-                cases.push(case(id, style, &format!("completes_with_{what}"), Box::new(run)));
-            }
-            let run = move || sends_nothing_twice(&profile(id, style));
-            cases.push(case(id, style, "sends_nothing_twice_over_a_clean_pipe", Box::new(run)));
+    for (name, keys) in recoveries() {
+        let profile = overridden(&json!({ "rto": { "min": "200 ms" } }), &keys);
+        for (what, fates) in PATTERNS {
+            let profile = profile.clone();
+            let run = move || completes(&profile, fates());
+            cases.push(case(&name, &format!("completes_with_{what}"), Box::new(run)));
         }
+        let run = move || sends_nothing_twice(&profile);
+        cases.push(case(&name, "sends_nothing_twice_over_a_clean_pipe", Box::new(run)));
     }
     cases
 }
 
-fn case(id: &str, style: &str, what: &str, run: Box<dyn FnOnce() -> Verdict + Send>) -> Case {
-    Case { name: format!("recovery/{id}/{style}/{what}"), run }
-}
-
-fn profile(id: &str, style: &str) -> Value {
-    json!({ "recovery": { "algorithm": id, "after_timeout": style }, "rto": { "min": "200 ms" } })
+fn case(name: &str, what: &str, run: Box<dyn FnOnce() -> Verdict + Send>) -> Case {
+    Case { name: format!("recovery/{name}/{what}"), run }
 }
 
 /// The whole stream arrives within a time that leaves room for some timeouts.
@@ -118,4 +113,3 @@ const PATTERNS: [Pattern; 8] = [
     ("every_third_ack_dropped", every_third_ack),
 ];
 const SIZE: u64 = 200_000;
-const STYLES: [&str; 3] = ["go-back-n", "linux", "hold"];
