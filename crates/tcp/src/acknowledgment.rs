@@ -190,7 +190,7 @@ impl Endpoint {
         self.stop_probing();
         if !self.sending.board.is_empty() {
             self.sending.board.mark_lost(0, Cause::Probe);
-            self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+            self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
         }
     }
 
@@ -342,7 +342,7 @@ impl Endpoint {
     fn on_loss_found(&mut self, ack: &Ack, counted: Bytes) {
         self.sending.fast_retransmits += 1;
         // As most stacks do, and as RFC 6675 §5.1 recommends: the retransmission gets a whole timer.
-        self.set_retransmission_timer(ack.now + self.sending.rto_length());
+        self.set_retransmission_timer(self.sending.rto_from(ack.now));
         let outstanding = self.outstanding();
         let kind = SignalKind::FastRetransmit;
         self.remember_signal(&Signal { now: ack.now, kind, outstanding, again: false }, counted);

@@ -53,7 +53,7 @@ impl Endpoint {
             self.sending.congestion.on_timeout(&CongestionLoss { now, flight, again });
         }
         self.sending.backoff += 1;
-        self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+        self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
         self.note(now, "timeout", if again { "again" } else { "" }, range.start, range.len());
     }
 

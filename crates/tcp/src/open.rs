@@ -21,7 +21,7 @@ impl Endpoint {
             let range = SeqRange::new(self.sending.iss, 1);
             self.sending.board.push(range, Payload::EMPTY, true, false, now);
             self.sending.nxt = range.end;
-            self.timers.set(Timer::Retransmission, now + self.sending.rto_length());
+            self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
             return Some(self.syn(now, Kind::Syn));
         }
         let oldest = self.sending.board.front()?;

@@ -117,7 +117,7 @@ impl Endpoint {
             self.change(Change::FinSent);
         }
         if !self.timers.is_set(Timer::Retransmission) && kind != Kind::ZeroWindowProbe {
-            self.set_retransmission_timer(now + self.sending.rto_length());
+            self.set_retransmission_timer(self.sending.rto_from(now));
         }
         let len = Bytes(u64::from(payload.len()));
         self.sending.recovery.on_new(len, &self.sending.board);
@@ -139,7 +139,7 @@ impl Endpoint {
         self.sending.spurious.on_retransmitted(now, range);
         self.tell_departure(now, Bytes(u64::from(payload.len())), true);
         if !self.timers.is_set(Timer::Retransmission) && self.sending.persist == Persist::Idle {
-            self.set_retransmission_timer(now + self.sending.rto_length());
+            self.set_retransmission_timer(self.sending.rto_from(now));
         }
         self.note(now, "retransmit", cause.id(), range.start, range.len());
         let poll = self.poll_flag(Bytes(u64::from(payload.len())), range.end, true);
@@ -183,7 +183,7 @@ impl Endpoint {
         let waits = !sending.queue.is_empty() || sending.fin == Fin::Wanted;
         let held_back = waits && sending.board.is_empty() && self.state.sends_data();
         if held_back && sending.persist == Persist::Idle && self.new_segment_len().is_none() {
-            self.timers.set(Timer::Persist, now + sending.rto_length());
+            self.timers.set(Timer::Persist, sending.rto_from(now));
             self.sending.persist = Persist::Probing { probes: 0, due: false };
         }
     }

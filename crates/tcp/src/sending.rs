@@ -167,6 +167,11 @@ impl Sending {
         self.rto.length().doubled(self.backoff).min(self.rto.longest())
     }
 
+    /// When a retransmission timer runs out that is started at `start`.
+    pub(crate) fn rto_from(&self, start: Instant) -> Instant {
+        self.rto.runs_out_at(start, self.rto_length())
+    }
+
     /// When the retransmission timer shall run out after an ACK of new data, or `None` with nothing left.
     pub(crate) fn rto_deadline(&self, now: Instant) -> Option<Instant> {
         let oldest = self.board.front()?;
@@ -175,6 +180,6 @@ impl Sending {
             self.rto.counts_from() == CountsFrom::OldestSent && self.recovery.phase() == Phase::Open;
         let start = if from_oldest { oldest.last_sent } else { now };
         // A deadline that has passed already runs out at once, but not in the past.
-        Some((start + self.rto_length()).max(now))
+        Some(self.rto_from(start).max(now))
     }
 }

@@ -21,7 +21,7 @@ pub fn config(profile: &Value) -> Result<Arc<Config>, ConfigError> {
 /// # Errors
 /// If a file cannot be read or is no TOML.
 pub fn named(name: &str) -> Result<Value, String> {
-    let mut profile = read(&repository().join("profiles").join(name).with_extension("toml"))?;
+    let mut profile = read(&repository().join("profiles").join(format!("{name}.toml")))?;
     let keys = profile.as_object_mut().ok_or_else(|| format!("{name}: a profile is a table"))?;
     keys.remove("summary");
     keys.remove("sources");

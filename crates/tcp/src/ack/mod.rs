@@ -5,6 +5,7 @@
 //!
 //! Start with `every_segment.rs`, then `delayed.rs`.
 
+mod bsd;
 mod delayed;
 mod every_segment;
 mod linux_2000;
@@ -17,7 +18,7 @@ use crate::registry::Entry;
 
 /// The policies that there are.
 pub const ENTRIES: &[Entry<dyn AckPolicy>] =
-    &[every_segment::ENTRY, delayed::ENTRY, linux_2000::ENTRY, polled::ENTRY];
+    &[every_segment::ENTRY, delayed::ENTRY, linux_2000::ENTRY, polled::ENTRY, bsd::ENTRY];
 
 /// Decides when to acknowledge.
 pub trait AckPolicy: std::fmt::Debug + Send {

@@ -12,6 +12,7 @@ mod duplicates;
 mod limited_transmit;
 mod new_reno;
 mod reno;
+mod sack_3517;
 mod sack_6675;
 mod tahoe;
 mod timeout_only;
@@ -27,7 +28,7 @@ use crate::spurious::SignalKind;
 
 /// The algorithms that there are.
 pub const ENTRIES: &[Entry<dyn Recovery>] =
-    &[timeout_only::ENTRY, tahoe::ENTRY, reno::ENTRY, new_reno::ENTRY, sack_6675::ENTRY];
+    &[timeout_only::ENTRY, tahoe::ENTRY, reno::ENTRY, new_reno::ENTRY, sack_6675::ENTRY, sack_3517::ENTRY];
 
 /// Decides what is lost and what to do about it.
 pub trait Recovery: std::fmt::Debug + Send {

@@ -4,6 +4,7 @@
 //! doubles the length on each expiry, and keeps the doubled length until a fresh sample comes
 //! (Karn and Partridge 1987, RFC 6298 §5.5 and §3).
 
+mod bsd;
 mod linux_2000;
 mod rfc6298;
 
@@ -12,7 +13,7 @@ use units::{Duration, Instant};
 use crate::registry::Entry;
 
 /// The policies that there are.
-pub const ENTRIES: &[Entry<dyn Rto>] = &[rfc6298::ENTRY, linux_2000::ENTRY];
+pub const ENTRIES: &[Entry<dyn Rto>] = &[rfc6298::ENTRY, linux_2000::ENTRY, bsd::ENTRY];
 
 /// How long the retransmission timer runs.
 pub trait Rto: std::fmt::Debug + Send {
@@ -36,6 +37,11 @@ pub trait Rto: std::fmt::Debug + Send {
     /// Otherwise the backed-off length is kept.
     fn restarts_after_lost_syn(&mut self) -> bool {
         false
+    }
+
+    /// When a timer of this length runs out that is started at `start`.
+    fn runs_out_at(&self, start: Instant, length: Duration) -> Instant {
+        start + length
     }
 
     /// From when the timer counts.

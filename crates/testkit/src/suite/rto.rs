@@ -61,9 +61,10 @@ fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> Verdict {
 
 /// RFC 6298 §5.5 and §3 (Karn).
 fn backs_off(entry: &'static Entry<dyn Rto>) -> Verdict {
-    // Bounds that both timers share, wide enough that any handshake gives the same length twice.
+    // Bounds that all timers share, wide enough that any handshake gives the same length twice, and times at
+    // which every clock ticks.
     let text = format!(
-        "# RFC 6298 §5.5\nset rto = {{ algorithm = \"{}\", min = \"8 s\" }}\n0 open rtt 0.9\nwrite 100\n\
+        "# RFC 6298 §5.5\nset rto = {{ algorithm = \"{}\", min = \"8 s\" }}\n0 open rtt 0.9\n1 write 100\n\
          > P. 1:101(100) ack 1\n? rto 8\n+8 > P. 1:101(100) ack 1 [timeout]\n? rto 16\n\
          +16 > P. 1:101(100) ack 1 [timeout]\n? rto 32\n+1 < . 1:1(0) ack 101\n? rto 32\n\
          write 100\n> P. 101:201(100) ack 1\n+1 < . 1:1(0) ack 201\n? rto 8\n",

@@ -1,0 +1,172 @@
+//! The timer of BSD: its clock ticks every half second, and its timers run out on a tick.
+//!
+//! A timer of n ticks runs out at the n-th tick from now, and so up to a tick early: the least timer of two
+//! ticks after 0.5 to 1 s (Bruyeron, Hemon and Zhang, Figure 11: 0.82 s). The estimator is Jacobson's in
+//! fixed point, with the two bits more that Brakmo and Peterson 1995 gave it: without them the variance
+//! sticks at three quarters of a tick on a fast path, and no timer is shorter than three ticks.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Instant};
+
+use super::{Estimate, Rto, Sample};
+use crate::registry::Entry;
+
+/// Parameters of the BSD timer; the defaults are that kernel's constants.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Length before the first sample: 3 s (`TCPTV_RTOBASE`; RFC 1122 §4.2.3.1).
+    pub initial: Duration,
+    /// Least length: 1 s, two ticks (`TCPTV_MIN`).
+    pub min: Duration,
+    /// Greatest length, backed off or not: 64 s (`TCPTV_REXMTMAX`).
+    pub max: Duration,
+    /// Tick of the clock: 500 ms (`PR_SLOWHZ` = 2).
+    pub tick: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(3),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(64),
+            tick: Duration::from_millis(500),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Bsd {
+    params: Params,
+    smoothed: Option<Smoothed>,
+}
+
+/// The estimator's state, in fixed point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Smoothed {
+    /// `t_srtt`: SRTT in 1/32 of a tick.
+    srtt: u64,
+    /// `t_rttvar`: the mean deviation in 1/16 of a tick.
+    rttvar: u64,
+}
+
+impl Smoothed {
+    /// The first sample, in ticks begun.
+    const fn first(ticks: u64) -> Self {
+        Self { srtt: (ticks + 1) * 32, rttvar: (ticks + 1) * 8 }
+    }
+
+    /// A later sample: in quarters of a tick, SRTT takes an eighth of the error and the deviation a quarter.
+    fn updated(self, ticks: u64) -> Self {
+        let error = (ticks * 4).cast_signed() - (self.srtt / 8).cast_signed();
+        let more = error.unsigned_abs().cast_signed() - (self.rttvar / 4).cast_signed();
+        Self {
+            srtt: self.srtt.saturating_add_signed(error).max(1),
+            rttvar: self.rttvar.saturating_add_signed(more).max(1),
+        }
+    }
+
+    /// SRTT and four deviations, in whole ticks (`TCP_REXMTVAL`), and no less than SRTT: the kernel rounds down
+    /// and so can fall below it.
+    fn ticks(self) -> u64 {
+        ((self.srtt / 8 + self.rttvar) / 4).max(self.srtt.div_ceil(32))
+    }
+}
+
+impl Bsd {
+    fn reading(&self, at: Instant) -> u64 {
+        at.as_nanos() / self.params.tick.as_nanos()
+    }
+}
+
+impl Rto for Bsd {
+    fn on_sample(&mut self, sample: &Sample) {
+        let ticks = self.reading(sample.now) - self.reading(sample.sent);
+        self.smoothed =
+            Some(self.smoothed.map_or_else(|| Smoothed::first(ticks), |earlier| earlier.updated(ticks)));
+    }
+
+    fn length(&self) -> Duration {
+        let Params { initial, min, max, tick } = self.params;
+        self.smoothed.map_or(initial, |smoothed| (tick * smoothed.ticks()).clamp(min, max))
+    }
+
+    fn longest(&self) -> Duration {
+        self.params.max
+    }
+
+    fn runs_out_at(&self, start: Instant, length: Duration) -> Instant {
+        let tick = self.params.tick;
+        let last_tick = Instant::START + tick * self.reading(start);
+        last_tick + length.rounded_up_to(tick)
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        let tick = self.params.tick;
+        self.smoothed
+            .map(|Smoothed { srtt, rttvar }| Estimate { srtt: tick * srtt / 32, rttvar: tick * rttvar / 16 })
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Rto> = Entry {
+    id: "bsd",
+    summary: "whole ticks of half a second, at least two, the first one already under way",
+    source: "4.4BSD and FreeBSD tcp_timer.c and tcp_xmit_timer; Brakmo and Peterson 1995",
+    parse: |value| {
+        let params: Params = Entry::<dyn Rto>::read(value)?;
+        if params.tick.is_zero() {
+            return Err(serde::de::Error::custom("the clock's tick cannot be zero; BSD has \"500 ms\""));
+        }
+        Ok(Arc::new(move || Box::new(Bsd { params: params.clone(), smoothed: None })))
+    },
+    schema: Entry::<dyn Rto>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    fn timer() -> Bsd {
+        Bsd { params: Params::default(), smoothed: None }
+    }
+
+    fn sample(timer: &mut Bsd, sent: u64, now: u64) {
+        timer.on_sample(&Sample { sent: at(sent), now: at(now), cwnd: 1, flight: 1 });
+    }
+
+    #[test]
+    fn two_ticks_run_out_after_half_a_second_to_a_second() {
+        let two = Duration::from_secs(1);
+        assert_eq!(timer().runs_out_at(at(1000), two), at(2000));
+        assert_eq!(timer().runs_out_at(at(1001), two), at(2000));
+        assert_eq!(timer().runs_out_at(at(1499), two), at(2000));
+    }
+
+    #[test]
+    fn short_round_trips_bring_the_timer_down_to_two_ticks() {
+        let mut timer = timer();
+        assert_eq!(timer.length(), Duration::from_secs(3));
+        // One tick begun: SRTT 1, deviation 1/2 tick.
+        sample(&mut timer, 10, 90);
+        assert_eq!(timer.length(), Duration::from_millis(1500));
+        (0..40).for_each(|i| sample(&mut timer, 510 + i, 580 + i));
+        assert_eq!(timer.length(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_tick_between_sending_and_the_ack_counts_whole() {
+        let mut timer = timer();
+        sample(&mut timer, 499, 501);
+        // Two ticks begun: SRTT 2, deviation 1.
+        assert_eq!(timer.length(), Duration::from_secs(3));
+    }
+}
