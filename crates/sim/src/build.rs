@@ -11,6 +11,7 @@ use wire::Segment;
 use crate::engine::{Direction, End, Engine};
 use crate::external::Gateway;
 use crate::flow::Flow;
+use crate::kinship::Kinship;
 use crate::measure::{Gauge, LinkMeter};
 use crate::packet::Boxes;
 use crate::queue::EventQueue;
@@ -111,6 +112,7 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
         boxes: Boxes::default(),
         arrivals: VecDeque::new(),
         gateway,
+        kinship: Kinship::default(),
         recorder,
         stopped: None,
         progress: Instant::START,

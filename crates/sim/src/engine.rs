@@ -12,6 +12,7 @@ use wire::{Payload, Segment};
 use crate::build::IPV4_HEADER_LEN;
 use crate::external::{Admitted, ExternalPacket, Gateway};
 use crate::flow::{Flow, Phase};
+use crate::kinship::{Kin, Kinship};
 use crate::measure::{Gauge, LinkMeter, LinkReading, Reading};
 use crate::packet::{Body, Boxes, Parcel};
 use crate::queue::EventQueue;
@@ -38,6 +39,7 @@ pub(crate) struct Engine<R> {
     pub(crate) boxes: Boxes,
     pub(crate) arrivals: VecDeque<Parcel>,
     pub(crate) gateway: Gateway,
+    pub(crate) kinship: Kinship,
     pub(crate) recorder: R,
     pub(crate) stopped: Option<Stop>,
     /// Flows that are not over.
@@ -181,10 +183,15 @@ impl<R: Recorder> Engine<R> {
     }
 
     fn wake_flow(&mut self, index: usize) {
+        if self.flows[index].phase == Phase::Waiting {
+            self.ask_siblings(2 * index);
+        }
+        let kin = self.kin(2 * index);
         let flow = &mut self.flows[index];
         let end = &mut self.ends[2 * index];
         if flow.phase == Phase::Waiting {
             let endpoint = end.endpoint.insert(Endpoint::connect(&flow.config, flow.ports, flow.iss));
+            self.kinship.greet(self.now, kin, endpoint);
             endpoint.set_recording(R::ON);
             flow.open(endpoint);
             self.progress = self.now;
@@ -193,6 +200,28 @@ impl<R: Recorder> Engine<R> {
         }
         self.pump(2 * index);
         self.rearm_flow(index);
+    }
+
+    /// Who an end is to the other connections of its host.
+    fn kin(&self, end: usize) -> Kin {
+        let this = &self.ends[end];
+        Kin { node: this.node, interface: this.first_hop, peer: self.ends[end ^ 1].node }
+    }
+
+    /// What the open connections between the same two hosts know, a new one may begin with.
+    fn ask_siblings(&mut self, end: usize) {
+        if self.flows[end / 2].config.plain.interdependence.is_none() {
+            return;
+        }
+        let kin = self.kin(end);
+        for sibling in (0..self.ends.len()).filter(|sibling| sends(*sibling)) {
+            let open = self.flows[sibling / 2].phase == Phase::Open;
+            if let Some(endpoint) = self.ends[sibling].endpoint.as_ref().filter(|_| open)
+                && self.kin(sibling) == kin
+            {
+                self.kinship.learn(self.now, kin, endpoint);
+            }
+        }
     }
 
     fn rearm_flow(&mut self, index: usize) {
@@ -338,6 +367,9 @@ impl<R: Recorder> Engine<R> {
     #[cold]
     fn ends_over(&mut self, end: usize, event: Event) {
         self.ends[end].over = true;
+        if let Some(endpoint) = &self.ends[end].endpoint {
+            self.kinship.learn(self.now, self.kin(end), endpoint);
+        }
         let reset = sends(end) && matches!(event, Event::Reset(_));
         let flow = &mut self.flows[end / 2];
         if flow.phase != Phase::Over && (reset || self.ends[end ^ 1].over) {
@@ -396,6 +428,12 @@ impl<R: Recorder> Engine<R> {
 
     /// Arms every component for the first time.
     pub(crate) fn arm(&mut self) {
+        for end in 0..self.ends.len() {
+            let kin = self.kin(end);
+            if let Some(endpoint) = &mut self.ends[end].endpoint {
+                self.kinship.greet(self.now, kin, endpoint);
+            }
+        }
         for index in 0..self.links.len() {
             self.rearm_link(index);
         }
@@ -464,7 +502,7 @@ impl<R: Recorder> Engine<R> {
         // A link works out only when asked what has happened inside it.
         direction.link.handle_timeout(at, &mut witness);
         let (meter, counters) = (&self.meters[index], *self.links[index].link.counters());
-        LinkReading { counters, times: R::METERS.then(|| meter.times(at)) }
+        LinkReading { counters, busy: meter.busy(at), at_length: meter.at_length(at) }
     }
 
     /// Packets that are somewhere between two ends.

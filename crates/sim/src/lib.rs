@@ -16,6 +16,7 @@ mod build;
 mod engine;
 mod external;
 mod flow;
+mod kinship;
 mod measure;
 mod outcome;
 mod packet;

@@ -1,5 +1,6 @@
 //! Packets, as links pass them on.
 
+use link::Ecn;
 use tcp::Transmit;
 use units::{Bytes, PacketId};
 
@@ -13,6 +14,8 @@ pub(crate) struct Packet {
     pub(crate) route: u32,
     pub(crate) hop: u16,
     pub(crate) corrupted: bool,
+    /// Whether a link made it out of another: what befalls it says nothing of that one.
+    pub(crate) copy: bool,
     /// Whom it is for: the end of a flow, or an external node.
     pub(crate) destination: u32,
     /// The recorder's description of it, and its present passage.
@@ -57,6 +60,7 @@ impl Boxes {
         packet.route = route;
         packet.hop = 0;
         packet.corrupted = false;
+        packet.copy = false;
         packet.destination = destination;
         packet.body = body;
         parcel
@@ -76,6 +80,7 @@ impl Packet {
         route: 0,
         hop: 0,
         corrupted: false,
+        copy: false,
         destination: 0,
         described: 0,
         passage: 0,
@@ -99,12 +104,30 @@ impl link::Packet for Parcel {
         self.0.corrupted = true;
     }
 
+    fn ecn(&self) -> Ecn {
+        match &self.0.body {
+            Body::Segment(sent) => match sent.segment.ecn {
+                wire::Ecn::NotCapable => Ecn::NotCapable,
+                wire::Ecn::Capable | wire::Ecn::Capable1 => Ecn::Capable,
+                wire::Ecn::Experienced => Ecn::CongestionExperienced,
+            },
+            // What comes from outside is not opened; it passes as it came.
+            Body::Raw(_) => Ecn::NotCapable,
+        }
+    }
+
+    fn mark_ce(&mut self) {
+        if let Body::Segment(sent) = &mut self.0.body {
+            sent.segment.ecn = wire::Ecn::Experienced;
+        }
+    }
+
     /// Whom it is for: each end of each flow is another.
     fn flow_key(&self) -> u64 {
         u64::from(self.0.destination)
     }
 
     fn duplicate(&self) -> Option<Self> {
-        Some(Self(self.0.clone()))
+        Some(Self(Box::new(Packet { copy: true, ..Packet::clone(&self.0) })))
     }
 }

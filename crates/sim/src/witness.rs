@@ -43,9 +43,7 @@ impl<R: Recorder> Observer<Parcel> for Witness<'_, R> {
         if R::ON {
             self.recorder.on_link_event(now, self.link, packet, event);
         }
-        if R::METERS {
-            self.meter.on_event(now, &event);
-        }
+        self.meter.on_event(now, &event);
         match event {
             Event::QueueDropped { rule, .. } => self.lose(now, packet, rule.id()),
             Event::ErrorDropped { cause } => self.lose(now, packet, cause.id()),
@@ -61,6 +59,8 @@ impl<R> Witness<'_, R> {
     #[cold]
     pub(crate) fn lose(&mut self, now: Instant, packet: &Packet, rule: &'static str) {
         match &packet.body {
+            // The packet that it was made of is still under way.
+            Body::Segment(_) if packet.copy => {}
             Body::Segment(sent) => {
                 let end = packet.destination as usize;
                 self.flows[end / 2].on_lost(now, packet.id, &sent.segment, end % 2 == 1, rule);

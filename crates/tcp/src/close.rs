@@ -98,7 +98,9 @@ impl Endpoint {
         self.change(Change::OpenRefused);
         let queue = std::mem::take(&mut self.sending.queue);
         self.sending = Sending { queue, ..Sending::new(&self.config, self.sending.iss) };
-        self.receiving = Receiving::new(&self.config);
+        self.receiving.window.leave();
+        let window = std::mem::replace(&mut self.receiving.window, self.config.window.build());
+        self.receiving = Receiving { window, ..Receiving::new(&self.config) };
         self.agreed = Agreed::NOTHING;
         self.ports.remote = 0;
         self.timers = Timers::UNSET;

@@ -1,7 +1,8 @@
 //! What a connection is made of: a profile, read and checked once and shared by all its connections.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use units::text::{REMEDY, Segments, SegmentsOrBytes};
 use units::{Bytes, Duration};
@@ -9,12 +10,13 @@ use units::{Bytes, Duration};
 use crate::ack::AckPolicy;
 use crate::congestion::Congestion;
 use crate::dupthresh::DupThresh;
+use crate::interdependence::Interdependence;
 use crate::poll::Poll;
 use crate::recovery::Recovery;
 use crate::registry::{Choice, Entry};
 use crate::rto::Rto;
 use crate::spurious::{Needs, Spurious};
-use crate::window::Window;
+use crate::window::{Over, Window};
 use crate::{ack, congestion, dupthresh, poll, recovery, rto, spurious, window};
 
 /// A resolved profile.
@@ -49,8 +51,11 @@ pub struct Plain {
     /// The largest segment that this end sends and announces, without headers and options. 1460 bytes:
     /// Ethernet's 1500 less 40 (RFC 9293 §3.7.1). A path with a smaller MTU lowers it.
     pub mss: Bytes,
-    /// The first congestion window. 10 segments (RFC 6928).
-    pub initial_window: SegmentsOrBytes,
+    /// The first congestion window: segments, bytes, or "rfc2414" or "rfc3390", min(4·MSS, max(2·MSS, 4380
+    /// bytes)). 10 segments (RFC 6928).
+    pub initial_window: InitialWindow,
+    /// What a connection takes over from earlier ones to the same host (RFC 2140, RFC 9040); absent: nothing.
+    pub interdependence: Option<Interdependence>,
     /// Whether to offer window scaling (RFC 7323 §2).
     pub window_scale: bool,
     /// Whether to offer timestamps, and with them PAWS (RFC 7323 §3 and §5).
@@ -85,11 +90,54 @@ pub struct Plain {
     pub msl: Duration,
 }
 
+/// The first congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum InitialWindow {
+    /// By the formula of an RFC.
+    Formula(Formula),
+    /// So much.
+    Size(SegmentsOrBytes),
+}
+
+/// RFCs whose first window depends on the segment size; both have the same formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Formula {
+    /// RFC 2414 equation 1.
+    Rfc2414,
+    /// RFC 3390 equation 1.
+    Rfc3390,
+}
+
+impl<'de> Deserialize<'de> for InitialWindow {
+    /// By hand: of an untagged enum nobody learns what is wrong with the size.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        match Formula::deserialize(&value) {
+            Ok(formula) => Ok(Self::Formula(formula)),
+            Err(_) => SegmentsOrBytes::deserialize(value).map(Self::Size).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl InitialWindow {
+    /// The window, where one segment is `smss` long.
+    #[must_use]
+    pub fn bytes(self, smss: Bytes) -> Bytes {
+        match self {
+            Self::Size(size) => size.bytes(smss),
+            Self::Formula(_) => (smss * 4).min((smss * 2).max(Bytes(4380))),
+        }
+    }
+}
+
 impl Default for Plain {
     fn default() -> Self {
         Self {
             mss: Bytes(1460),
-            initial_window: SegmentsOrBytes::Segments(Segments(10)),
+            initial_window: InitialWindow::Size(SegmentsOrBytes::Segments(Segments(10))),
+            interdependence: None,
             window_scale: true,
             timestamps: false,
             sack: true,
@@ -145,6 +193,12 @@ impl Config {
         };
         config.check()?;
         Ok(config)
+    }
+
+    /// With which other connections of the host this one shares its advertised window, if with any.
+    #[must_use]
+    pub fn window_sharing(&self) -> Option<Over> {
+        self.window.build().sharing()
     }
 
     /// Whether this end polls, or answers polls.
@@ -384,6 +438,15 @@ mod tests {
             Config::from_profile(&json!({ "timestamps": true, "spurious": { "algorithm": "eifel" } }))
                 .is_ok()
         );
+    }
+
+    #[test]
+    fn the_first_window_of_rfc_3390_depends_on_the_segment_size() {
+        let config = Config::from_profile(&json!({ "initial_window": "rfc3390" })).unwrap();
+        let window = |smss| config.plain.initial_window.bytes(Bytes(smss));
+        assert_eq!([window(536), window(1460), window(4000)], [Bytes(2144), Bytes(4380), Bytes(8000)]);
+        let text = refusal(&json!({ "initial_window": "rfc2581" }));
+        assert!(text.starts_with("initial_window: "), "{text}");
     }
 
     #[test]

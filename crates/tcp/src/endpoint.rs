@@ -20,6 +20,7 @@ use crate::recovery::Phase;
 use crate::sending::Sending;
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
+use crate::window::Pool;
 use crate::{Config, Record, Transmit};
 
 /// The two ports of a connection.
@@ -134,6 +135,12 @@ impl Endpoint {
         self.records = on.then(Vec::new);
     }
 
+    /// Makes this connection share its advertised window with those that have the same pool, where its
+    /// policy wants that ([`Config::window_sharing`]). Call it before the handshake.
+    pub fn share_window(&mut self, pool: &Arc<Pool>) {
+        self.receiving.window.join(pool);
+    }
+
     /// Adds to the stream. All of it is taken (a user that cares watches [`Endpoint::unsent`]); nothing is
     /// once the stream is closed.
     pub fn write(&mut self, payload: Payload) {
@@ -167,6 +174,12 @@ impl Endpoint {
     /// The records since the last call, oldest first; none while recording is off.
     pub fn take_records(&mut self) -> Vec<Record> {
         self.records.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     /// The state of RFC 9293 §3.3.2.

@@ -128,6 +128,7 @@ impl Endpoint {
             self.events.push_back(Event::Reset(loss));
         }
         self.change(Change::Reset);
+        self.receiving.window.leave();
         self.timers = crate::timers::Timers::UNSET;
         self.receiving.ack_wanted = Wanted::No;
     }

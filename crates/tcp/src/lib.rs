@@ -19,6 +19,7 @@ pub mod dupthresh;
 mod ecn;
 mod endpoint;
 mod expire;
+mod interdependence;
 mod open;
 mod options;
 mod pacing;
@@ -41,8 +42,9 @@ mod timers;
 mod undo;
 pub mod window;
 
-pub use config::{Config, ConfigError, Plain, profile_schema};
+pub use config::{Config, ConfigError, InitialWindow, Plain, profile_schema};
 pub use endpoint::{Endpoint, Event, Loss, Ports};
+pub use interdependence::{ControlBlock, Interdependence};
 pub use options::Agreed;
 pub use reassembly::Arrival;
 pub use record::{Cause, Kind, Record, Transmit};

@@ -40,8 +40,7 @@ impl Endpoint {
         let mut segment = self.segment(self.sending.iss, flags, Payload::EMPTY);
         let echo = self.receiving.ts_recent.map_or(0, |(value, _)| value);
         let clock = Timestamps { value: timestamp(now), echo };
-        // A window field on a SYN is never scaled (RFC 7323 §2.2).
-        let unscaled = u16::try_from(self.receiving.greatest_window.0).unwrap_or(u16::MAX);
+        let unscaled = self.receiving.offer_on_syn();
         if answers {
             segment = self.transmit(now, segment, kind).segment;
             segment.options = offer(&self.config, Some(&self.peer_offers()), clock);
@@ -183,6 +182,11 @@ impl Endpoint {
             self.sending.backoff = 0;
         }
         self.sending.congestion.start(smss, window);
+        if let Some(ssthresh) = self.sending.inherited_ssthresh {
+            // RFC 9040 §6: the window itself is not inherited, only where slow start ends.
+            self.sending.congestion.on_restore(window, ssthresh.max(smss * 2));
+            self.note(now, "inherit", "from an earlier connection to the peer", self.sending.una, 0);
+        }
         self.restart_keep_alive(now);
         self.events.push_back(Event::Connected);
         self.note(now, "established", "", self.sending.una, 0);

@@ -188,6 +188,7 @@ impl Endpoint {
     /// The peer's stream has ended.
     fn on_fin(&mut self, now: Instant) {
         self.receiving.fin_at = None;
+        self.receiving.window.leave();
         self.receiving.stream.skip_one();
         self.receiving.edge = self.receiving.edge.max(self.receiving.stream.next());
         self.receiving.ack_wanted = Wanted::Now;

@@ -73,9 +73,16 @@ impl Receiving {
     /// The peer's SYN arrived with this number.
     pub(crate) fn start(&mut self, irs: Seq) {
         self.irs = irs;
+        self.window.enter();
         self.stream = Reassembly::new(irs + 1);
         self.edge = irs + 1;
         self.last_ack_sent = irs + 1;
+    }
+
+    /// The window field of a SYN, which is never scaled (RFC 7323 §2.2).
+    pub(crate) fn offer_on_syn(&mut self) -> u16 {
+        let room = self.window.room(&self.stream.held());
+        u16::try_from(room.0).unwrap_or(u16::MAX)
     }
 
     /// RCV.WND: the window that the peer may count on.
@@ -152,7 +159,7 @@ impl Receiving {
 
     /// Whether the user's reading has opened a window that was too small to use, so that the peer, which
     /// may be waiting, should be told (RFC 9293 §3.8.6.2.2).
-    pub(crate) fn window_reopened(&self, shift: u8) -> bool {
+    pub(crate) fn window_reopened(&mut self, shift: u8) -> bool {
         let offered = self.wnd();
         let room = self.window.room(&self.stream.held());
         let sayable = Bytes(room.0 >> shift << shift);

@@ -82,7 +82,8 @@ impl Passage {
     }
 
     fn arrives(&mut self, now: Instant) {
-        self.delivered = Some(now);
+        // Of a packet that a link has doubled, the first to come out counts.
+        self.delivered.get_or_insert(now);
         self.fate = if self.rule.is_some() { Fate::Corrupted } else { Fate::Delivered };
     }
 

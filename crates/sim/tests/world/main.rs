@@ -3,6 +3,7 @@
 mod conservation;
 mod determinism;
 mod external;
+mod kinship;
 mod measure;
 mod records;
 mod support;

@@ -65,6 +65,13 @@ impl Rto for Linux2000 {
         self.length = (plain + plain / 4 + small_window).rounded_up_to(granularity).clamp(min, max);
     }
 
+    fn inherit(&mut self, estimate: Estimate) {
+        let Params { min, max, granularity, .. } = self.params;
+        let plain = estimate.srtt + estimate.rttvar * 4;
+        self.estimate = Some(estimate);
+        self.length = (plain + plain / 4).rounded_up_to(granularity).clamp(min, max);
+    }
+
     fn length(&self) -> Duration {
         self.length
     }

@@ -29,7 +29,7 @@ impl Default for Params {
 struct Fixed(Bytes);
 
 impl Window for Fixed {
-    fn room(&self, held: &Held) -> Bytes {
+    fn room(&mut self, held: &Held) -> Bytes {
         self.0.saturating_sub(held.unread)
     }
 

@@ -43,7 +43,7 @@ impl Linux {
 }
 
 impl Window for Linux {
-    fn room(&self, held: &Held) -> Bytes {
+    fn room(&mut self, held: &Held) -> Bytes {
         self.share_of(self.0.buffer.saturating_sub(held.unread + held.out_of_order))
     }
 
@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn what_waits_behind_a_gap_narrows_the_window() {
-        let window = Linux(Params::default());
-        let room =
+        let mut window = Linux(Params::default());
+        let mut room =
             |out_of_order| window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes(out_of_order) });
         assert_eq!(room(0), Bytes(32 << 10));
         assert_eq!(room(16 << 10), Bytes(24 << 10));

@@ -5,21 +5,40 @@
 
 mod fixed;
 mod linux;
+mod shared;
+
+use std::sync::Arc;
 
 use units::Bytes;
+
+pub use shared::{Over, Pool};
 
 use crate::registry::Entry;
 
 /// The policies that there are.
-pub const ENTRIES: &[Entry<dyn Window>] = &[fixed::ENTRY, linux::ENTRY];
+pub const ENTRIES: &[Entry<dyn Window>] = &[fixed::ENTRY, linux::ENTRY, shared::ENTRY];
 
 /// Sizes the advertised window.
 pub trait Window: std::fmt::Debug + Send {
     /// Room to offer while the buffer holds so much.
-    fn room(&self, held: &Held) -> Bytes;
+    fn room(&mut self, held: &Held) -> Bytes;
 
     /// The most that the policy will ever offer: it decides the window scale (RFC 7323 §2.3).
     fn greatest(&self) -> Bytes;
+
+    /// With which other connections it wants to share a [`Pool`], if with any.
+    fn sharing(&self) -> Option<Over> {
+        None
+    }
+
+    /// The pool that it shares.
+    fn join(&mut self, _pool: &Arc<Pool>) {}
+
+    /// The peer's SYN has come: from now on it offers.
+    fn enter(&mut self) {}
+
+    /// The peer's stream has ended, or the connection has.
+    fn leave(&mut self) {}
 }
 
 /// What the receive buffer holds.

@@ -18,7 +18,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 fn empty_is_most(entry: &'static Entry<dyn Window>) -> Verdict {
-    let window = build(entry);
+    let mut window = build(entry);
     let room = window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes::ZERO });
     ensure(room == window.greatest(), || format!("{room} of {}", window.greatest()))?;
     // RFC 7323 §2.3: no shift can say more.
@@ -26,7 +26,7 @@ fn empty_is_most(entry: &'static Entry<dyn Window>) -> Verdict {
 }
 
 fn more_held_less_room(entry: &'static Entry<dyn Window>) -> Verdict {
-    let window = build(entry);
+    let mut window = build(entry);
     let step = window.greatest().0 / 50;
     let mut before = [Bytes::MAX; 101];
     for unread in 0..=100_u64 {
