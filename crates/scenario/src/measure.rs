@@ -32,7 +32,8 @@ pub(crate) fn resolve(tree: &Tree, file: &Scenario) -> Result<Measure, InputErro
         let path = at.below("sample");
         return Err(tree.error(&path, "samples without time between them", "write a time like \"100 ms\""));
     }
-    Ok(Measure { windows, sample: file.measure.sample })
+    let asked = file.measure != crate::file::Measure::default() || !file.record.tables.is_empty();
+    Ok(Measure { links: file.measure.links.unwrap_or(asked), windows, sample: file.measure.sample })
 }
 
 fn steady(tree: &Tree, file: &Scenario, cut: WarmUp, path: &KeyPath) -> Result<Window, InputError> {

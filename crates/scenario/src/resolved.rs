@@ -47,6 +47,9 @@ pub struct Resolved {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
+    /// Whether links are metered.
+    #[serde(default)]
+    pub links: bool,
     /// The spans.
     pub windows: Vec<Window>,
     /// How often the table `progress` gets a row for each flow, where the file says so.

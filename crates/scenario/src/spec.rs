@@ -109,6 +109,7 @@ impl Resolved {
         let window =
             |window: &Window| WindowSpec { name: window.name.clone(), from: window.from, to: window.to };
         MeasureSpec {
+            links: self.measure.links,
             windows: self.measure.windows.iter().map(window).collect(),
             sample: samples.then(|| self.measure.sample.unwrap_or(DEFAULT_SAMPLE)),
         }

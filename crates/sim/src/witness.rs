@@ -43,7 +43,9 @@ impl<R: Recorder> Observer<Parcel> for Witness<'_, R> {
         if R::ON {
             self.recorder.on_link_event(now, self.link, packet, event);
         }
-        self.meter.on_event(now, &event);
+        if R::METERS {
+            self.meter.on_event(now, &event);
+        }
         match event {
             Event::QueueDropped { rule, .. } => self.lose(now, packet, rule.id()),
             Event::ErrorDropped { cause } => self.lose(now, packet, cause.id()),

@@ -7,7 +7,7 @@ use units::{Duration, Instant, PacketId};
 use crate::build::{self, BuildError};
 use crate::engine::Engine;
 use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow};
-use crate::record::{Off, Recording};
+use crate::record::{Metering, Nothing, Off, Recording};
 use crate::route::LinkDirection;
 use crate::spec::Spec;
 use crate::summary::Summary;
@@ -65,9 +65,10 @@ pub(crate) enum Stop {
     Link { link: LinkDirection, reason: StopReason },
 }
 
-/// With and without recording: two machines from one text, so that the one without pays nothing.
+/// With recording, with metering, with neither: machines from one text, so that the last pays nothing.
 enum AnyEngine {
     Bare(Box<Engine<Off>>),
+    Metering(Box<Engine<Metering>>),
     Recording(Box<Engine<Recording>>),
 }
 
@@ -75,6 +76,7 @@ macro_rules! each {
     ($engine:expr, $name:ident => $call:expr) => {
         match $engine {
             AnyEngine::Bare($name) => $call,
+            AnyEngine::Metering($name) => $call,
             AnyEngine::Recording($name) => $call,
         }
     };
@@ -88,8 +90,10 @@ impl World {
     pub fn new(spec: Spec) -> Result<Self, BuildError> {
         let engine = if spec.record.is_on() {
             AnyEngine::Recording(Box::new(build::engine(&spec, Recording::new(&spec))?))
+        } else if spec.record.measure.links || spec.record.queue_lengths {
+            AnyEngine::Metering(Box::new(build::engine(&spec, Nothing)?))
         } else {
-            AnyEngine::Bare(Box::new(build::engine(&spec, Off)?))
+            AnyEngine::Bare(Box::new(build::engine(&spec, Nothing)?))
         };
         Ok(Self { engine, spec })
     }
@@ -205,10 +209,7 @@ impl World {
     /// stand in the summary, and tables and captures know them by name and verdict.
     #[must_use]
     pub fn finish_observed(self, flows: Vec<ObservedFlow>) -> Outcome {
-        match self.engine {
-            AnyEngine::Bare(engine) => crate::outcome::gather(*engine, &self.spec, flows),
-            AnyEngine::Recording(engine) => crate::outcome::gather(*engine, &self.spec, flows),
-        }
+        each!(self.engine, engine => crate::outcome::gather(*engine, &self.spec, flows))
     }
 
     fn stop_time(&self) -> Instant {

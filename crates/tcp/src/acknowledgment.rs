@@ -84,8 +84,9 @@ impl Endpoint {
     /// What an ACK means: for estimators, for the last loss signal, for recovery.
     fn on_news(&mut self, mut ack: Ack, flight: Bytes, marked: bool) {
         self.observe(&ack, flight);
-        if self.undo_false_signal(&ack) {
-            return self.on_gap_closed(&ack, true);
+        if let Some(extent) = self.undo_false_signal(&ack) {
+            self.sending.duplicates = 0;
+            return self.on_reordering(extent, true);
         }
         ack.duplicate = ack.duplicate && !self.sending.spurious.excuses(&ack);
         self.count_duplicate(&ack);
@@ -109,16 +110,23 @@ impl Endpoint {
     /// How far the receiver's gap has been told of; once it is closed without a repair, it was reordering.
     fn count_duplicate(&mut self, ack: &Ack) {
         if ack.advances {
-            self.on_gap_closed(ack, false);
-        } else if ack.duplicate || !ack.newly_sacked.is_zero() {
+            self.on_gap_closed();
+        } else if (ack.duplicate && ack.dsack.is_none()) || !ack.newly_sacked.is_zero() {
             self.sending.duplicates += 1;
         }
     }
 
-    fn on_gap_closed(&mut self, ack: &Ack, retransmitted: bool) {
+    fn on_gap_closed(&mut self) {
         let extent = std::mem::take(&mut self.sending.duplicates);
-        let repaired = self.sending.recovery.phase() != Phase::Open;
-        if extent > 0 && (retransmitted || !repaired) && ack.advances {
+        if self.sending.recovery.phase() == Phase::Open {
+            self.on_reordering(extent, false);
+        } else if let Some(before) = &mut self.sending.before_signal {
+            before.extent = before.extent.max(extent);
+        }
+    }
+
+    fn on_reordering(&mut self, extent: u32, retransmitted: bool) {
+        if extent > 0 {
             let reordering = Reordering { extent, retransmitted, view: self.sending.view() };
             self.sending.dupthresh.on_reordering(&reordering);
         }

@@ -52,13 +52,23 @@ impl Endpoint {
             return Next::Nothing;
         }
         let room = self.room();
-        match self.sending.spurious.steer() {
-            Steer::Free => {}
-            Steer::NewData if room.new.is_some() => return Next::New,
-            Steer::NewData => self.sending.spurious.on_starved(),
-            Steer::Nothing => return Next::Nothing,
+        if let Some(next) = self.steered(&room) {
+            return next;
         }
         self.sending.recovery.next(&self.sending.board, &room)
+    }
+
+    /// What a detector that waits for its answer wants sent, if it wants a say.
+    fn steered(&mut self, room: &Room) -> Option<Next> {
+        let spurious = &mut self.sending.spurious;
+        if spurious.steer() == Steer::NewData && room.new.is_none() {
+            spurious.on_starved();
+        }
+        match spurious.steer() {
+            Steer::Free => None,
+            Steer::NewData => Some(Next::New),
+            Steer::Nothing => Some(Next::Nothing),
+        }
     }
 
     /// Room to send in, and what is ready for it.
@@ -121,6 +131,7 @@ impl Endpoint {
         }
         let len = Bytes(u64::from(payload.len()));
         self.sending.recovery.on_new(len, &self.sending.board);
+        self.sending.spurious.on_new(len);
         self.tell_departure(now, len, false);
         let flags = stream_flags(push, fin).with(self.poll_flag(len, range.end, false));
         let mut segment = self.segment(range.start, flags, payload);

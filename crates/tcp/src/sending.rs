@@ -15,7 +15,7 @@ use crate::recovery::{Phase, Recovery};
 use crate::rto::{CountsFrom, Rto};
 use crate::scoreboard::Scoreboard;
 use crate::spurious::Spurious;
-use crate::undo::Before;
+use crate::undo::{Before, Patience};
 
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -50,6 +50,8 @@ pub(crate) struct Sending {
     pub paced_until: Instant,
     /// What a loss signal may have to give back.
     pub before_signal: Option<Before>,
+    /// What a spurious timeout has yet to teach the timer.
+    pub patience: Option<Patience>,
     /// Duplicate ACKs since SND.UNA last advanced.
     pub duplicates: u32,
     pub rto: Box<dyn Rto>,
@@ -112,6 +114,7 @@ impl Sending {
             fixes: Fixes::default(),
             paced_until: Instant::START,
             before_signal: None,
+            patience: None,
             duplicates: 0,
             rto: config.rto.build(),
             inherited_ssthresh: None,

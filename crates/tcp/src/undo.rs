@@ -1,19 +1,32 @@
 //! A loss signal may have been false: what is remembered to judge it, and what is taken back.
 
-use units::{Bytes, SeqRange};
+use units::{Bytes, Seq, SeqRange};
 
 use crate::endpoint::Endpoint;
 use crate::recovery::Ack;
+use crate::rto::Estimate;
 use crate::spurious::{Judgement, Response, Signal, SignalKind};
 use crate::timers::Timer;
 
-/// The sender as it was before the last loss signal.
+/// The sender as it was before the last loss signal (RFC 4015 §3.1 step 0).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Before {
     kind: SignalKind,
+    /// What was outstanding.
+    outstanding: SeqRange,
     cwnd: Bytes,
     ssthresh: Bytes,
     flight: Bytes,
+    estimate: Option<Estimate>,
+    /// Duplicate ACKs that told of the gap, once it is closed.
+    pub extent: u32,
+}
+
+/// The timer is to be made more patient by the first round trip of data sent after a spurious timeout.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    beyond: Seq,
+    earlier: Estimate,
 }
 
 impl Endpoint {
@@ -21,10 +34,22 @@ impl Endpoint {
     pub(crate) fn remember_signal(&mut self, signal: &Signal, flight: Bytes) {
         let sending = &mut self.sending;
         sending.spurious.on_signal(signal);
-        if !signal.again {
-            let (cwnd, ssthresh) = (sending.congestion.cwnd(), sending.congestion.ssthresh());
-            sending.before_signal = Some(Before { kind: signal.kind, cwnd, ssthresh, flight });
-        }
+        // A further signal without any progress belongs to the reaction that goes on.
+        let una = signal.outstanding.start;
+        let first = sending.before_signal.filter(|before| before.outstanding.start == una);
+        sending.before_signal = Some(match first {
+            Some(before) if signal.kind == SignalKind::FastRetransmit => before,
+            Some(before) => Before { kind: SignalKind::Timeout, ..before },
+            None => Before {
+                kind: signal.kind,
+                outstanding: signal.outstanding,
+                cwnd: sending.congestion.cwnd(),
+                ssthresh: sending.congestion.ssthresh(),
+                flight,
+                estimate: sending.rto.estimate(),
+                extent: 0,
+            },
+        });
     }
 
     /// What is outstanding, as numbers.
@@ -32,32 +57,41 @@ impl Endpoint {
         SeqRange { start: self.sending.una, end: self.sending.nxt }
     }
 
-    /// Asks the detector what an ACK says of the last signal; whether that was false and is undone.
-    pub(crate) fn undo_false_signal(&mut self, ack: &Ack) -> bool {
+    /// Asks the detector what an ACK says of the last signal; how far its reordering went if that was false,
+    /// and is undone.
+    pub(crate) fn undo_false_signal(&mut self, ack: &Ack) -> Option<u32> {
+        self.learn_patience(ack);
         let sending = &mut self.sending;
         match sending.spurious.on_ack(ack, &sending.board) {
-            Judgement::Open => return false,
-            Judgement::Genuine => {
-                sending.before_signal = None;
-                return false;
-            }
+            Judgement::Open => return None,
             Judgement::Spurious => {}
+            judgement => {
+                sending.before_signal = None;
+                if let Judgement::GenuineWithin(window) = judgement {
+                    sending.congestion.on_restore(window, sending.congestion.ssthresh());
+                }
+                return None;
+            }
         }
-        let Some(before) = sending.before_signal.take() else { return false };
+        let before = sending.before_signal.take()?;
         sending.board.clear_lost();
         sending.recovery.on_spurious();
         self.give_back(&before, ack);
         self.after_false_signal(&before, ack);
-        true
+        Some(before.extent.max(self.sending.duplicates))
     }
 
     fn give_back(&mut self, before: &Before, ack: &Ack) {
         let congestion = &mut self.sending.congestion;
         match self.sending.spurious.response() {
             Response::Eifel => {
-                // RFC 4015 §3.2 steps 0 and 6: no more than was acknowledged, or a first window, at once.
+                // RFC 4015 §3.1 step 9: no more than was acknowledged, or a first window, at once.
                 let initial = self.config.plain.initial_window.bytes(ack.smss);
-                let cwnd = self.sending.board.outstanding() + ack.acked.min(initial);
+                let mut cwnd = self.sending.board.outstanding() + ack.acked.min(initial);
+                if !ack.advances {
+                    // A late verdict, by a duplicate: there is nothing that a burst could come of.
+                    cwnd = cwnd.max(congestion.cwnd());
+                }
                 let infinite = before.ssthresh == Bytes::MAX;
                 let ssthresh = if infinite { Bytes::MAX } else { before.flight.max(before.ssthresh) };
                 congestion.on_restore(cwnd.max(ack.smss), ssthresh);
@@ -76,8 +110,9 @@ impl Endpoint {
         if before.kind == SignalKind::Timeout {
             self.sending.backoff = 0;
             self.sending.spurious_timeouts_found += 1;
-            if let Some(rtt) = ack.rtt {
-                self.sending.rto.on_spurious_timeout(rtt);
+            if self.sending.spurious.response() == Response::Eifel {
+                let beyond = before.outstanding.end;
+                self.sending.patience = before.estimate.map(|earlier| Patience { beyond, earlier });
             }
         }
         if let Some(deadline) = self.sending.rto_deadline(ack.now) {
@@ -86,5 +121,15 @@ impl Endpoint {
             self.timers.clear(Timer::Retransmission);
         }
         self.note(ack.now, "undo", before.kind.id(), ack.number, 0);
+    }
+
+    /// RFC 4015 §3.1 step 10: the first round trip of data that were sent after the timeout.
+    fn learn_patience(&mut self, ack: &Ack) {
+        let sending = &mut self.sending;
+        let (Some(patience), Some(rtt)) = (sending.patience, ack.rtt) else { return };
+        if ack.number.after(patience.beyond) {
+            sending.rto.on_spurious_timeout(rtt, patience.earlier);
+            sending.patience = None;
+        }
     }
 }

@@ -13,6 +13,8 @@ use units::text::{REMEDY, parse_duration};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
+    /// Whether links are metered: utilisation and queue lengths. Without it, if anything here is given, or any table.
+    pub links: Option<bool>,
     /// How much of the beginning is cut: a time, or a share of the run. What follows is the window `steady`.
     pub warm_up: Option<WarmUp>,
     /// Spans over which every flow and link is summed up, by name: middle = ["90 s", "270 s"].

@@ -4,6 +4,8 @@
 use link::Event;
 use units::{Duration, Instant};
 
+use super::reading::LinkTimes;
+
 /// Adds up times, from the events of one direction of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkMeter {
@@ -44,14 +46,19 @@ impl LinkMeter {
         }
     }
 
+    /// What the direction has spent its time on by `now`.
+    pub(crate) fn times(&self, now: Instant) -> LinkTimes {
+        LinkTimes { busy: self.busy(now), at_length: self.at_length(now) }
+    }
+
     /// How long the transmitter has sent by `now`.
-    pub(crate) fn busy(&self, now: Instant) -> Duration {
+    fn busy(&self, now: Instant) -> Duration {
         let since = self.sending.unwrap_or(now);
         self.busy + now.saturating_since(since)
     }
 
     /// For how long the queue had each length by `now`, in packets from 0 on.
-    pub(crate) fn at_length(&self, now: Instant) -> Vec<Duration> {
+    fn at_length(&self, now: Instant) -> Vec<Duration> {
         let mut times = self.at_length.clone();
         times[self.length as usize] += now.saturating_since(self.since);
         times

@@ -143,7 +143,7 @@ mod tests {
             to: to.map(Duration::from_secs),
         };
         let windows = windows.iter().map(window).collect();
-        Gauge::new(&MeasureSpec { windows, sample: sample.map(Duration::from_secs) })
+        Gauge::new(&MeasureSpec { links: false, windows, sample: sample.map(Duration::from_secs) })
     }
 
     /// Reads until nothing more is wanted before `end`, and answers with the times.

@@ -45,6 +45,13 @@ pub(crate) struct FlowReading {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkReading {
     pub(crate) counters: link::Counters,
+    /// Nothing where links are not metered.
+    pub(crate) times: Option<LinkTimes>,
+}
+
+/// What one direction of a link spent its time on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinkTimes {
     /// How long the transmitter has sent.
     pub(crate) busy: Duration,
     /// For how long the queue has had each length, in packets from 0 on.

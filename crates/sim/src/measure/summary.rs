@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use super::Seen;
-use super::reading::{FlowReading, LinkReading};
+use super::reading::{FlowReading, LinkReading, LinkTimes};
 
 /// What one flow did between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -135,13 +135,14 @@ impl LinkMeasures {
         let (old, new) = (&before.counters, &after.counters);
         let bytes_out = new.bytes_out.0 - old.bytes_out.0;
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
-        let (busy, whole) = (after.busy.saturating_sub(before.busy), length.as_secs_f64());
         let (drops, packets) = (new.queue_drops - old.queue_drops, new.packets_in - old.packets_in);
-        let times = times_between(&before.at_length, &after.at_length);
+        let before = before.times.as_ref().unwrap_or(&NO_TIMES);
+        let busy = |times: &LinkTimes| times.busy.saturating_sub(before.busy).as_secs_f64();
+        let times = after.times.as_ref().map_or_else(Vec::new, |after| times_between(before, after));
         Self {
             bytes_out,
             bit_rate: rate(8 * bytes_out, length),
-            utilisation: share(busy.as_secs_f64(), whole),
+            utilisation: after.times.as_ref().and_then(|after| share(busy(after), length.as_secs_f64())),
             drop_rate: share(drops as f64, packets as f64),
             queue_mean: mean_length(&times),
             queue_p50: length_quantile(&times, 0.50),
@@ -151,14 +152,17 @@ impl LinkMeasures {
     }
 }
 
+/// Before the start.
+static NO_TIMES: LinkTimes = LinkTimes { busy: Duration::ZERO, at_length: Vec::new() };
+
 fn rate(amount: u64, length: Duration) -> Option<f64> {
     (!length.is_zero()).then(|| amount as f64 / length.as_secs_f64())
 }
 
 /// For how long each length stood between two readings, in seconds.
-pub(crate) fn times_between(before: &[Duration], after: &[Duration]) -> Vec<f64> {
-    let earlier = |length: usize| before.get(length).copied().unwrap_or(Duration::ZERO);
-    let stood = (0..).zip(after).map(|(length, time)| time.saturating_sub(earlier(length)));
+pub(crate) fn times_between(before: &LinkTimes, after: &LinkTimes) -> Vec<f64> {
+    let earlier = |length: usize| before.at_length.get(length).copied().unwrap_or(Duration::ZERO);
+    let stood = (0..).zip(&after.at_length).map(|(length, time)| time.saturating_sub(earlier(length)));
     stood.map(Duration::as_secs_f64).collect()
 }
 

@@ -1,7 +1,7 @@
 //! What is kept of a run: tables for Arrow, captures for Wireshark.
 //!
 //! The engine is written once for any [`Recorder`]. [`Off`] does nothing, so that a run without
-//! records pays nothing for them; [`Recording`] keeps what the specification asks for.
+//! records pays nothing for them; [`Metering`] only has links metered; [`Recording`] keeps what the specification asks for.
 //!
 //! Read first: [`Recording`], then `sent.rs` (a packet as it was sent) and `passage.rs` (what
 //! became of it on one link). The tables themselves are put together at the end, in `tables.rs`.
@@ -32,6 +32,8 @@ use sent::{Described, Register};
 pub(crate) trait Recorder {
     /// Whether there is anything to tell: the engine asks before it prepares arguments.
     const ON: bool;
+    /// Whether links are metered: how long they sent, and how long their queues were.
+    const METERS: bool;
 
     /// An end has sent a packet; `between` are its two nodes.
     fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2]);
@@ -58,10 +60,16 @@ pub(crate) type Tables = Vec<(&'static str, RecordBatch)>;
 pub(crate) type Captures = Vec<(String, Vec<u8>)>;
 
 /// Keeps nothing.
-pub(crate) struct Off;
+pub(crate) type Off = Nothing<false>;
+/// Keeps nothing of packets, but has links metered.
+pub(crate) type Metering = Nothing<true>;
 
-impl Recorder for Off {
+/// Keeps nothing of packets.
+pub(crate) struct Nothing<const METERS: bool>;
+
+impl<const METERS: bool> Recorder for Nothing<METERS> {
     const ON: bool = false;
+    const METERS: bool = METERS;
 
     fn on_sent(&mut self, _: Instant, _: &mut Packet, _: [u32; 2]) {}
     fn on_entered(&mut self, _: Instant, _: usize, _: &mut Packet) {}
@@ -138,6 +146,7 @@ impl Recording {
 
 impl Recorder for Recording {
     const ON: bool = true;
+    const METERS: bool = true;
 
     fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2]) {
         packet.described = self.register.enter(packet, between, !self.taps.is_empty());

@@ -162,7 +162,8 @@ pub(crate) fn queue_lengths(spec: &Spec, last: &Reading, windows: &[Seen]) -> Ta
     let mut rows = Vec::new();
     for (window, before, after) in spans {
         for link in 0..last.links.len() {
-            let times = times_between(&before.link(link).at_length, &after.link(link).at_length);
+            let [before, after] = [before, after].map(|end| end.link(link).times.unwrap_or_default());
+            let times = times_between(&before, &after);
             let all: f64 = times.iter().sum();
             let stood = (0_u32..).zip(times).filter(|(_, time)| *time > 0.0);
             rows.extend(stood.map(|(length, time)| (window, link as u32, length, time / all)));

@@ -30,7 +30,7 @@ fn measured(windows: &[(&str, u64, Option<u64>)], sample: Option<Duration>) -> R
         to: to.map(|to| SECOND * to),
     };
     let windows = windows.iter().map(window).collect();
-    RecordSpec { measure: MeasureSpec { windows, sample }, ..RecordSpec::default() }
+    RecordSpec { measure: MeasureSpec { links: true, windows, sample }, ..RecordSpec::default() }
 }
 
 fn with(mut spec: Spec, record: RecordSpec) -> Outcome {
@@ -75,9 +75,13 @@ fn windows_of_a_link_add_up_to_its_totals() {
 #[test]
 fn measuring_changes_nothing_else() {
     let plain = with(comers_and_goers(), RecordSpec::default()).summary;
+    assert_eq!(plain.links[0].measures.utilisation, None, "not asked for");
     let mut measured = with(comers_and_goers(), measured(&THIRDS, Some(Duration::from_millis(7)))).summary;
     measured.flows.iter_mut().for_each(|flow| flow.windows.clear());
-    measured.links.iter_mut().for_each(|link| link.windows.clear());
+    for (link, plain) in measured.links.iter_mut().zip(&plain.links) {
+        link.windows.clear();
+        link.measures = plain.measures.clone();
+    }
     assert_eq!(plain, measured);
 }
 
@@ -101,6 +105,7 @@ fn a_link_has_been_busy_for_what_it_sent_and_for_the_part_of_a_packet_that_is_ou
     let line = config(json!({ "rate": "12 kbit/s", "queue": { "limit": "9 packets" } }));
     let mut spec = pair(line, 14_600);
     spec.stop = Some(SECOND * 5);
+    spec.record = measured(&[], None);
     let measures = run(spec).summary.links.remove(0).measures;
     let seconds = measures.utilisation.unwrap() * 5.0;
     let sent = measures.bytes_out as f64 / 1500.0;

@@ -20,9 +20,9 @@ pub trait Rto: std::fmt::Debug + Send {
     /// A segment that was sent once is acknowledged.
     fn on_sample(&mut self, sample: &Sample);
 
-    /// The last timeout turned out to be spurious: the segment's round trip was in truth `rtt`
-    /// (RFC 4015 §3.2, step 7).
-    fn on_spurious_timeout(&mut self, _rtt: Duration) {}
+    /// The last timeout turned out to be spurious: `earlier` was the estimate before it, and `rtt` is the first
+    /// round trip of data sent after it, of which a sample was given already (RFC 4015 §3.1, step 10).
+    fn on_spurious_timeout(&mut self, _rtt: Duration, _earlier: Estimate) {}
 
     /// What an earlier connection to the same peer has measured (RFC 2140, RFC 9040).
     fn inherit(&mut self, _estimate: Estimate) {}
@@ -101,11 +101,11 @@ impl Estimate {
 }
 
 impl Estimate {
-    /// The estimate after a spurious timeout whose segment had this round trip (RFC 4015 §3.2, step 7):
-    /// conservative enough not to run out again at once.
+    /// The estimate after a spurious timeout that this was the estimate before, where data sent after it took
+    /// `rtt` (RFC 4015 §3.1, steps 0 and 10): patient enough not to run out again at once.
     #[must_use]
-    pub fn after_spurious_timeout(self, rtt: Duration) -> Self {
-        Self { srtt: self.srtt.max(rtt), rttvar: self.rttvar.max(rtt / 2) }
+    pub fn after_spurious_timeout(self, rtt: Duration, granularity: Duration) -> Self {
+        Self { srtt: (self.srtt + granularity * 2).max(rtt), rttvar: self.rttvar.max(rtt / 2) }
     }
 }
 

@@ -46,8 +46,8 @@ impl Rto for Rfc6298 {
         self.estimate = Some(Estimate::updated(self.estimate, rtt));
     }
 
-    fn on_spurious_timeout(&mut self, rtt: Duration) {
-        self.estimate = self.estimate.map(|earlier| earlier.after_spurious_timeout(rtt));
+    fn on_spurious_timeout(&mut self, rtt: Duration, earlier: Estimate) {
+        self.estimate = Some(earlier.after_spurious_timeout(rtt, self.params.granularity));
     }
 
     fn inherit(&mut self, estimate: Estimate) {

@@ -28,6 +28,8 @@ pub struct Params {
 struct Eifel {
     params: Params,
     mode: Mode,
+    /// Whether the peer was ever seen to report a segment that arrived twice.
+    reports_twice: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,9 +43,10 @@ enum Mode {
 }
 
 impl Spurious for Eifel {
-    fn on_signal(&mut self, signal: &Signal) {
-        // RFC 3522 §3.2 step 1: the variables are set by the first of several signals.
-        if !signal.again || matches!(self.mode, Mode::Idle) {
+    fn on_signal(&mut self, _signal: &Signal) {
+        // RFC 3522 §3.2 step 2: what is remembered stands until an acceptable ACK comes, however often the
+        // same segment is sent again.
+        if matches!(self.mode, Mode::Idle) {
             self.mode = Mode::Signalled;
         }
     }
@@ -55,15 +58,18 @@ impl Spurious for Eifel {
     }
 
     fn on_ack(&mut self, ack: &Ack, _board: &Scoreboard) -> Judgement {
+        let reported_before = self.reports_twice;
+        self.reports_twice |= ack.dsack.is_some();
+        // Step 3: the first acceptable ACK.
         let (Mode::Waiting { retransmitted }, true) = (self.mode, ack.advances) else {
             return Judgement::Open;
         };
         self.mode = Mode::Idle;
-        match ack.echo {
-            // RFC 3522 §3.2 step 5.
-            Some(echo) if Seq(echo).before(Seq(retransmitted)) => Judgement::Spurious,
-            _ => Judgement::Genuine,
-        }
+        let older = ack.echo.is_some_and(|echo| Seq(echo).before(Seq(retransmitted)));
+        // Step 5: an ACK of everything may answer the retransmission although it echoes an original, where
+        // the ACKs of a whole window were lost; a peer that knows D-SACK would have said so.
+        let certain = ack.dsack.is_none() && (reported_before || ack.number != ack.nxt);
+        if older && certain { Judgement::Spurious } else { Judgement::Genuine }
     }
 
     fn response(&self) -> Response {
@@ -82,7 +88,9 @@ pub const ENTRY: Entry<dyn Spurious> = Entry {
     source: "RFC 3522; Ludwig and Katz 2000",
     parse: |value| {
         let params: Params = Entry::<dyn Spurious>::read(value)?;
-        Ok(Arc::new(move || Box::new(Eifel { params: params.clone(), mode: Mode::Idle })))
+        Ok(Arc::new(move || {
+            Box::new(Eifel { params: params.clone(), mode: Mode::Idle, reports_twice: false })
+        }))
     },
     schema: Entry::<dyn Spurious>::describe::<Params>,
 };

@@ -7,19 +7,23 @@
 //!
 //! Read `eifel.rs` first.
 
+mod dsack;
 mod eifel;
+mod f_rto;
 mod none;
+mod rtt_comparison;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Instant, SeqRange};
+use units::{Bytes, Instant, SeqRange};
 
 use crate::recovery::Ack;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
 /// The detectors that there are.
-pub const ENTRIES: &[Entry<dyn Spurious>] = &[none::ENTRY, eifel::ENTRY];
+pub const ENTRIES: &[Entry<dyn Spurious>] =
+    &[none::ENTRY, eifel::ENTRY, f_rto::ENTRY, dsack::ENTRY, rtt_comparison::ENTRY];
 
 /// What is left to a sender whose peer does not give the evidence that its detector needs.
 #[must_use]
@@ -34,6 +38,9 @@ pub trait Spurious: std::fmt::Debug + Send {
 
     /// A segment was sent again.
     fn on_retransmitted(&mut self, _now: Instant, _range: SeqRange) {}
+
+    /// A new segment was sent.
+    fn on_new(&mut self, _len: Bytes) {}
 
     /// An acceptable ACK came and is entered on the board: what does it say of the last signal?
     fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Judgement;
@@ -102,6 +109,8 @@ pub enum Judgement {
     Open,
     /// The loss was real, or it will never be known.
     Genuine,
+    /// The loss was real, and after the probing that found it so the congestion window is this.
+    GenuineWithin(Bytes),
     /// Nothing was lost.
     Spurious,
 }

@@ -1,0 +1,114 @@
+//! D-SACK detection (RFC 3708): a loss was none if every copy that was sent again is reported as one that
+//! had arrived before.
+//!
+//! The verdict comes late, a round trip after the last needless copy, when they have all been sent; it
+//! saves the window, and the duplicate ACKs that the copies draw are known for what they are.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Instant, Seq, SeqRange};
+
+use super::{Judgement, Needs, Response, Signal, Spurious};
+use crate::recovery::Ack;
+use crate::registry::Entry;
+use crate::scoreboard::Scoreboard;
+
+/// Parameters.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// What a false signal gives back.
+    pub response: Response,
+}
+
+#[derive(Debug, Default)]
+struct Dsack {
+    params: Params,
+    /// What was sent again since the signal, in the order of the stream; `None` where there is no signal
+    /// to judge, or none that can be judged.
+    copies: Option<Vec<Copy>>,
+}
+
+/// A stretch that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    range: SeqRange,
+    /// Reported as arrived twice.
+    needless: bool,
+}
+
+impl Spurious for Dsack {
+    fn on_signal(&mut self, signal: &Signal) {
+        if !signal.again {
+            self.copies = Some(vec![]);
+        }
+    }
+
+    fn on_retransmitted(&mut self, _now: Instant, range: SeqRange) {
+        let Some(copies) = &mut self.copies else { return };
+        let place = copies.partition_point(|copy| copy.range.start.before(range.start));
+        if copies.get(place).is_some_and(|copy| copy.range.start == range.start) {
+            // RFC 3708 §3 (A.3): of several copies of one segment it cannot be said which was needless.
+            self.copies = None;
+            return;
+        }
+        copies.insert(place, Copy { range, needless: false });
+    }
+
+    fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Judgement {
+        let (Some(copies), Some(twice)) = (&mut self.copies, ack.dsack) else { return Judgement::Open };
+        let place = copies.partition_point(|copy| copy.range.start.before(twice.start));
+        let Some(copy) = copies.get_mut(place).filter(|copy| copy.range.start == twice.start) else {
+            // RFC 3708 §3 (A.2): the network has made a copy of its own.
+            return self.give_up();
+        };
+        if acknowledges_with_it(ack, twice.start) && board.sacked().is_zero() {
+            // RFC 3708 §3 (A.1): the ACKs of a whole window were lost, and that is a loss.
+            return self.give_up();
+        }
+        copy.needless = true;
+        if !copies.iter().all(|copy| copy.needless) {
+            return Judgement::Open;
+        }
+        self.copies = None;
+        Judgement::Spurious
+    }
+
+    fn excuses(&self, ack: &Ack) -> bool {
+        ack.dsack.is_some() && ack.newly_sacked.is_zero()
+    }
+
+    fn response(&self) -> Response {
+        self.params.response
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Dsack
+    }
+}
+
+impl Dsack {
+    fn give_up(&mut self) -> Judgement {
+        self.copies = None;
+        Judgement::Genuine
+    }
+}
+
+/// Whether this very ACK is the first to acknowledge `start`, where SND.UNA was until it came.
+fn acknowledges_with_it(ack: &Ack, start: Seq) -> bool {
+    ack.advances && u64::from(ack.number.since(start)) == ack.acked.0
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Spurious> = Entry {
+    id: "dsack",
+    summary: "a loss was none if every copy sent again is reported as a duplicate",
+    source: "RFC 3708; RFC 2883",
+    parse: |value| {
+        let params: Params = Entry::<dyn Spurious>::read(value)?;
+        Ok(Arc::new(move || Box::new(Dsack { params: params.clone(), copies: None })))
+    },
+    schema: Entry::<dyn Spurious>::describe::<Params>,
+};
