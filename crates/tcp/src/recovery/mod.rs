@@ -8,10 +8,14 @@
 //! Read `reno.rs` first, then `new_reno.rs`, then `sack_6675.rs`.
 
 mod after_timeout;
+mod dcr;
+mod disorder;
 mod duplicates;
 mod limited_transmit;
+mod ncr;
 mod new_reno;
 mod reno;
+mod rr;
 mod sack_3517;
 mod sack_6675;
 mod tahoe;
@@ -27,8 +31,17 @@ use crate::scoreboard::{Scoreboard, Sent};
 use crate::spurious::SignalKind;
 
 /// The algorithms that there are.
-pub const ENTRIES: &[Entry<dyn Recovery>] =
-    &[timeout_only::ENTRY, tahoe::ENTRY, reno::ENTRY, new_reno::ENTRY, sack_6675::ENTRY, sack_3517::ENTRY];
+pub const ENTRIES: &[Entry<dyn Recovery>] = &[
+    timeout_only::ENTRY,
+    tahoe::ENTRY,
+    reno::ENTRY,
+    new_reno::ENTRY,
+    sack_6675::ENTRY,
+    sack_3517::ENTRY,
+    ncr::ENTRY,
+    dcr::ENTRY,
+    rr::ENTRY,
+];
 
 /// Decides what is lost and what to do about it.
 pub trait Recovery: std::fmt::Debug + Send {

@@ -123,24 +123,29 @@ impl Sack6675 {
 
     /// RFC 6675 §5, outside of recovery.
     fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        self.after_timeout.on_ack(ack, board);
-        // §2: a duplicate is an ACK that SACKs something new, whatever else it brings. One without news, as
-        // needless retransmissions draw, says nothing of a loss.
-        let duplicate = !ack.advances && !ack.newly_sacked.is_zero();
-        // §5.1: after a timeout no new recovery until what was outstanding is acknowledged.
-        if !duplicate || self.after_timeout.recover().is_some() {
-            return Verdict::Ordinary;
-        }
-        let enough = self.duplicates.reach(ack.dupthresh);
-        if !enough && self.lost_edge(ack, board).is_none_or(|edge| edge.at_or_before(ack.number)) {
+        if !self.finds_loss(ack, board) {
             return Verdict::Ordinary;
         }
         self.enter(ack, board);
         Verdict::Loss
     }
 
+    /// Whether this ACK, outside of recovery, tells of a loss.
+    pub(super) fn finds_loss(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
+        self.after_timeout.on_ack(ack, board);
+        // §2: a duplicate is an ACK that SACKs something new, whatever else it brings. One without news, as
+        // needless retransmissions draw, says nothing of a loss.
+        let duplicate = !ack.advances && !ack.newly_sacked.is_zero();
+        // §5.1: after a timeout no new recovery until what was outstanding is acknowledged.
+        if !duplicate || self.after_timeout.recover().is_some() {
+            return false;
+        }
+        let enough = self.duplicates.reach(ack.dupthresh);
+        enough || self.lost_edge(ack, board).is_some_and(|edge| edge.after(ack.number))
+    }
+
     /// §5 step 4.
-    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
+    pub(super) fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
         self.judged = None;
         board.mark_lost(0, Cause::FastRetransmit);
         self.judge(ack, board);

@@ -1,0 +1,79 @@
+//! Disorder: the time from the first duplicate ACK until the gap that it tells of is closed, or taken for a
+//! loss.
+//!
+//! A robust sender goes on sending new data meanwhile (extended limited transmit, RFC 4653 §3.3), and must
+//! not count them when it reduces its window after all: half of a flight twice as large as the window would
+//! be no reduction.
+
+use units::Bytes;
+
+use super::Ack;
+use crate::scoreboard::Scoreboard;
+
+/// The time of disorder, if there is any.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Disorder {
+    /// `FlightSizePrev`: what was outstanding when it began.
+    flight: Option<Bytes>,
+    /// What is outstanding now.
+    outstanding: Bytes,
+}
+
+/// What an ACK means for the disorder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// There was none, and there is none.
+    None,
+    /// It tells of a gap for the first time.
+    Begins,
+    /// The gap is still there.
+    Lasts,
+    /// The gap is closed. If there is another behind it, the disorder goes on from where it began.
+    Closed {
+        /// `FlightSizePrev`.
+        flight: Bytes,
+    },
+}
+
+impl Disorder {
+    /// No disorder.
+    pub(super) const NONE: Self = Self { flight: None, outstanding: Bytes::ZERO };
+
+    /// An ACK came while no loss is being repaired.
+    pub(super) fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Change {
+        self.outstanding = board.outstanding();
+        let gap = !board.sacked().is_zero();
+        match (self.flight, ack.advances) {
+            (None, _) if gap && !ack.newly_sacked.is_zero() => {
+                self.flight = Some(self.outstanding);
+                Change::Begins
+            }
+            (None, _) => Change::None,
+            (Some(_), false) => Change::Lasts,
+            (Some(flight), true) => {
+                self.flight = self.flight.filter(|_| gap);
+                Change::Closed { flight }
+            }
+        }
+    }
+
+    /// A new segment was sent.
+    pub(super) fn on_new(&mut self, board: &Scoreboard) {
+        self.outstanding = board.outstanding();
+    }
+
+    /// A loss is repaired from here on, or nothing is known any more.
+    pub(super) fn end(&mut self) {
+        self.flight = None;
+    }
+
+    /// `FlightSizePrev`, while it lasts.
+    pub(super) const fn flight(&self) -> Option<Bytes> {
+        self.flight
+    }
+
+    /// What was sent since it began, and is outstanding.
+    pub(super) fn beyond(&self) -> Bytes {
+        self.flight.map_or(Bytes::ZERO, |flight| self.outstanding.saturating_sub(flight))
+    }
+}
