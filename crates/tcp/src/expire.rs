@@ -71,6 +71,9 @@ impl Endpoint {
 
     /// The recovery algorithm's own time has come.
     fn on_recovery_deadline(&mut self, now: Instant) {
+        if self.sending.board.is_empty() {
+            return;
+        }
         let flight = self.sending.board.outstanding();
         let ack = self.no_news(now);
         let counted = flight.saturating_sub(self.sending.recovery.beyond_window());
@@ -78,9 +81,11 @@ impl Endpoint {
         self.carry_out(verdict, &ack, flight, counted);
     }
 
-    /// Keeps the recovery algorithm's timer where the algorithm wants it.
+    /// Keeps the recovery algorithm's timer where the algorithm wants it. The ACK that ends a connection
+    /// does not reach it any more.
     pub(crate) fn watch_recovery_deadline(&mut self) {
-        match self.sending.recovery.deadline(&self.sending.board) {
+        let deadline = self.sending.recovery.deadline(&self.sending.board);
+        match deadline.filter(|_| !self.sending.board.is_empty()) {
             Some(at) => self.timers.set(Timer::Recovery, at),
             None => self.timers.clear(Timer::Recovery),
         }
