@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,17 @@ def test_a_row_sets_measured_beside_published() -> None:
     assert (found["published"], found["measured"], found["ratio"], found["n"]) == (100.0, 102.0, 1.02, 3)
     assert (found["q25"], found["q75"], found["ci95"]) == (96.0, 106.0, [90.0, 110.0])
     assert "low" not in found
+
+
+def test_a_quotient_is_taken_seed_by_seed() -> None:
+    study, row = a_study((0,))
+    other = replace(row, measure="fastest", columns={**row.columns, "metric": "fastest"})
+    quotient = replace(row, columns={**row.columns, "metric": "share"}, quotient=(0, 1))
+    metrics = {**study.metrics, "fastest": Metric("", flow="elapsed_s", fold="min", divided_by=10)}
+    study = replace(study, rows=[row, other, quotient], metrics=metrics)
+    runs = [{"flows": [flow("a", slow), flow("b", 10.0)]} for slow in (20.0, 30.0, 50.0)]
+    found = report(study, quotient, {("c", 0): runs}, {})
+    assert (found["measured"], found["q25"], found["n"]) == (30.0, 25.0, 3)
 
 
 def test_a_row_over_a_span_reports_its_lowest_and_highest_median() -> None:

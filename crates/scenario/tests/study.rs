@@ -122,6 +122,55 @@ fn cases_that_only_differ_in_seeds_share_random_numbers() {
     }
 }
 
+/// Numbers that columns of their own tell apart, and a quotient of two.
+fn with_numbers() -> String {
+    let columns = STUDY.replace(
+        "columns = [\"tcp\", \"loss_pct\", \"rtt_ms\", \"metric\"]",
+        "columns = [\"figure\", \"tcp\", \"loss_pct\", \"rtt_ms\", \"end\", \"metric\"]",
+    );
+    let claims = columns.find("[[claims]]").expect("it has claims");
+    columns[..claims]
+        .replace("file = \"published.csv\", statistic = \"stat\"", "file = \"published.csv\"")
+        .replace("published = { file = \"published.csv\" }\n", "")
+        + r#"[[tables]]
+id = "7"
+title = "both ends"
+cases = [{ tcp = ["plain", "derived"], loss_pct = 1, rtt_ms = 50 }]
+numbers = [{ metric = "seen", is = "drops", end = "server" }, { metric = "throughput_Bps", end = "client" }]
+ratios = [{ metric = "ratio", of = "throughput_Bps", column = "tcp", over = "derived", under = "plain", called = "derived/plain" }]
+"#
+}
+
+#[test]
+fn a_tables_numbers_may_have_columns_of_their_own_and_quotients() {
+    let study = load("numbers", &with_numbers()).unwrap_or_else(|error| panic!("{error}"));
+    let rows: Vec<_> = study.rows.iter().enumerate().filter(|(_, row)| row.table == "7").collect();
+    let told: Vec<String> = rows
+        .iter()
+        .map(|(_, row)| format!("{} {} {}", row.columns["tcp"], row.columns["end"], row.columns["metric"]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "plain server seen",
+            "plain client throughput_Bps",
+            "derived server seen",
+            "derived client throughput_Bps",
+            "derived/plain client ratio"
+        ]
+    );
+    assert!(rows.iter().all(|(_, row)| row.columns["figure"] == "7"));
+    assert_eq!((rows[0].1.measure.as_str(), rows[0].1.quotient), ("drops", None));
+    assert_eq!(rows[4].1.quotient, Some([rows[3].0, rows[1].0]));
+}
+
+#[test]
+fn a_quotient_of_nothing_is_refused() {
+    let text = with_numbers().replace("under = \"plain\"", "under = \"plian\"");
+    let error = load("no-quotient", &text).expect_err("it should be refused").to_string();
+    assert!(error.contains("tables.1.ratios.0: no two rows are \"derived\" and \"plian\""), "{error}");
+}
+
 /// What is written in place of what, and how the message goes on behind the study's path.
 const MISTAKES: &[(&str, &str, &str)] = &[
     (

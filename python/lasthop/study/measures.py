@@ -19,6 +19,10 @@ Flow = Mapping[str, Any]
 
 def measure(metric: Metric, outcome: Outcome, scope_bytes: int | None) -> float:
     """Return one number of a finished run. Raises RunError where the run has none, as of a flow that did not finish."""
+    return _number(metric, outcome, scope_bytes) / metric.divided_by
+
+
+def _number(metric: Metric, outcome: Outcome, scope_bytes: int | None) -> float:
     if metric.check is not None:
         return float(outcome["checked"][metric.check])
     if metric.link is not None:

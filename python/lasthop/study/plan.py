@@ -56,6 +56,7 @@ class Metric:
     fold: Fold = "sum"
     less_s: float = 0.0
     """Taken off a flow's time before a throughput is made of it, where a document leaves the opening out."""
+    divided_by: float = 1.0
     link: str | None = None
     window: str | None = None
     flows: str | None = None
@@ -83,6 +84,8 @@ class Row:
     metric: str
     measure: str
     columns: Mapping[str, str]
+    quotient: Sequence[int] | None = None
+    """The places of the two rows that it is the quotient of."""
 
 
 @dataclass(frozen=True)

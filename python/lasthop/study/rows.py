@@ -8,7 +8,7 @@ from typing import Any
 from lasthop.errors import RunError
 from lasthop.stats import Spread, spread
 from lasthop.study.measures import measure
-from lasthop.study.plan import Case, Row, Study
+from lasthop.study.plan import Row, Study
 from lasthop.study.published import Key, Published
 from lasthop.study.store import Outcome
 
@@ -22,10 +22,11 @@ Reported = dict[str, Any]
 def report(study: Study, row: Row, outcomes: Outcomes, published: Mapping[Key, Published]) -> Reported:
     """Return one row. What could not be measured (not run, or a flow that did not finish) is null."""
     case = study.cases[row.case]
-    spreads = {variant.span: _spread(study, row, case, variant.span, outcomes) for variant in case.variants}
+    spreads = {variant.span: _spread(study, row, variant.span, outcomes) for variant in case.variants}
     own = spreads[0]
     known = published.get(tuple(row.columns[column] for column in study.columns))
-    reported: Reported = {column: plain(row.columns[column]) for column in study.columns}
+    reported: Reported = {"table": plain(row.table)}
+    reported |= {column: plain(row.columns[column]) for column in study.columns}
     reported |= {"published": None if known is None else known.values.get("median"), **_measured(own)}
     reported |= _over_span(spreads)
     reported["ratio"] = _ratio(reported["measured"], reported["published"])
@@ -37,14 +38,25 @@ def plain(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
-def _spread(study: Study, row: Row, case: Case, span: int, outcomes: Outcomes) -> Spread | None:
-    runs = outcomes.get((case.id, span), ())
-    if len(runs) < len(case.seeds):
+def _spread(study: Study, row: Row, span: int, outcomes: Outcomes) -> Spread | None:
+    numbers = _numbers(study, row, span, outcomes)
+    return None if numbers is None else spread(numbers)
+
+
+def _numbers(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[float] | None:
+    """Return the row's number of each run, in the order of the seeds; a quotient's seed by seed."""
+    if row.quotient is not None:
+        over, under = (_numbers(study, study.rows[place], span, outcomes) for place in row.quotient)
+        if over is None or under is None or not all(under):
+            return None
+        return [a / b for a, b in zip(over, under, strict=False)]
+    runs = outcomes.get((row.case, span), ())
+    if len(runs) < len(study.cases[row.case].seeds):
         return None
     metric = study.metrics[row.measure]
     scope_bytes = None if row.scope is None else study.scopes[row.scope]
     try:
-        return spread([measure(metric, run, scope_bytes) for run in runs])
+        return [measure(metric, run, scope_bytes) for run in runs]
     except RunError:
         return None
 

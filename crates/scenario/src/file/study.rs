@@ -28,7 +28,8 @@ pub struct Study {
     pub first_seed: Option<u64>,
     /// The document's own values.
     pub published: Option<Published>,
-    /// The columns that tell rows apart: variables, and `table`, `scope` and `metric`.
+    /// The columns that tell rows apart: variables, `table` (or `figure`, which is the same), `scope`, `metric`, and
+    /// what tables give their `numbers`.
     pub columns: Vec<String>,
     /// What varies, by name: the forms of its values, tried in their order.
     pub variables: BTreeMap<String, Vec<Form>>,
@@ -112,6 +113,8 @@ pub struct Metric {
     pub less: Option<units::Duration>,
     /// A link's counter: link.direction.key.
     pub link: Option<String>,
+    /// What the number is divided by: 1000 for a throughput in kB/s. Without it, nothing.
+    pub divided_by: Option<f64>,
     /// The window of the scenario that the number is about; without it, the whole run.
     pub window: Option<String>,
     /// The flows that it is about, by name, `*` standing for any letters; without it, all.
@@ -157,10 +160,47 @@ pub struct StudyTable {
     #[serde(default)]
     pub scopes: Vec<String>,
     /// Its numbers.
+    #[serde(default)]
     pub metrics: Vec<String>,
+    /// Or its numbers one by one, where they differ in more than their metric: those of each case.
+    #[serde(default)]
+    pub numbers: Vec<Number>,
+    /// Numbers that are quotients of others in the table.
+    #[serde(default)]
+    pub ratios: Vec<Ratio>,
     /// Numbers that this table takes otherwise: its name for one, and the metric that it is.
     #[serde(default)]
     pub definitions: BTreeMap<String, String>,
+}
+
+/// One number of a table's cases, which columns of its own tell apart.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+pub struct Number {
+    /// Its name.
+    pub metric: String,
+    /// The metric that it is; without it, the one of that name.
+    pub is: Option<String>,
+    /// Columns and their texts, in place of what the case has there.
+    #[serde(flatten)]
+    pub columns: BTreeMap<String, String>,
+}
+
+/// A number that is the quotient of two others which differ in one column.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ratio {
+    /// Its name.
+    pub metric: String,
+    /// The metric that is divided.
+    pub of: String,
+    /// The column in which the two differ.
+    pub column: String,
+    /// That column's text in the number that is divided.
+    pub over: String,
+    /// And in the one that divides it.
+    pub under: String,
+    /// And in the quotient.
+    pub called: String,
 }
 
 /// A grid of cases: for each variable one value, or a list of them.

@@ -76,6 +76,8 @@ pub struct Metric {
     pub fold: Fold,
     /// Taken off each flow's time before a throughput is made of it, seconds.
     pub less_s: f64,
+    /// What the number is divided by.
+    pub divided_by: f64,
     /// Or a link's counter: link.direction.key.
     pub link: Option<String>,
     /// The window that the number is about.
@@ -146,6 +148,8 @@ pub struct Row {
     pub measure: String,
     /// The texts of the columns that tell it apart.
     pub columns: BTreeMap<String, String>,
+    /// The positions of the rows that it is the quotient of.
+    pub quotient: Option<[usize; 2]>,
 }
 
 /// One figure.
@@ -231,6 +235,7 @@ fn metric(file: &file::Metric) -> Metric {
         flow: file.flow.clone(),
         fold: file.fold.unwrap_or_default(),
         less_s: file.less.unwrap_or_default().as_secs_f64(),
+        divided_by: file.divided_by.unwrap_or(1.0),
         link: file.link.clone(),
         window: file.window.clone(),
         flows: file.flows.clone(),

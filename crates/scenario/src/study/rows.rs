@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use super::sweep::text_of;
 use super::{Case, Figure, Reading, Row, Table};
 use crate::error::InputError;
-use crate::file::StudyTable;
+use crate::file::{Number, Ratio, StudyTable};
 use crate::suggest;
 use crate::tree::KeyPath;
 
 impl Reading<'_> {
-    /// Each column is a variable, or one of the three that rows have anyway.
+    /// Each column is a variable, one of those that rows have anyway, or one that tables give.
     pub(super) fn check_columns(&self) -> Result<(), InputError> {
         let mut known = self.variables();
-        known.extend(["table", "scope", "metric"].map(ToOwned::to_owned));
+        known.extend(["table", "figure", "scope", "metric"].map(ToOwned::to_owned));
+        let given = self.file.tables.iter().flat_map(|table| &table.numbers);
+        known.extend(given.flat_map(|number| number.columns.keys().cloned()));
         let unknown = self.file.columns.iter().position(|column| !known.contains(column));
         let Some(at) = unknown else { return self.check_defaults() };
         let column = &self.file.columns[at];
@@ -62,7 +64,12 @@ impl Reading<'_> {
             let at = KeyPath::of(["tables"]).below(i);
             self.check_table(table, &at)?;
             let cases = self.cases_of(table, &at)?;
+            let first = rows.len();
             rows.extend(self.rows_of(table, &cases));
+            for (j, ratio) in table.ratios.iter().enumerate() {
+                let quotients = self.quotients(ratio, &rows[first..], first, &at.below("ratios").below(j))?;
+                rows.extend(quotients);
+            }
             tables.push(Table {
                 id: table.id.clone(),
                 title: table.title.clone(),
@@ -80,6 +87,15 @@ impl Reading<'_> {
             self.listed(scope, &scopes, "scope", &at.below("scopes").below(i))?;
         }
         let metrics: Vec<&String> = self.file.metrics.keys().collect();
+        for (i, number) in table.numbers.iter().enumerate() {
+            let path = at.below("numbers").below(i);
+            self.listed(measured(number), &metrics, "metric", &path)?;
+            let columns: Vec<&String> = self.file.columns.iter().collect();
+            number
+                .columns
+                .keys()
+                .try_for_each(|name| self.listed(name, &columns, "column", &path.below(name)))?;
+        }
         for (i, metric) in table.metrics.iter().enumerate() {
             if !table.definitions.contains_key(metric) {
                 self.listed(metric, &metrics, "metric", &at.below("metrics").below(i))?;
@@ -106,6 +122,7 @@ impl Reading<'_> {
             ids.extend(self.grid(grid, &[&table.fixed, &defaults], &at.below("cases").below(i))?);
         }
         let measures = table.metrics.iter().map(|metric| table.definitions.get(metric).unwrap_or(metric));
+        let measures = measures.chain(table.numbers.iter().map(measured));
         let needed: Vec<_> = measures.flat_map(|metric| self.file.metrics[metric].tables.clone()).collect();
         for case in self.cases.iter_mut().filter(|case| ids.contains(&case.id)) {
             case.tables.push(table.id.clone());
@@ -121,22 +138,64 @@ impl Reading<'_> {
         let scopes: Vec<Option<&String>> = table.scopes.iter().map(Some).collect();
         let scopes = if scopes.is_empty() { &whole[..] } else { &scopes };
         let cases = self.cases_named(cases);
-        let numbers = cases.iter().flat_map(|case| {
-            scopes.iter().flat_map(move |scope| table.metrics.iter().map(move |m| (*case, *scope, m)))
+        let numbers = numbers_of(table);
+        let each = cases.iter().flat_map(|case| {
+            scopes.iter().flat_map(|scope| numbers.iter().map(|number| (*case, *scope, number)))
         });
-        numbers.map(|(case, scope, metric)| self.row(table, case, scope, metric)).collect()
+        each.map(|(case, scope, number)| self.row(table, case, scope, number)).collect()
+    }
+
+    /// The quotients of those of a table's rows that differ only in the ratio's column.
+    fn quotients(
+        &self,
+        ratio: &Ratio,
+        rows: &[Row],
+        first: usize,
+        at: &KeyPath,
+    ) -> Result<Vec<Row>, InputError> {
+        let columns: Vec<&String> = self.file.columns.iter().collect();
+        self.listed(&ratio.column, &columns, "column", &at.below("column"))?;
+        let named = |row: &Row, text: &str| {
+            let columns = row.columns.clone().into_iter();
+            columns.chain([(ratio.column.clone(), text.to_owned())]).collect::<BTreeMap<_, _>>()
+        };
+        let of = |row: &&(usize, &Row)| row.1.metric == ratio.of && row.1.quotient.is_none();
+        let numbered: Vec<(usize, &Row)> = (first..).zip(rows).collect();
+        let pairs = numbered.iter().filter(of).filter_map(|(place, row)| {
+            let under = numbered.iter().filter(of).find(|(_, other)| {
+                row.columns[&ratio.column] == ratio.over && other.columns == named(row, &ratio.under)
+            })?;
+            Some((*row, [*place, under.0]))
+        });
+        let quotients = pairs.map(|(row, places)| {
+            let mut columns = named(row, &ratio.called);
+            columns.extend(
+                self.file
+                    .columns
+                    .contains(&METRIC.to_owned())
+                    .then(|| (METRIC.to_owned(), ratio.metric.clone())),
+            );
+            Row { metric: ratio.metric.clone(), columns, quotient: Some(places), ..row.clone() }
+        });
+        let quotients: Vec<Row> = quotients.collect();
+        if quotients.is_empty() {
+            let message = format!("no two rows are \"{}\" and \"{}\"", ratio.over, ratio.under);
+            return Err(self.tree.error(at, message, "name texts that the column has in this table"));
+        }
+        Ok(quotients)
     }
 
     fn cases_named(&self, ids: &[String]) -> Vec<&Case> {
         ids.iter().filter_map(|id| self.cases.iter().find(|case| case.id == *id)).collect()
     }
 
-    fn row(&self, table: &StudyTable, case: &Case, scope: Option<&String>, metric: &String) -> Row {
-        let column = |name: &String| match name.as_str() {
-            "table" => table.id.clone(),
-            "scope" => scope.cloned().unwrap_or_default(),
-            "metric" => metric.clone(),
-            variable => text_of(&case.values[variable]),
+    fn row(&self, table: &StudyTable, case: &Case, scope: Option<&String>, number: &Number) -> Row {
+        let column = |name: &String| match (number.columns.get(name), name.as_str()) {
+            (Some(text), _) => text.clone(),
+            (None, "table" | "figure") => table.id.clone(),
+            (None, "scope") => scope.cloned().unwrap_or_default(),
+            (None, METRIC) => number.metric.clone(),
+            (None, variable) => case.values.get(variable).map(text_of).unwrap_or_default(),
         };
         let columns: BTreeMap<String, String> =
             self.file.columns.iter().map(|name| (name.clone(), column(name))).collect();
@@ -144,9 +203,10 @@ impl Reading<'_> {
             table: table.id.clone(),
             case: case.id.clone(),
             scope: scope.cloned(),
-            metric: metric.clone(),
-            measure: table.definitions.get(metric).unwrap_or(metric).clone(),
+            metric: number.metric.clone(),
+            measure: measured(number).clone(),
             columns,
+            quotient: None,
         }
     }
 
@@ -184,4 +244,22 @@ impl Reading<'_> {
             to_s: figure.to.map(units::Duration::as_secs_f64),
         })
     }
+}
+
+/// The column that names what a number is.
+const METRIC: &str = "metric";
+
+/// A table's numbers, those that are told apart by their metric alone among them.
+fn numbers_of(table: &StudyTable) -> Vec<Number> {
+    let plain = table.metrics.iter().map(|metric| Number {
+        metric: metric.clone(),
+        is: table.definitions.get(metric).cloned(),
+        columns: BTreeMap::new(),
+    });
+    plain.chain(table.numbers.iter().cloned()).collect()
+}
+
+/// The metric that a number is.
+fn measured(number: &Number) -> &String {
+    number.is.as_ref().unwrap_or(&number.metric)
 }
