@@ -502,7 +502,7 @@ impl<R: Recorder> Engine<R> {
         // A link works out only when asked what has happened inside it.
         direction.link.handle_timeout(at, &mut witness);
         let (meter, counters) = (&self.meters[index], *self.links[index].link.counters());
-        LinkReading { counters, times: R::METERS.then(|| meter.times(at)) }
+        LinkReading { counters, times: self.gauge.metered.then(|| meter.times(at)) }
     }
 
     /// Packets that are somewhere between two ends.

@@ -134,7 +134,7 @@ pub struct MeasureSpec {
     /// Spans over which every flow and link is summed up.
     pub windows: Vec<WindowSpec>,
     /// Whether links are metered: how long each sent, and how long its queue was. It costs a tenth of
-    /// a run's time; recorded runs are metered anyway.
+    /// a run's time.
     pub links: bool,
     /// How often the table `progress` gets a row for each flow; without it, there is no such table.
     pub sample: Option<Duration>,

@@ -11,7 +11,7 @@ mod summary;
 
 use units::{Duration, Instant};
 
-use crate::spec::MeasureSpec;
+use crate::spec::RecordSpec;
 
 pub(crate) use meter::LinkMeter;
 pub(crate) use reading::{FlowReading, LinkReading, Reading};
@@ -22,6 +22,9 @@ pub use summary::{FlowSpan, LinkMeasures, LinkSpan};
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     windows: Vec<Window>,
+    /// Whether links are to tell of their times. A run that is recorded has them metered in any case,
+    /// and must not for that have another summary.
+    pub(crate) metered: bool,
     /// The boundaries of windows that are still ahead, the next one last.
     boundaries: Vec<Instant>,
     every: Option<Duration>,
@@ -57,7 +60,8 @@ pub(crate) struct Sample {
 }
 
 impl Gauge {
-    pub(crate) fn new(spec: &MeasureSpec) -> Self {
+    pub(crate) fn new(record: &RecordSpec) -> Self {
+        let spec = &record.measure;
         let windows: Vec<Window> = spec.windows.iter().map(Window::new).collect();
         let times = windows.iter().flat_map(|window| [window.from, window.to]);
         // The start needs no reading: nothing lies before it.
@@ -66,7 +70,8 @@ impl Gauge {
         boundaries.sort_unstable_by(|a, b| b.cmp(a));
         boundaries.dedup();
         let next_sample = spec.sample.map_or(Instant::NEVER, |every| Instant::START + every);
-        Self { windows, boundaries, every: spec.sample, next_sample, samples: Vec::new() }
+        let metered = spec.links || record.queue_lengths;
+        Self { windows, metered, boundaries, every: spec.sample, next_sample, samples: Vec::new() }
     }
 
     /// When the run is to be read next, after everything that happens at that time.
@@ -134,7 +139,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::WindowSpec;
+    use crate::spec::{MeasureSpec, WindowSpec};
 
     fn gauge(windows: &[(u64, Option<u64>)], sample: Option<u64>) -> Gauge {
         let window = |(from, to): &(u64, Option<u64>)| WindowSpec {
@@ -143,7 +148,8 @@ mod tests {
             to: to.map(Duration::from_secs),
         };
         let windows = windows.iter().map(window).collect();
-        Gauge::new(&MeasureSpec { links: false, windows, sample: sample.map(Duration::from_secs) })
+        let measure = MeasureSpec { links: false, windows, sample: sample.map(Duration::from_secs) };
+        Gauge::new(&RecordSpec { measure, ..RecordSpec::default() })
     }
 
     /// Reads until nothing more is wanted before `end`, and answers with the times.
