@@ -92,6 +92,9 @@ macro_rules! registry {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap;
+                if self.is_bare() {
+                    return serializer.serialize_str(self.id());
+                }
                 let mut table = serializer.serialize_map(Some(1))?;
                 match self { $(Self::$variant(parameters) => table.serialize_entry(self.id(), parameters)?,)* }
                 table.end()

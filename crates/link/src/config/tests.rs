@@ -69,7 +69,10 @@ fn unknown_keys_and_names_are_refused() {
     assert!(read("speed = \"1 bit/s\"").expect_err("unknown").contains("unknown field `speed`"));
     assert!(read("queue = { size = \"1 packet\" }").expect_err("unknown").contains("unknown field `size`"));
     let fred = read("queue = { discipline = \"fred\" }").expect_err("unknown");
-    assert_eq!(fred, "\"fred\" is not a queue discipline; write one of tail-drop, red");
+    assert_eq!(
+        fred,
+        "\"fred\" is not a queue discipline; write one of tail-drop, front-drop, infinite, red, codel, fq-codel, pie, pdpc, priority, weighted-round-robin, separate"
+    );
     let bare = read("queue = { discipline = \"red\" }").expect_err("red needs parameters");
     assert!(bare.contains("missing field `min`"), "{bare}");
     assert!(

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::distribution::{Distribution, Quantity};
 use crate::error_model::ErrorModel;
+use crate::queue::Discipline;
 
 type Check = Result<(), ConfigError>;
 
@@ -192,6 +193,11 @@ impl Queue {
                 "a queue without limit never overflows",
                 "add limit, or leave overflow out",
             );
+        }
+        let is_limited = self.limit.is_some() || self.limit_bytes.is_some();
+        if is_limited && matches!(self.discipline, Discipline::Infinite(_)) {
+            let key = if self.limit.is_some() { "limit" } else { "limit_bytes" };
+            return refuse(key, "an infinite queue has none", "leave it out, or write \"tail-drop\"");
         }
         self.discipline.check().map_err(|error| error.below("discipline"))
     }

@@ -42,6 +42,12 @@ impl ErrorModel {
     pub fn process(&self, stream: Stream) -> Box<dyn Process> {
         self.setting().process(stream)
     }
+
+    /// Whether it is written as its name alone: each has something to say.
+    #[expect(clippy::unused_self, reason = "other registries have such that do")]
+    const fn is_bare(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -9,9 +9,8 @@ use units::{Duration, Instant};
 use super::Link;
 use super::transmitter::Transmitter;
 use crate::config::Overflow;
-use crate::event::{DropRule, ErrorCause, Observer};
+use crate::event::{DropRule, ErrorCause, Event, Observer};
 use crate::packet::Packet;
-use crate::queue::Verdict;
 
 impl<P: Packet> Link<P> {
     /// When the first of the packets that wait for their transmission is too old, or never.
@@ -57,15 +56,15 @@ impl<P: Packet> Link<P> {
         {
             self.send_buffer.discard_next();
             self.discard(now, slot, observer);
-        } else if let Some(head) = self.queue.take_oldest() {
-            self.leave_queue(now, head, Verdict::Drop(DropRule::EXPIRED), observer);
+        } else if let Some(head) = self.queue.remove_oldest(now) {
+            self.drop_queued(now, &head, DropRule::EXPIRED, observer);
         }
         self.pump(now, observer);
     }
 
     fn discard(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
         self.counters.error_drops += 1;
-        let event = crate::event::Event::ErrorDropped { cause: ErrorCause::Expired };
+        let event = Event::ErrorDropped { cause: ErrorCause::Expired };
         self.tell(now, slot, event, observer);
         self.store.take(slot);
     }

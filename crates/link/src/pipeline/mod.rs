@@ -26,7 +26,7 @@ use crate::counters::Counters;
 use crate::distribution::Source;
 use crate::event::{DelayCause, DropRule, Event, Observer, StopReason};
 use crate::packet::Packet;
-use crate::queue::{InputQueue, Offer, Verdict, Waiting};
+use crate::queue::{InputQueue, Judgement, Keys, Offer, Verdict, Waiting};
 
 use allocation::AllocationStage;
 use buffer::{SendBuffer, Underway};
@@ -55,6 +55,8 @@ pub struct Link<P> {
     order: Order,
     base_rate: Option<units::Rate>,
     queue: InputQueue,
+    /// Room for those that are dropped from the queue at once, kept for the next time.
+    evicted: Vec<Waiting>,
     send_buffer: SendBuffer,
     underway: Underway,
     allocation: AllocationStage,
@@ -102,6 +104,7 @@ impl<P: Packet> Link<P> {
             order: config.order(),
             base_rate: config.rate,
             queue: InputQueue::new(&config.queue, streams.stream("queue")),
+            evicted: Vec::new(),
             send_buffer: SendBuffer::new(config),
             underway: Underway::new(config),
             allocation: AllocationStage::new(config, streams),
@@ -129,9 +132,11 @@ impl<P: Packet> Link<P> {
         self.counters.bytes_in += packet.size();
         let size = packet.size() + self.framing;
         let waits = !self.queue.is_empty() || !self.takes(size);
-        match self.queue.judge(&Offer { now, size, rate: self.base_rate, waits }) {
-            Verdict::Pass => self.admit(now, packet, size, waits, observer),
-            Verdict::Drop(rule) => self.refuse(now, &packet, rule, observer),
+        let keys = if self.queue.sorts() { keys_of(&packet) } else { Keys::default() };
+        let offer = Offer { now, size, ecn: packet.ecn(), rate: self.base_rate, waits, keys };
+        match self.queue.judge(&offer) {
+            Judgement::Admit => self.admit(now, packet, &offer, observer),
+            judgement => self.act(packet, &offer, judgement, observer),
         }
         self.due = self.next_due();
         self.advance(now, observer);
@@ -234,7 +239,8 @@ impl<P: Packet> Link<P> {
 
     // --- input queue ---
 
-    fn admit(&mut self, now: Instant, packet: P, size: Bytes, waits: bool, observer: &mut impl Observer<P>) {
+    fn admit(&mut self, now: Instant, packet: P, offer: &Offer, observer: &mut impl Observer<P>) {
+        let Offer { size, ecn, waits, .. } = *offer;
         let event = Event::Queued {
             behind: self.queue.len(),
             behind_bytes: self.queue.bytes(),
@@ -243,14 +249,59 @@ impl<P: Packet> Link<P> {
         observer.on_event(now, &packet, event);
         let arrival_number = self.counters.packets_in;
         let slot = self.store.insert(packet, Passage::new(size, now, arrival_number));
-        let head = Waiting { slot, size, since: now };
+        let head = Waiting { slot, ecn, size, since: now };
         if waits {
             self.queue.push(head);
             self.counters.queue_max = self.counters.queue_max.max(u64::from(self.queue.len()));
         } else {
-            let verdict = self.queue.leave(now, now);
+            let verdict = self.queue.pass(now, &head);
             self.leave_queue(now, head, verdict, observer);
         }
+    }
+
+    /// Whatever else becomes of a packet than being let in.
+    fn act(&mut self, mut packet: P, offer: &Offer, judgement: Judgement, observer: &mut impl Observer<P>) {
+        let now = offer.now;
+        match judgement {
+            Judgement::Admit => {}
+            Judgement::Mark(rule) => self.mark(now, &mut packet, rule, observer),
+            Judgement::Refuse(rule) => return self.refuse(now, &packet, rule, observer),
+            Judgement::DropOldest(rule) => {
+                self.evict(now, rule, observer);
+            }
+            Judgement::MakeRoom => {
+                while !self.queue.has_room(offer.size) && self.evict(now, DropRule::OVERFLOW, observer) {}
+            }
+        }
+        if offer.waits && !self.queue.has_room(offer.size) {
+            return self.refuse(now, &packet, DropRule::OVERFLOW, observer);
+        }
+        self.admit(now, packet, offer, observer);
+    }
+
+    fn mark(&mut self, now: Instant, packet: &mut P, rule: DropRule, observer: &mut impl Observer<P>) {
+        self.counters.marked += 1;
+        packet.mark_ce();
+        observer.on_event(now, packet, Event::Marked { rule });
+    }
+
+    /// Drops waiting packets to make room; whether there were any.
+    fn evict(&mut self, now: Instant, rule: DropRule, observer: &mut impl Observer<P>) -> bool {
+        let mut evicted = std::mem::take(&mut self.evicted);
+        self.queue.evict(now, &mut evicted);
+        evicted.iter().for_each(|head| self.drop_queued(now, head, rule, observer));
+        let has_evicted = !evicted.is_empty();
+        evicted.clear();
+        self.evicted = evicted;
+        has_evicted
+    }
+
+    fn drop_queued(&mut self, now: Instant, head: &Waiting, rule: DropRule, observer: &mut impl Observer<P>) {
+        self.counters.queue_drops += 1;
+        let (behind, behind_bytes) = (self.queue.len(), self.queue.bytes());
+        let event = Event::QueueDropped { rule, behind, behind_bytes, average: self.queue.average() };
+        self.tell(now, head.slot, event, observer);
+        self.store.take(head.slot);
     }
 
     fn refuse(&mut self, now: Instant, packet: &P, rule: DropRule, observer: &mut impl Observer<P>) {
@@ -289,21 +340,18 @@ impl<P: Packet> Link<P> {
         verdict: Verdict,
         observer: &mut impl Observer<P>,
     ) {
-        let (left, left_bytes) = (self.queue.len(), self.queue.bytes());
-        match verdict {
-            Verdict::Pass => {
-                let event = Event::LeftQueue { waited: now - head.since, left, left_bytes };
-                self.tell(now, head.slot, event, observer);
-                self.enter_send_buffer(now, head.slot, head.size, observer);
-            }
-            Verdict::Drop(rule) => {
-                self.counters.queue_drops += 1;
-                let average = self.queue.average();
-                let event = Event::QueueDropped { rule, behind: left, behind_bytes: left_bytes, average };
-                self.tell(now, head.slot, event, observer);
-                self.store.take(head.slot);
-            }
+        if let Verdict::Drop(rule) = verdict {
+            return self.drop_queued(now, &head, rule, observer);
         }
+        if let Verdict::Mark(rule) = verdict {
+            self.counters.marked += 1;
+            self.store.packet_mut(head.slot).map(P::mark_ce);
+            self.tell(now, head.slot, Event::Marked { rule }, observer);
+        }
+        let (left, left_bytes) = (self.queue.len(), self.queue.bytes());
+        let event = Event::LeftQueue { waited: now - head.since, left, left_bytes };
+        self.tell(now, head.slot, event, observer);
+        self.enter_send_buffer(now, head.slot, head.size, observer);
     }
 
     // --- send buffer, allocation, transmission ---
@@ -389,6 +437,15 @@ impl<P: Packet> Link<P> {
         if let Some(packet) = self.store.packet(slot) {
             observer.on_event(now, packet, event);
         }
+    }
+}
+
+fn keys_of(packet: &impl Packet) -> Keys {
+    Keys {
+        flow: packet.flow_key(),
+        source: packet.source(),
+        destination: packet.destination(),
+        class: packet.class(),
     }
 }
 

@@ -1,40 +1,51 @@
 //! The input queue itself: who waits, the limits, and what the discipline says.
 
-use std::collections::VecDeque;
-
 use units::text::PacketsOrBytes;
 use units::{Bytes, Instant, Rate, Stream};
 
-use super::{Arrival, Departure, Policy, Verdict};
+use super::lane::{Lane, Waiting};
+use super::scheduler::{Keys, Lanes};
+use super::{Arrival, Service, Verdict, Victim, tail_drop};
 use crate::config::{self, Overflow};
 use crate::event::DropRule;
-
-/// A packet that waits: where it is stored, its size with framing, since when.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
-    pub(crate) slot: u32,
-    pub(crate) size: Bytes,
-    pub(crate) since: Instant,
-}
+use crate::packet::Ecn;
 
 /// A packet that comes to the queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub(crate) now: Instant,
     pub(crate) size: Bytes,
+    pub(crate) ecn: Ecn,
     pub(crate) rate: Option<Rate>,
     /// Whether it would have to wait; one that would not is not stopped by a limit.
     pub(crate) waits: bool,
+    /// Needed only if the queue [sorts](InputQueue::sorts).
+    pub(crate) keys: Keys,
+}
+
+/// What becomes of a packet that comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    /// It comes in.
+    Admit,
+    /// It comes in and is marked.
+    Mark(DropRule),
+    /// It does not come in.
+    Refuse(DropRule),
+    /// It comes in, and the oldest goes.
+    DropOldest(DropRule),
+    /// It comes in if [`InputQueue::evict`] makes room.
+    MakeRoom,
 }
 
 #[derive(Debug)]
 pub(crate) struct InputQueue {
-    waiting: VecDeque<Waiting>,
-    bytes: Bytes,
+    line: Lane,
+    /// In place of the line, where packets are told apart.
+    lanes: Option<Box<Lanes>>,
     limit_packets: u64,
     limit_bytes: Bytes,
     overflow: Overflow,
-    policy: Box<dyn Policy>,
 }
 
 impl InputQueue {
@@ -44,26 +55,38 @@ impl InputQueue {
             Some(PacketsOrBytes::Bytes(bytes)) => (u64::MAX, bytes),
             None => (u64::MAX, Bytes::MAX),
         };
+        let (policy, lanes) = match config.discipline.service(stream) {
+            Service::Line(policy) => (policy, None),
+            Service::Lanes(scheduler) => (tail_drop::policy(), Some(Box::new(Lanes::new(scheduler)))),
+        };
         Self {
-            waiting: VecDeque::new(),
-            bytes: Bytes::ZERO,
+            line: Lane::new(policy),
+            lanes,
             limit_packets: packets,
             limit_bytes: config.limit_bytes.map_or(bytes, |limit| limit.min(bytes)),
             overflow: config.overflow,
-            policy: config.discipline.policy(stream),
         }
     }
 
+    /// Whether packets are told apart.
+    #[inline]
+    pub(crate) const fn sorts(&self) -> bool {
+        self.lanes.is_some()
+    }
+
+    #[inline]
     pub(crate) fn len(&self) -> u32 {
-        self.waiting.len() as u32
+        self.lanes.as_ref().map_or_else(|| self.line.len(), |lanes| lanes.len())
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.len() == 0
     }
 
-    pub(crate) const fn bytes(&self) -> Bytes {
-        self.bytes
+    #[inline]
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.lanes.as_ref().map_or_else(|| self.line.bytes(), |lanes| lanes.bytes())
     }
 
     pub(crate) const fn overflow(&self) -> Overflow {
@@ -71,7 +94,7 @@ impl InputQueue {
     }
 
     pub(crate) fn average(&self) -> Option<f64> {
-        self.policy.average()
+        self.line.policy().average()
     }
 
     /// Whether upstream should hold its packets back.
@@ -80,64 +103,110 @@ impl InputQueue {
     }
 
     /// What becomes of a packet that comes: the discipline first, then the limits.
-    pub(crate) fn judge(&mut self, offer: &Offer) -> Verdict {
-        let arrival = Arrival { now: offer.now, size: offer.size, waiting: self.len(), rate: offer.rate };
-        let verdict = self.policy.on_arrival(&arrival);
-        if verdict == Verdict::Pass && offer.waits && !self.has_room(offer.size) {
-            return Verdict::Drop(DropRule::OVERFLOW);
+    pub(crate) fn judge(&mut self, offer: &Offer) -> Judgement {
+        let arrival = Arrival {
+            now: offer.now,
+            size: offer.size,
+            ecn: offer.ecn,
+            waiting: self.len(),
+            waiting_bytes: self.bytes(),
+            rate: offer.rate,
+        };
+        let verdict = match &mut self.lanes {
+            None => self.line.on_arrival(&arrival),
+            Some(lanes) => lanes.on_arrival(&arrival, &offer.keys),
+        };
+        match verdict {
+            Verdict::Drop(rule) => Judgement::Refuse(rule),
+            Verdict::DropOldest(rule) => Judgement::DropOldest(rule),
+            _ if offer.waits && !self.has_room(offer.size) => self.overflows(),
+            Verdict::Pass => Judgement::Admit,
+            Verdict::Mark(rule) => Judgement::Mark(rule),
         }
-        verdict
     }
 
+    fn overflows(&self) -> Judgement {
+        let makes_room = match &self.lanes {
+            None => self.line.policy().victim() == Victim::Oldest,
+            Some(_) => true,
+        };
+        if makes_room { Judgement::MakeRoom } else { Judgement::Refuse(DropRule::OVERFLOW) }
+    }
+
+    /// Takes packets away to make room, into `evicted`; none if that is not to be.
+    pub(crate) fn evict(&mut self, now: Instant, evicted: &mut Vec<Waiting>) {
+        match &mut self.lanes {
+            None => evicted.extend(self.line.remove_head(now)),
+            Some(lanes) => lanes.evict(now, evicted),
+        }
+    }
+
+    /// The packet that was judged last waits.
     pub(crate) fn push(&mut self, waiting: Waiting) {
-        self.bytes += waiting.size;
-        self.waiting.push_back(waiting);
+        match &mut self.lanes {
+            None => self.line.push(waiting),
+            Some(lanes) => lanes.push(waiting),
+        }
     }
 
     /// The size of the packet that is next to leave.
-    pub(crate) fn next_size(&self) -> Option<Bytes> {
-        self.waiting.front().map(|head| head.size)
+    #[inline]
+    pub(crate) fn next_size(&mut self) -> Option<Bytes> {
+        match &mut self.lanes {
+            None => self.line.head().map(|head| head.size),
+            Some(lanes) => lanes.next_size(),
+        }
     }
 
     /// Takes the next packet, and what the discipline says of it.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Waiting, Verdict)> {
-        let head = self.waiting.pop_front()?;
-        self.bytes -= head.size;
-        Some((head, self.leave(now, head.since)))
+        match &mut self.lanes {
+            None => self.line.pop(now),
+            Some(lanes) => lanes.pop(now),
+        }
+    }
+
+    /// The packet that was judged last need not wait: what the discipline says of its leaving.
+    pub(crate) fn pass(&mut self, now: Instant, packet: &Waiting) -> Verdict {
+        let Some(lanes) = &mut self.lanes else { return self.line.leave(now, packet) };
+        lanes.push(*packet);
+        lanes.pop(now).map_or(Verdict::Pass, |(_, verdict)| verdict)
     }
 
     /// Since when the longest has been waiting.
     pub(crate) fn oldest(&self) -> Option<Instant> {
-        self.waiting.front().map(|head| head.since)
+        match &self.lanes {
+            None => self.line.head().map(|head| head.since),
+            Some(lanes) => lanes.oldest().map(|(since, _)| since),
+        }
     }
 
-    /// Takes the packet that has been waiting longest, without a word of the discipline's.
-    pub(crate) fn take_oldest(&mut self) -> Option<Waiting> {
-        let head = self.waiting.pop_front()?;
-        self.bytes -= head.size;
-        Some(head)
+    /// Takes the packet that has been waiting longest, without asking the discipline.
+    pub(crate) fn remove_oldest(&mut self, now: Instant) -> Option<Waiting> {
+        match &mut self.lanes {
+            None => self.line.remove_head(now),
+            Some(lanes) => lanes.remove_oldest(now),
+        }
     }
 
-    /// A packet leaves that came at `since`: what the discipline says of it.
-    pub(crate) fn leave(&mut self, now: Instant, since: Instant) -> Verdict {
-        self.policy.on_departure(&Departure { now, waited: now - since, left: self.len() })
-    }
-
-    /// Under flow control one more packet always finds room, as upstream cannot know its size.
-    fn has_room(&self, size: Bytes) -> bool {
+    /// Whether there is room for the packet that was judged last. Under flow control one more always
+    /// finds room, as upstream cannot know its size.
+    pub(crate) fn has_room(&self, size: Bytes) -> bool {
+        if self.lanes.as_ref().is_some_and(|lanes| !lanes.has_room(size)) {
+            return false;
+        }
         if self.overflow == Overflow::FlowControl {
             return !self.is_at_limit();
         }
-        (self.waiting.len() as u64) < self.limit_packets
-            && self.bytes.saturating_add(size) <= self.limit_bytes
+        u64::from(self.len()) < self.limit_packets && self.bytes().saturating_add(size) <= self.limit_bytes
     }
 
     fn is_at_limit(&self) -> bool {
-        self.waiting.len() as u64 >= self.limit_packets || self.bytes >= self.limit_bytes
+        u64::from(self.len()) >= self.limit_packets || self.bytes() >= self.limit_bytes
     }
 
     #[cfg(test)]
-    pub(crate) fn set_policy(&mut self, policy: Box<dyn Policy>) {
-        self.policy = policy;
+    pub(crate) fn set_policy(&mut self, policy: Box<dyn super::Policy>) {
+        self.line.set_policy(policy);
     }
 }

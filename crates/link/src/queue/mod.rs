@@ -1,70 +1,66 @@
 //! The input queue: packets that wait for the send buffer, and the disciplines that govern it.
 //!
-//! The queue keeps the packets and the limits; a [`Policy`] decides who is dropped beyond that, one
-//! file per discipline. A new one is a file with `ENTRY`, `Parameters` and its policy, and a line
-//! in `disciplines!` below.
+//! The queue keeps the packets and the limits. A discipline is either a [`Policy`] of one line, who
+//! says which packets are dropped or marked beyond the limits, or a [`Scheduler`] of several lanes,
+//! each with a policy. One file each: a new one is a file with `ENTRY`, `Parameters` and its policy or
+//! scheduler, and a line in the list below.
 
 mod input;
+mod lane;
 mod policy;
-mod serial;
+mod scheduler;
+mod threshold;
 
+pub mod codel;
+pub mod fq_codel;
+pub mod front_drop;
+pub mod infinite;
+pub mod pdpc;
+pub mod pie;
+pub mod priority;
 pub mod red;
+pub mod separate;
 pub mod tail_drop;
+pub mod weighted_round_robin;
 
-pub(crate) use input::{InputQueue, Offer, Waiting};
-pub use policy::{Arrival, Departure, Entry, Policy, Setting, Verdict};
+pub use crate::registry::Entry;
+pub(crate) use input::{InputQueue, Judgement, Offer};
+pub use lane::Lane;
+pub(crate) use lane::Waiting;
+pub use policy::{Arrival, Departure, Policy, Service, Setting, Verdict, Victim};
+pub use scheduler::{Keys, Scheduler};
 
 use units::Stream;
 
 use crate::config::ConfigError;
+use crate::registry::registry;
 
-/// The list of disciplines: from it come the type, its names in files, the schema and [`ENTRIES`].
-macro_rules! disciplines {
-    ($($(#[$doc:meta])* $variant:ident = $module:ident,)*) => {
-        /// Who is dropped from the input queue, and when. Written as its name, or as a table of one
-        /// key where it has parameters: `{ red = { … } }`.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Discipline {
-            $($(#[$doc])* $variant($module::Parameters),)*
-        }
-
-        /// Every discipline there is, in the order of the documentation.
-        pub const ENTRIES: &[Entry] = &[$($module::ENTRY),*];
-
-        impl Discipline {
-            fn setting(&self) -> &dyn Setting {
-                match self { $(Self::$variant(parameters) => parameters,)* }
-            }
-
-            /// Its name in files.
-            #[must_use]
-            pub const fn id(&self) -> &'static str {
-                match self { $(Self::$variant(_) => $module::ENTRY.id,)* }
-            }
-
-            fn read<'de, D: serde::Deserializer<'de>>(id: &str, parameters: D) -> Result<Self, D::Error> {
-                $(if id == $module::ENTRY.id {
-                    return serde::Deserialize::deserialize(parameters).map(Self::$variant);
-                })*
-                Err(serial::unknown(id))
-            }
-
-            fn write<T: serde::ser::SerializeMap>(&self, table: &mut T) -> Result<(), T::Error> {
-                match self { $(Self::$variant(parameters) => table.serialize_entry(self.id(), parameters),)* }
-            }
-
-            fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
-                vec![$(serial::one_key(&$module::ENTRY, &generator.subschema_for::<$module::Parameters>()),)*]
-            }
-        }
-    };
-}
-
-disciplines! {
+registry! {
+    /// Who is dropped from the input queue, and when. Written as its name, or as a table of one key
+    /// where it has parameters: `{ red = { … } }`.
+    Discipline, a "queue discipline" of dyn Setting:
     /// Drops whoever finds the queue at its limit.
     TailDrop = tail_drop,
+    /// Drops the oldest where the queue is at its limit.
+    FrontDrop = front_drop,
+    /// Drops nobody.
+    Infinite = infinite,
     /// Random early detection.
     Red = red,
+    /// Controlled delay.
+    Codel = codel,
+    /// Controlled delay, each flow for itself.
+    FqCodel = fq_codel,
+    /// Proportional integral controller, enhanced.
+    Pie = pie,
+    /// Packet discard prevention counter.
+    Pdpc = pdpc,
+    /// Higher traffic classes first.
+    Priority = priority,
+    /// Traffic classes by turns.
+    WeightedRoundRobin = weighted_round_robin,
+    /// A queue for each user or flow.
+    Separate = separate,
 }
 
 impl Discipline {
@@ -76,10 +72,15 @@ impl Discipline {
         self.setting().check().map_err(|error| error.below(self.id()))
     }
 
-    /// The policy, drawing from `stream`.
+    /// How it serves and drops, drawing from `stream`; it has passed its check.
     #[must_use]
-    pub fn policy(&self, stream: Stream) -> Box<dyn Policy> {
-        self.setting().policy(stream)
+    pub fn service(&self, stream: Stream) -> Service {
+        self.setting().service(stream)
+    }
+
+    /// Whether it is written as its name alone.
+    fn is_bare(&self) -> bool {
+        matches!(self, Self::TailDrop(_) | Self::FrontDrop(_) | Self::Infinite(_) | Self::Priority(_))
     }
 }
 
@@ -89,5 +90,7 @@ impl Default for Discipline {
     }
 }
 
+#[cfg(test)]
+mod delay_tests;
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,23 @@
 //! RED: random early detection (Floyd and Jacobson 1993, "Random Early Detection Gateways for
 //! Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), figure 2).
 //!
-//! The moving average of the queue's length, in packets, decides: below `min` nobody is dropped,
-//! from `max` on everybody, and between them with a probability that grows with the average and with
-//! the packets since the last drop, which spreads the drops evenly. While the queue is empty the
-//! average falls as if small packets had gone by. Sarolahti 2000, Table 11, gives the parameters in
-//! the order in which they stand here.
+//! The moving average of the queue's length, in packets or in bytes, decides: below `min` nobody is
+//! dropped, from `max` on everybody, and between them with a probability that grows with the average
+//! and with the packets since the last drop, which spreads the drops evenly. While the queue is empty
+//! the average falls as if small packets had gone by. Sarolahti 2000, Table 11, gives the parameters
+//! in the order in which they stand here. With a weight of 1 the average is the instantaneous length.
+//!
+//! Gentle: from `max` to twice `max` the probability grows on from `max_probability` to 1 (Floyd 2000,
+//! "Recommendation on using the gentle_ variant of RED"). With ECN, what would be dropped below `max`
+//! is marked; from `max` on it is dropped (RFC 3168 §7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::text::{Packets, Probability};
+use units::text::{PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Instant, Stream};
 
-use super::{Arrival, Departure, Entry, Policy, Setting, Verdict};
+use super::threshold::{check_thresholds, length, number};
+use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict};
 use crate::config::ConfigError;
 use crate::event::DropRule;
 use crate::random::unit;
@@ -34,10 +39,10 @@ pub const FORCED: DropRule = DropRule::named("red_forced");
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// Average from which packets are dropped at random.
-    pub min: Packets,
+    /// Average from which packets are dropped at random, in packets or in bytes (framing included).
+    pub min: PacketsOrBytes,
     /// Average from which every packet is dropped.
-    pub max: Packets,
+    pub max: PacketsOrBytes,
     /// Weight of the current length in the moving average, above 0 and up to 1.
     pub weight: Probability,
     /// The probability that the average nears towards `max`, before the spreading.
@@ -46,40 +51,49 @@ pub struct Parameters {
     /// paper's s, as a size). Without it, that of the packet that ends the idle time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_packet: Option<Bytes>,
+    /// The probability is that of a packet of this size, and in proportion for others (the paper's
+    /// byte mode). Without it, it is the same for all sizes, as RFC 7141 advises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled_by: Option<Bytes>,
+    /// Whether the probability grows gently to 1 between `max` and twice `max`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gentle: bool,
+    /// Whether ECN-capable packets are marked where they would be dropped early.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
 }
 
 impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
-        if self.min >= self.max {
-            let message = format!("min ({}) is not below max ({})", self.min, self.max);
-            return Err(ConfigError::new("min", message, "write the lower threshold as min"));
-        }
+        check_thresholds(self.min, self.max)?;
         if self.weight == Probability::ZERO {
             let message = "with a weight of 0 the average never moves";
             return Err(ConfigError::new("weight", message, "write a number above 0, up to 1"));
         }
-        if self.idle_packet == Some(Bytes::ZERO) {
-            let message = "a packet of no size takes no time";
-            return Err(ConfigError::new("idle_packet", message, "write a size like \"303 bytes\""));
+        for (key, size) in [("idle_packet", self.idle_packet), ("scaled_by", self.scaled_by)] {
+            if size == Some(Bytes::ZERO) {
+                let message = "a packet of no size takes no time and has no share";
+                return Err(ConfigError::new(key, message, "write a size like \"303 bytes\""));
+            }
         }
         Ok(())
     }
 
-    fn policy(&self, stream: Stream) -> Box<dyn Policy> {
-        Box::new(Red::new(*self, stream))
+    fn service(&self, stream: Stream) -> Service {
+        Service::Line(Box::new(Red::new(*self, stream)))
     }
 }
 
 /// The names are the paper's.
 #[derive(Debug)]
 struct Red {
+    parameters: Parameters,
     min: f64,
     max: f64,
     weight: f64,
     max_probability: f64,
-    idle_packet: Option<Bytes>,
     stream: Stream,
-    /// The moving average in packets.
+    /// The moving average, in the unit of the thresholds.
     average: f64,
     /// Packets since the last drop while the average is between the thresholds; −1 outside.
     count: i64,
@@ -90,11 +104,11 @@ struct Red {
 impl Red {
     fn new(parameters: Parameters, stream: Stream) -> Self {
         Self {
-            min: parameters.min.0 as f64,
-            max: parameters.max.0 as f64,
+            parameters,
+            min: number(parameters.min) as f64,
+            max: number(parameters.max) as f64,
             weight: parameters.weight.get(),
             max_probability: parameters.max_probability.get(),
-            idle_packet: parameters.idle_packet,
             stream,
             average: 0.0,
             count: -1,
@@ -104,7 +118,7 @@ impl Red {
 
     fn update_average(&mut self, arrival: &Arrival) {
         if arrival.waiting > 0 {
-            self.average += self.weight * (f64::from(arrival.waiting) - self.average);
+            self.average += self.weight * (self.length(arrival) - self.average);
         } else {
             let gone_by = self.packets_in(arrival.now - self.empty_since, arrival);
             self.average *= libm::pow(1.0 - self.weight, gone_by);
@@ -113,36 +127,58 @@ impl Red {
         }
     }
 
+    fn length(&self, arrival: &Arrival) -> f64 {
+        number(length(arrival.waiting, arrival.waiting_bytes, self.parameters.min)) as f64
+    }
+
     /// The paper's m: how many small packets could have been transmitted in an idle time.
     fn packets_in(&self, idle: Duration, arrival: &Arrival) -> f64 {
         if idle.is_zero() {
             return 0.0;
         }
         let Some(rate) = arrival.rate else { return f64::INFINITY };
-        let each = rate.time_for(self.idle_packet.unwrap_or(arrival.size));
+        let each = rate.time_for(self.parameters.idle_packet.unwrap_or(arrival.size));
         idle.as_nanos() as f64 / each.as_nanos() as f64
     }
 
+    /// The paper's p_b at the present average: from 0 at `min` to `max_probability` at `max`, and
+    /// gently on to 1 at twice `max`.
+    fn drop_probability(&self, size: Bytes) -> f64 {
+        let probability = if self.average < self.max {
+            self.max_probability * (self.average - self.min) / (self.max - self.min)
+        } else {
+            self.max_probability + (1.0 - self.max_probability) * (self.average - self.max) / self.max
+        };
+        let share = self.parameters.scaled_by.map_or(1.0, |whole| size.0 as f64 / whole.0 as f64);
+        (probability * share).min(1.0)
+    }
+
     /// Between the thresholds: p_b grows with the average, p_a spreads the drops.
-    fn drops_early(&mut self) -> bool {
+    fn drops_early(&mut self, size: Bytes) -> bool {
         self.count += 1;
-        let drop_probability = self.max_probability * (self.average - self.min) / (self.max - self.min);
-        unit(&mut self.stream) < spread(drop_probability, self.count)
+        let probability = spread(self.drop_probability(size), self.count);
+        unit(&mut self.stream) < probability
+    }
+
+    /// Average from which nobody passes.
+    fn upper_end(&self) -> f64 {
+        if self.parameters.gentle { 2.0 * self.max } else { self.max }
     }
 }
 
 impl Policy for Red {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
         self.update_average(arrival);
-        if self.average >= self.max {
+        if self.average >= self.upper_end() {
             self.count = 0;
             Verdict::Drop(FORCED)
         } else if self.average < self.min {
             self.count = -1;
             Verdict::Pass
-        } else if self.drops_early() {
+        } else if self.drops_early(arrival.size) {
             self.count = 0;
-            Verdict::Drop(EARLY)
+            let marks = self.parameters.ecn && arrival.ecn.is_capable() && self.average < self.max;
+            if marks { Verdict::Mark(EARLY) } else { Verdict::Drop(EARLY) }
         } else {
             Verdict::Pass
         }
@@ -153,6 +189,12 @@ impl Policy for Red {
             self.empty_since = departure.now;
         }
         Verdict::Pass
+    }
+
+    fn on_removal(&mut self, now: Instant, left: u32) {
+        if left == 0 {
+            self.empty_since = now;
+        }
     }
 
     fn average(&self) -> Option<f64> {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Stream;
 
-use super::{Arrival, Departure, Entry, Policy, Setting, Verdict};
+use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict};
 use crate::config::ConfigError;
 
 /// The registry's line.
@@ -26,9 +26,14 @@ impl Setting for Parameters {
         Ok(())
     }
 
-    fn policy(&self, _: Stream) -> Box<dyn Policy> {
-        Box::new(TailDrop)
+    fn service(&self, _: Stream) -> Service {
+        Service::Line(policy())
     }
+}
+
+/// The policy that lets everything pass.
+pub(super) fn policy() -> Box<dyn Policy> {
+    Box::new(TailDrop)
 }
 
 #[derive(Debug)]

@@ -1,32 +1,65 @@
 //! The disciplines' registry, and RED against its paper.
 
 use super::*;
-use units::text::{Packets, Probability};
+use crate::packet::Ecn;
+use units::text::{Packets, PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 fn probability(number: f64) -> Probability {
     Probability::new(number).expect("a probability")
 }
 
+/// The policy of a discipline that serves in order.
+fn policy(discipline: &Discipline) -> Box<dyn Policy> {
+    match discipline.service(Streams::new(1).stream("queue")) {
+        Service::Line(policy) => policy,
+        Service::Lanes(_) => panic!("{} has lanes", discipline.id()),
+    }
+}
+
+fn packets(count: u64) -> PacketsOrBytes {
+    PacketsOrBytes::Packets(Packets(count))
+}
+
 /// Sarolahti 2000, Table 11, R1 for the buffer of 7 packets.
-fn red(weight: f64, max_probability: f64) -> Box<dyn Policy> {
-    let parameters = red::Parameters {
-        min: Packets(2),
-        max: Packets(7),
+fn parameters(weight: f64, max_probability: f64) -> red::Parameters {
+    red::Parameters {
+        min: packets(2),
+        max: packets(7),
         weight: probability(weight),
         max_probability: probability(max_probability),
         idle_packet: None,
-    };
-    Discipline::Red(parameters).policy(Streams::new(1).stream("queue"))
+        scaled_by: None,
+        gentle: false,
+        ecn: false,
+    }
+}
+
+fn red(weight: f64, max_probability: f64) -> Box<dyn Policy> {
+    policy(&Discipline::Red(parameters(weight, max_probability)))
 }
 
 /// A packet of 303 bytes that meets `waiting` others on a link of 9600 bit/s.
 fn arrival(now: Instant, waiting: u32) -> Arrival {
-    Arrival { now, size: Bytes(303), waiting, rate: Some(Rate::from_bits_per_sec(9600)) }
+    Arrival {
+        now,
+        size: Bytes(303),
+        ecn: Ecn::NotCapable,
+        waiting,
+        waiting_bytes: Bytes(303) * u64::from(waiting),
+        rate: Some(Rate::from_bits_per_sec(9600)),
+    }
 }
 
 fn departure(now: Instant, left: u32) -> Departure {
-    Departure { now, waited: Duration::ZERO, left }
+    Departure {
+        now,
+        size: Bytes(303),
+        ecn: Ecn::NotCapable,
+        waited: Duration::ZERO,
+        left,
+        left_bytes: Bytes(303) * u64::from(left),
+    }
 }
 
 fn average(policy: &dyn Policy) -> f64 {
@@ -50,7 +83,7 @@ fn every_example_reads_checks_and_writes_back_as_itself() {
 
 #[test]
 fn tail_drop_itself_lets_everything_pass_and_keeps_no_average() {
-    let mut policy = Discipline::default().policy(Streams::new(1).stream("queue"));
+    let mut policy = policy(&Discipline::default());
     assert_eq!(policy.on_arrival(&arrival(Instant::START, 1_000_000)), Verdict::Pass);
     assert_eq!(policy.average(), None);
 }
@@ -138,4 +171,103 @@ fn a_link_without_a_rate_forgets_at_once_when_idle() {
     let later = Arrival { rate: None, ..arrival(Instant::from_nanos(1), 0) };
     policy.on_arrival(&later);
     assert_eq!(policy.average(), Some(0.0));
+}
+
+/// The share of packets that are dropped early, at a constant length, and the number of them.
+fn early_share(parameters: red::Parameters, waiting: u32, size: Bytes) -> f64 {
+    const PACKETS: u32 = 200_000;
+    let mut policy = policy(&Discipline::Red(parameters));
+    let arrival = Arrival { size, ..arrival(Instant::START, waiting) };
+    let dropped = (0..PACKETS).filter(|_| policy.on_arrival(&arrival) == Verdict::Drop(red::EARLY)).count();
+    dropped as f64 / f64::from(PACKETS)
+}
+
+// At a constant p_b the gaps are uniform from 1 to 1/p_b − 1: one drop in 1/(2·p_b) packets.
+#[test]
+fn gentle_red_goes_on_from_the_maximum_probability_to_one_at_twice_the_threshold() {
+    let gentle = red::Parameters { gentle: true, ..parameters(1.0, 0.1) };
+    // p_b = 0.1 + 0.9 · (7 − 7) / 7 = 0.1 at max; a little above it where floats round.
+    let share = early_share(gentle, 7, Bytes(303));
+    assert!((share - 0.2).abs() < 0.006, "{share}");
+    // p_b = 0.1 + 0.9 · (8 − 7) / 7: gaps of 1 or 2, then a certain drop.
+    let p = 0.1 + 0.9 / 7.0;
+    let expected = mean_gap(p).recip();
+    let share = early_share(gentle, 8, Bytes(303));
+    assert!((share - expected).abs() < 0.006, "{share} against {expected}");
+    let mut policy = policy(&Discipline::Red(gentle));
+    assert_eq!(policy.on_arrival(&arrival(Instant::START, 14)), Verdict::Drop(red::FORCED));
+}
+
+/// The mean gap between drops by the paper's equation 3, p_a = p_b / (1 − count·p_b), count from 1.
+fn mean_gap(p: f64) -> f64 {
+    let (mut mean, mut survives) = (0.0, 1.0);
+    for count in 1..10_000 {
+        mean += survives;
+        let rest = 1.0 - f64::from(count) * p;
+        if rest <= p {
+            break;
+        }
+        survives *= 1.0 - p / rest;
+    }
+    mean
+}
+
+#[test]
+fn red_in_bytes_looks_at_bytes_and_scales_the_probability_with_the_packet() {
+    let in_bytes = red::Parameters {
+        min: PacketsOrBytes::Bytes(Bytes(606)),
+        max: PacketsOrBytes::Bytes(Bytes(2_121)),
+        ..parameters(1.0, 0.1)
+    };
+    let mut line = policy(&Discipline::Red(in_bytes));
+    line.on_arrival(&arrival(Instant::START, 4));
+    assert_eq!(line.average(), Some(1_212.0));
+    // As the same lengths in packets would.
+    assert!((early_share(in_bytes, 4, Bytes(303)) - 0.08).abs() < 0.004);
+    let scaled = red::Parameters { scaled_by: Some(Bytes(303)), ..in_bytes };
+    assert!((early_share(scaled, 4, Bytes(303)) - 0.08).abs() < 0.004);
+    let small = early_share(scaled, 4, Bytes(101));
+    assert!((small - 2.0 * 0.04 / 3.0).abs() < 0.003, "{small}");
+}
+
+#[test]
+fn red_marks_what_is_capable_below_the_upper_threshold_and_drops_it_above() {
+    let marking = red::Parameters { ecn: true, gentle: true, ..parameters(1.0, 1.0) };
+    let verdicts = |waiting, ecn| {
+        let mut policy = policy(&Discipline::Red(marking));
+        let arrival = Arrival { ecn, ..arrival(Instant::START, waiting) };
+        (0..1_000).map(|_| policy.on_arrival(&arrival)).filter(|verdict| *verdict != Verdict::Pass).collect()
+    };
+    let all =
+        |verdicts: Vec<Verdict>, verdict| !verdicts.is_empty() && verdicts.iter().all(|one| *one == verdict);
+    assert!(all(verdicts(5, Ecn::Capable), Verdict::Mark(red::EARLY)));
+    assert!(all(verdicts(5, Ecn::NotCapable), Verdict::Drop(red::EARLY)));
+    assert!(all(verdicts(8, Ecn::Capable), Verdict::Drop(red::EARLY)));
+}
+
+#[test]
+fn thresholds_of_two_kinds_are_refused() {
+    let mixed = red::Parameters { max: PacketsOrBytes::Bytes(Bytes(9_000)), ..parameters(1.0, 0.1) };
+    assert_eq!(Discipline::Red(mixed).check().expect_err("mixed").path, "red.max");
+}
+
+fn pdpc(discard: pdpc::Discard) -> Box<dyn Policy> {
+    policy(&Discipline::Pdpc(pdpc::Parameters { min: packets(4), max: packets(10), prevention: 5, discard }))
+}
+
+#[test]
+fn pdpc_discards_one_packet_and_spares_as_many_as_its_counter_says() {
+    let mut policy = pdpc(pdpc::Discard::Arriving);
+    let verdicts: Vec<Verdict> = (0..13).map(|_| policy.on_arrival(&arrival(Instant::START, 6))).collect();
+    let dropped: Vec<usize> = (0..13).filter(|n| verdicts[*n] == Verdict::Drop(pdpc::EARLY)).collect();
+    assert_eq!(dropped, [0, 6, 12]);
+}
+
+#[test]
+fn pdpc_lets_everything_pass_up_to_its_lower_threshold_and_nothing_from_its_upper() {
+    let mut policy = pdpc(pdpc::Discard::Oldest);
+    assert!((0..100).all(|_| policy.on_arrival(&arrival(Instant::START, 4)) == Verdict::Pass));
+    let forced = Verdict::DropOldest(pdpc::FORCED);
+    assert!((0..100).all(|_| policy.on_arrival(&arrival(Instant::START, 10)) == forced));
+    assert_eq!(policy.on_arrival(&arrival(Instant::START, 9)), Verdict::Pass, "the counter was set");
 }

@@ -3,6 +3,7 @@
 
 extern crate lasthop_link as link;
 
+mod disciplines;
 mod errors;
 mod impairments;
 mod laws;
@@ -10,4 +11,5 @@ mod queue;
 mod rates;
 mod seawind;
 mod support;
+mod theory;
 mod timing;

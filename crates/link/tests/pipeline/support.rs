@@ -1,6 +1,6 @@
 //! A link with a driver that keeps to the order of calls, and an observer that writes all down.
 
-use link::{Config, Event, Link, Observer, Packet};
+use link::{Config, Ecn, Event, Link, Observer, Packet};
 use units::{Bytes, Duration, Instant, PacketId, Streams};
 
 /// A packet with nothing in it.
@@ -9,6 +9,16 @@ pub(crate) struct Parcel {
     pub(crate) id: u64,
     pub(crate) size: u64,
     pub(crate) damaged: bool,
+    pub(crate) ecn: Ecn,
+    /// Flow, source and destination in one.
+    pub(crate) who: u64,
+    pub(crate) class: u8,
+}
+
+impl Parcel {
+    pub(crate) const fn new(id: u64, size: u64) -> Self {
+        Self { id, size, damaged: false, ecn: Ecn::NotCapable, who: 0, class: 0 }
+    }
 }
 
 impl Packet for Parcel {
@@ -22,6 +32,31 @@ impl Packet for Parcel {
 
     fn corrupt(&mut self) {
         self.damaged = true;
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn mark_ce(&mut self) {
+        assert!(self.ecn.is_capable(), "only what is capable is marked");
+        self.ecn = Ecn::CongestionExperienced;
+    }
+
+    fn flow_key(&self) -> u64 {
+        self.who
+    }
+
+    fn source(&self) -> u64 {
+        self.who
+    }
+
+    fn destination(&self) -> u64 {
+        self.who
+    }
+
+    fn class(&self) -> u8 {
+        self.class
     }
 
     fn duplicate(&self) -> Option<Self> {
@@ -58,10 +93,15 @@ impl Driver {
 
     /// A packet of `size` bytes comes at `now`, after all that was due before it.
     pub(crate) fn send(&mut self, now: Instant, size: u64) -> u64 {
+        self.hand(now, Parcel::new(0, size))
+    }
+
+    /// This packet comes at `now`; it gets the next number.
+    pub(crate) fn hand(&mut self, now: Instant, parcel: Parcel) -> u64 {
         self.run_until(now);
         let id = self.next_id;
         self.next_id += 1;
-        self.link.handle_packet(now, Parcel { id, size, damaged: false }, &mut self.journal);
+        self.link.handle_packet(now, Parcel { id, ..parcel }, &mut self.journal);
         self.drain(now);
         id
     }

@@ -1,0 +1,50 @@
+//! Front drop: where a packet finds no room, the oldest goes in its place. The sender learns of the
+//! congestion a queue's length earlier than with tail drop (Lakshman, Neidhardt and Ott 1996, "The
+//! drop from front strategy in TCP and in TCP over ATM").
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Stream;
+
+use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict, Victim};
+use crate::config::ConfigError;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "front-drop",
+    summary: "first in, first out; at its limit the queue drops the oldest packets until the new one fits",
+    example: "\"front-drop\"",
+    source: "Lakshman, Neidhardt and Ott 1996; RFC 7567 §3",
+};
+
+/// It has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn service(&self, _: Stream) -> Service {
+        Service::Line(Box::new(FrontDrop))
+    }
+}
+
+#[derive(Debug)]
+struct FrontDrop;
+
+impl Policy for FrontDrop {
+    fn on_arrival(&mut self, _: &Arrival) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn on_departure(&mut self, _: &Departure) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn victim(&self) -> Victim {
+        Victim::Oldest
+    }
+}

@@ -1,0 +1,31 @@
+//! Infinite: drops nobody, whatever comes. A limit beside it is refused, so that it says what it means.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Stream;
+
+use super::{Entry, Service, Setting, tail_drop};
+use crate::config::ConfigError;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "infinite",
+    summary: "first in, first out, without limit",
+    example: "\"infinite\"",
+    source: "the dedicated buffer of an analysis",
+};
+
+/// It has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn service(&self, _: Stream) -> Service {
+        Service::Line(tail_drop::policy())
+    }
+}

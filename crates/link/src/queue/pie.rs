@@ -1,0 +1,217 @@
+//! PIE: the proportional integral controller, enhanced (RFC 8033, with the additions of its §5.1 to 5.4
+//! that its appendix has too: ECN, the bound on the growth, derandomization).
+//!
+//! Every `update` the drop probability moves with the queueing delay's distance from `target` and with
+//! its change since. The delay is that of the packet which left last (the RFC's timestamps, §4.2),
+//! and none while the queue is empty. Packets are dropped as they come. A burst after a quiet time is
+//! let in.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Stream};
+
+use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict};
+use crate::config::ConfigError;
+use crate::event::DropRule;
+use crate::random::unit;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "pie",
+    summary: "drops as packets come, with a probability that steers the queueing delay to a target",
+    example: "{ pie = { target = \"15 ms\" } }",
+    source: "RFC 8033",
+};
+
+/// Dropped by the controller's probability.
+pub const EARLY: DropRule = DropRule::named("pie");
+
+/// The controller's settings, with the RFC's defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// The queueing delay that is aimed at: QDELAY_REF, 15 ms (RFC 8033 §4.2).
+    pub target: Duration,
+    /// Time between two updates of the probability: T_UPDATE, 15 ms.
+    pub update: Duration,
+    /// How long after a quiet time nobody is dropped: MAX_BURST, 150 ms (§4.4).
+    pub burst: Duration,
+    /// The size of a usual packet: with two or less waiting, nobody is dropped (§4.1).
+    pub mean_packet: Bytes,
+    /// Whether ECN-capable packets are marked while the probability is below 10 % (§5.1).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let ms = Duration::from_millis;
+        Self { target: ms(15), update: ms(15), burst: ms(150), mean_packet: Bytes(1500), ecn: false }
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        for (key, time) in [("target", self.target), ("update", self.update)] {
+            if time.is_zero() {
+                return Err(ConfigError::new(key, format!("{key} is zero"), "write a time like \"15 ms\""));
+            }
+        }
+        Ok(())
+    }
+
+    fn service(&self, stream: Stream) -> Service {
+        Service::Line(Box::new(Pie::new(*self, stream)))
+    }
+}
+
+/// The names are the RFC's.
+#[derive(Debug)]
+pub(super) struct Pie {
+    parameters: Parameters,
+    stream: Stream,
+    pub(super) drop_prob: f64,
+    /// What has been drawn against since the last drop.
+    accu_prob: f64,
+    burst_allowance: Duration,
+    qdelay: Duration,
+    qdelay_old: Duration,
+    next_update: Instant,
+}
+
+impl Pie {
+    pub(super) fn new(parameters: Parameters, stream: Stream) -> Self {
+        Self {
+            parameters,
+            stream,
+            drop_prob: 0.0,
+            accu_prob: 0.0,
+            burst_allowance: parameters.burst,
+            qdelay: Duration::ZERO,
+            qdelay_old: Duration::ZERO,
+            next_update: Instant::START + parameters.update,
+        }
+    }
+
+    /// Makes the updates that were due before now. What they look at changed at no other time than
+    /// when packets left, so they come out as if made in time.
+    pub(super) fn catch_up(&mut self, now: Instant) {
+        while self.next_update <= now {
+            self.update();
+            self.next_update += self.parameters.update;
+            if self.is_at_rest() {
+                let missed =
+                    now.saturating_since(self.next_update).as_nanos() / self.parameters.update.as_nanos();
+                self.next_update += self.parameters.update * missed;
+            }
+        }
+    }
+
+    /// Whether no further update changes anything before a packet leaves.
+    fn is_at_rest(&self) -> bool {
+        self.drop_prob == 0.0
+            && self.qdelay.is_zero()
+            && self.qdelay_old.is_zero()
+            && self.burst_allowance == self.parameters.burst
+    }
+
+    /// RFC 8033 §4.2 and §4.4.
+    fn update(&mut self) {
+        let change = self.change();
+        self.drop_prob = (self.drop_prob + change).clamp(0.0, 1.0);
+        if self.qdelay.is_zero() && self.qdelay_old.is_zero() {
+            self.drop_prob *= DECAY;
+        }
+        if self.drop_prob < NEGLIGIBLE {
+            self.drop_prob = 0.0;
+        }
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.parameters.update);
+        let half = self.parameters.target / 2;
+        if self.drop_prob == 0.0 && self.qdelay < half && self.qdelay_old < half {
+            self.burst_allowance = self.parameters.burst;
+        }
+        self.qdelay_old = self.qdelay;
+    }
+
+    /// The controller's step: proportional to the distance and to the trend, small where the
+    /// probability is small (§4.3), and bounded where it is large (§5.2).
+    fn change(&self) -> f64 {
+        let seconds = |delay: Duration| delay.as_nanos() as f64 / 1e9;
+        let distance = seconds(self.qdelay) - seconds(self.parameters.target);
+        let trend = seconds(self.qdelay) - seconds(self.qdelay_old);
+        let step = (ALPHA * distance + BETA * trend) / tuning(self.drop_prob);
+        if self.drop_prob >= 0.1 { step.min(MAX_STEP) } else { step }
+    }
+
+    /// RFC 8033 §4.1 and, for the accumulated probability, §5.4.
+    fn drops(&mut self, arrival: &Arrival) -> bool {
+        let half = self.parameters.target / 2;
+        let is_light = self.qdelay_old < half && self.drop_prob < 0.2;
+        if is_light || arrival.waiting_bytes <= self.parameters.mean_packet * 2 {
+            return false;
+        }
+        if self.drop_prob == 0.0 {
+            self.accu_prob = 0.0;
+        }
+        self.accu_prob += self.drop_prob;
+        if self.accu_prob < LEAST_ACCUMULATED {
+            return false;
+        }
+        let drops = self.accu_prob >= MOST_ACCUMULATED || unit(&mut self.stream) < self.drop_prob;
+        if drops {
+            self.accu_prob = 0.0;
+        }
+        drops
+    }
+}
+
+impl Policy for Pie {
+    fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
+        self.catch_up(arrival.now);
+        if !self.burst_allowance.is_zero() || !self.drops(arrival) {
+            return Verdict::Pass;
+        }
+        let marks = self.parameters.ecn && arrival.ecn.is_capable() && self.drop_prob < MARK_ECN_TH;
+        if marks { Verdict::Mark(EARLY) } else { Verdict::Drop(EARLY) }
+    }
+
+    fn on_departure(&mut self, departure: &Departure) -> Verdict {
+        self.catch_up(departure.now);
+        self.qdelay = if departure.left == 0 { Duration::ZERO } else { departure.waited };
+        Verdict::Pass
+    }
+
+    fn on_removal(&mut self, now: Instant, left: u32) {
+        self.catch_up(now);
+        if left == 0 {
+            self.qdelay = Duration::ZERO;
+        }
+    }
+}
+
+/// RFC 8033 §4.2: the controller's gains per second, for an update every 15 ms.
+const ALPHA: f64 = 0.125;
+const BETA: f64 = 1.25;
+
+/// RFC 8033 §4.2: while there is no delay the probability decays by this in each update.
+const DECAY: f64 = 0.98;
+
+/// Below this the decay never ends; Linux and FreeBSD round to zero likewise in fixed point.
+const NEGLIGIBLE: f64 = 1e-9;
+
+/// RFC 8033 §5.2: from 10 % on the probability grows by no more than this in an update.
+const MAX_STEP: f64 = 0.02;
+
+/// RFC 8033 §5.1: MARK_ECNTH.
+const MARK_ECN_TH: f64 = 0.1;
+
+/// RFC 8033 §5.4: drops are kept apart, and come at last.
+const LEAST_ACCUMULATED: f64 = 0.85;
+const MOST_ACCUMULATED: f64 = 8.5;
+
+/// RFC 8033 §4.3: by how much the step shrinks at small probabilities.
+fn tuning(drop_prob: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] =
+        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+    STEPS.iter().find(|(below, _)| drop_prob < *below).map_or(1.0, |(_, divisor)| *divisor)
+}

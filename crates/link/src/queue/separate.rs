@@ -1,0 +1,134 @@
+//! A queue of its own for each user, or for each flow: as a radio network buffers for each bearer.
+//! Each has its limit and its discipline; they are served by turns, a packet each. The limit of the
+//! whole queue holds beside.
+
+use std::collections::BTreeMap;
+
+use rand::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::text::PacketsOrBytes;
+use units::{Bytes, Stream, Streams};
+
+use super::scheduler::Turns;
+use super::{Discipline, Entry, Keys, Lane, Policy, Scheduler, Service, Setting, tail_drop};
+use crate::config::ConfigError;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "separate",
+    summary: "a queue of its own for each user or flow, served by turns",
+    example: "{ separate = { by = \"destination\", limit = \"20 packets\" } }",
+    source: "the dedicated buffers of a radio network; Nagle 1987 (RFC 970)",
+};
+
+/// Whose queues they are, and what holds in each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// What packets in one queue have in common.
+    pub by: By,
+    /// The most that may wait in each. Without it, no limit but that of the whole queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<PacketsOrBytes>,
+    /// Who is dropped from each, and when: one that serves in order.
+    #[serde(default)]
+    pub discipline: Box<Discipline>,
+}
+
+/// What packets in one queue have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The host that they are for: users of a downlink.
+    Destination,
+    /// The host that sent them: users of an uplink.
+    Source,
+    /// Their flow and direction.
+    Flow,
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        let zero = match self.limit {
+            Some(PacketsOrBytes::Packets(packets)) => packets.0 == 0,
+            Some(PacketsOrBytes::Bytes(size)) => size.is_zero(),
+            None => false,
+        };
+        if zero {
+            return Err(ConfigError::new(
+                "limit",
+                "a queue of 0 lets nothing wait",
+                "write 1 packet or more",
+            ));
+        }
+        self.discipline.check().map_err(|error| error.below("discipline"))?;
+        if let Service::Lanes(_) = self.discipline.service(Streams::new(0).stream("check")) {
+            let message = format!("{} has lanes of its own", self.discipline.id());
+            return Err(ConfigError::new("discipline", message, "write one that serves in order"));
+        }
+        Ok(())
+    }
+
+    fn service(&self, mut stream: Stream) -> Service {
+        Service::Lanes(Box::new(Separate {
+            by: self.by,
+            limit: self.limit,
+            discipline: (*self.discipline).clone(),
+            streams: Streams::new(stream.next_u64()),
+            lanes: BTreeMap::new(),
+            keys: Vec::new(),
+            turns: Turns::default(),
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Separate {
+    by: By,
+    limit: Option<PacketsOrBytes>,
+    discipline: Discipline,
+    streams: Streams,
+    /// The lane of each key, in the order in which they first came, and the other way round.
+    lanes: BTreeMap<u64, usize>,
+    keys: Vec<u64>,
+    turns: Turns,
+}
+
+impl Scheduler for Separate {
+    fn lane_of(&mut self, keys: &Keys) -> usize {
+        let key = match self.by {
+            By::Destination => keys.destination,
+            By::Source => keys.source,
+            By::Flow => keys.flow,
+        };
+        *self.lanes.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() - 1
+        })
+    }
+
+    /// Every lane draws from the stream of its key, so that a new user moves nobody's draws.
+    fn policy(&self, lane: usize) -> Box<dyn Policy> {
+        match self.discipline.service(self.streams.stream(&self.keys[lane].to_string())) {
+            Service::Line(policy) => policy,
+            Service::Lanes(_) => tail_drop::policy(),
+        }
+    }
+
+    fn has_room(&self, lane: &Lane, size: Bytes) -> bool {
+        match self.limit {
+            None => true,
+            Some(PacketsOrBytes::Packets(packets)) => u64::from(lane.len()) < packets.0,
+            Some(PacketsOrBytes::Bytes(bytes)) => lane.bytes().saturating_add(size) <= bytes,
+        }
+    }
+
+    fn next(&mut self, lanes: &[Lane]) -> Option<usize> {
+        self.turns.next(lanes, |_| 1)
+    }
+
+    fn on_served(&mut self, _: usize, _: Bytes) {
+        self.turns.on_served();
+    }
+}
