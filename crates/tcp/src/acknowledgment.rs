@@ -91,7 +91,7 @@ impl Endpoint {
         ack.duplicate = ack.duplicate && !self.sending.spurious.excuses(&ack);
         self.count_duplicate(&ack);
         self.apply_fixes(&mut ack);
-        let counted = flight.saturating_sub(self.sending.recovery.beyond_window());
+        let counted = self.sending.recovery.counted(flight, &self.sending.board);
         let verdict = match self.sending.recovery.on_ack(&ack, &mut self.sending.board) {
             // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark.
             Verdict::Ordinary if marked => Verdict::Hold { restart_timer: ack.advances },

@@ -11,7 +11,7 @@ use crate::dupthresh::{DupThresh, View};
 use crate::poll::Poll;
 use crate::polling::Fixes;
 use crate::queue::SendQueue;
-use crate::recovery::{Phase, Recovery};
+use crate::recovery::Recovery;
 use crate::rto::{CountsFrom, Rto};
 use crate::scoreboard::Scoreboard;
 use crate::spurious::Spurious;
@@ -181,9 +181,7 @@ impl Sending {
     /// When the retransmission timer shall run out after an ACK of new data, or `None` with nothing left.
     pub(crate) fn rto_deadline(&self, now: Instant) -> Option<Instant> {
         let oldest = self.board.front()?;
-        // While a loss is repaired, the oldest segment is just being sent again.
-        let from_oldest =
-            self.rto.counts_from() == CountsFrom::OldestSent && self.recovery.phase() == Phase::Open;
+        let from_oldest = self.rto.counts_from() == CountsFrom::OldestSent && self.recovery.oldest_is_timed();
         let start = if from_oldest { oldest.last_sent } else { now };
         // A deadline that has passed already runs out at once, but not in the past.
         Some(self.rto_from(start).max(now))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
+use units::text::Segments;
 
 use super::{Congestion, Growth, Loss};
 use crate::registry::Entry;
@@ -17,6 +18,9 @@ pub struct Params {
     pub increase: Increase,
     /// What a loss halves.
     pub halves: Halves,
+    /// What fast recovery starts with above the threshold, in cwnd itself: the three segments that have left the
+    /// network (RFC 5681 §3.2 step 3), where the recovery algorithm does not add them. 0; 3 in the Linux of 2000.
+    pub recovery_adds: Segments,
     /// Whether a window equal to the threshold still grows as in slow start: the standard leaves it open
     /// (RFC 5681 §3.1), the Linux of 2000 did so.
     pub slow_start_when_equal: bool,
@@ -48,6 +52,8 @@ pub enum Halves {
     Flight,
     /// The congestion window, as many kernels do.
     Cwnd,
+    /// The smaller of the two, as the Linux of 2000 (`tcp_recalc_ssthresh`).
+    Smaller,
 }
 
 #[derive(Debug)]
@@ -92,6 +98,7 @@ impl Reno {
         let base = match self.params.halves {
             Halves::Flight => loss.flight,
             Halves::Cwnd => self.cwnd,
+            Halves::Smaller => self.cwnd.min(loss.flight),
         };
         // RFC 5681 equation 4: in whole segments, at least two.
         let half = self.smss * (base / 2).whole(self.smss);
@@ -120,7 +127,7 @@ impl Congestion for Reno {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss);
-        self.cwnd = self.ssthresh;
+        self.cwnd = self.ssthresh + self.smss * self.params.recovery_adds.0;
     }
 
     fn on_timeout(&mut self, loss: &Loss) {

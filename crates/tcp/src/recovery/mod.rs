@@ -11,6 +11,7 @@ mod after_timeout;
 mod dcr;
 mod disorder;
 mod duplicates;
+mod fack_linux_2000;
 mod limited_transmit;
 mod ncr;
 mod new_reno;
@@ -41,6 +42,7 @@ pub const ENTRIES: &[Entry<dyn Recovery>] = &[
     ncr::ENTRY,
     dcr::ENTRY,
     rr::ENTRY,
+    fack_linux_2000::ENTRY,
 ];
 
 /// Decides what is lost and what to do about it.
@@ -85,6 +87,12 @@ pub trait Recovery: std::fmt::Debug + Send {
         false
     }
 
+    /// Whether a timer that counts from the oldest segment's last transmission does so now. While a loss is
+    /// repaired, the oldest segment is mostly just being sent again.
+    fn oldest_is_timed(&self) -> bool {
+        self.phase() == Phase::Open
+    }
+
     /// What to send now.
     fn next(&self, board: &Scoreboard, room: &Room) -> Next;
 
@@ -98,6 +106,12 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// and which a reduction must not count (RFC 5681 §3.2 step 2).
     fn beyond_window(&self) -> Bytes {
         Bytes::ZERO
+    }
+
+    /// What of `flight` a reduction goes by (RFC 5681 equation 4). `board` holds the SACKs of the ACK that told of
+    /// the loss already; `flight` is from before it.
+    fn counted(&self, flight: Bytes, _board: &Scoreboard) -> Bytes {
+        flight.saturating_sub(self.beyond_window())
     }
 
     /// Bytes to add to cwnd, or to take off.

@@ -1,0 +1,354 @@
+//! FACK as the Linux of 2000 did it (kernels 2.2 to 2.4.0-test, before the rewrite of its retransmission engine).
+//!
+//! It takes whatever lies below the highest SACK for gone, as FACK does, and so lets new data out as soon as a
+//! gap shows. What it does not do is tell a retransmission that is lost: nothing is sent twice before the timer
+//! says so. One rule serves fast retransmit and what follows a timeout alike:
+//! - the third duplicate, or a SACK for the fourth segment or above, is a loss, unless a repair is under way;
+//! - while one is, after a fast retransmit or a timeout, each further duplicate beyond the third sends the next
+//!   hole whatever the window says, and more of them as it allows; each partial ACK does the same. So SACK gets
+//!   round the *bugfix* that bars fast retransmits after a timeout (Sarolahti 2000, section 6.1);
+//! - duplicates without a SACK, as needless retransmissions draw them, are left to NewReno, as Sarolahti 2000
+//!   (Table 48) had modified that kernel.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Seq};
+
+use super::new_reno::Exit;
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
+use crate::Cause;
+use crate::registry::Entry;
+use crate::scoreboard::{Scoreboard, Sent};
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The window on leaving a repair that SACKs have told of: ssthresh, as that kernel.
+    pub exit: Exit,
+    /// The window on leaving a repair without SACKs: FlightSize and one segment (Sarolahti 2000, Table 48).
+    pub exit_without_sacks: Exit,
+    /// Whether the duplicates before the loss is found let new data out, for what their SACKs show to be gone, as
+    /// that kernel did; RFC 5681 §3.2 forbids it.
+    pub new_data_before_loss: bool,
+    /// What is halved.
+    pub halves: Halves,
+    /// What happens after a timeout. The kernel held new data back; Sarolahti 2000, Table 48: go-back-N.
+    pub after_timeout: Style,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            new_data_before_loss: true,
+            halves: Halves::AboveSack,
+            exit: Exit::Ssthresh,
+            exit_without_sacks: Exit::Flight,
+            after_timeout: Style::GoBackN,
+        }
+    }
+}
+
+/// What a loss that SACKs tell of halves; congestion control may halve less (cwnd).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halves {
+    /// What lies above the highest SACK, and what was sent again, as that kernel (`tcp_recalc_ssthresh`).
+    AboveSack,
+    /// FlightSize (RFC 5681 equation 4).
+    Flight,
+}
+
+/// Duplicates before each further one sends a hole (`dup_acks > 3`).
+const ENOUGH: u32 = 3;
+
+#[derive(Debug)]
+struct FackLinux2000 {
+    params: Params,
+    after_timeout: AfterTimeout,
+    /// Duplicates since the last ACK that ended or began something (`dup_acks`); partial ACKs leave it.
+    duplicates: u32,
+    /// End of what is being repaired (`high_seq`), after a fast retransmit or a timeout.
+    repairing: Option<Seq>,
+    /// What NewReno adds to the window, without SACKs; the first three segments are in cwnd itself.
+    inflation: i64,
+    /// What SACKs show to be gone before the loss is found, where that lets no new data out.
+    withheld: Bytes,
+    /// The last ACK came without SACKs.
+    without_sacks: bool,
+    /// SACKs have guided the present repair.
+    guided: bool,
+    /// Everything before this was judged by the SACKs above it.
+    judged: Option<Seq>,
+    /// After a timeout: how far the walk over what was outstanding has come.
+    walked: Seq,
+    /// The last ACK allows the walk to go on, within the window.
+    walks: bool,
+    sends: Sends,
+}
+
+/// What the last ACK allows to be sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sends {
+    /// Nothing.
+    Nothing,
+    /// What is marked lost, as the window allows.
+    Lost,
+    /// The first that is marked lost, whatever the window says, and then as it allows.
+    OneAtLeast,
+}
+
+impl Sends {
+    /// Whether the first that is marked lost may go out, given that the window has room for it or not.
+    fn allows(self, fits: bool) -> bool {
+        self == Self::OneAtLeast || (self == Self::Lost && fits)
+    }
+}
+
+impl Recovery for FackLinux2000 {
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        self.sends = Sends::Nothing;
+        self.walks = false;
+        let repairing_timeout = self.after_timeout.recover().is_some();
+        self.after_timeout.on_ack(ack, board);
+        let holes = self.judge(ack, board);
+        self.without_sacks = holes == 0;
+        let verdict = self.judge_ack(ack, holes, repairing_timeout, board);
+        let withholds = self.repairing.is_none() && !self.params.new_data_before_loss;
+        self.withheld = if withholds { board.outstanding() - board.pipe() } else { Bytes::ZERO };
+        verdict
+    }
+    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
+        // RFC 2018 §8, and `tcp_retransmit_timer`: the receiver may have reneged.
+        board.forget_sacks();
+        self.after_timeout.on_timeout(timeout.nxt, board);
+        self.duplicates = 0;
+        self.repairing = Some(timeout.nxt);
+        self.inflation = 0;
+        self.withheld = Bytes::ZERO;
+        self.judged = Some(timeout.nxt);
+        self.guided = false;
+        self.walked = board.front().map_or(timeout.nxt, |first| first.range.start);
+        self.sends = Sends::OneAtLeast;
+    }
+
+    fn on_spurious(&mut self) {
+        self.after_timeout.leave();
+        self.duplicates = 0;
+        self.repairing = None;
+        self.inflation = 0;
+        self.sends = Sends::Nothing;
+    }
+
+    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
+        let fits = |index| board.get(index).map_or(Bytes::ZERO, Sent::size) <= room.usable;
+        let left = self.left_to_walk(board);
+        if let Some(index) = left.filter(|index| self.walks && fits(*index)) {
+            return Next::Retransmit { index, cause: Cause::AfterTimeout };
+        }
+        match board.first_lost() {
+            Some((index, cause)) if self.sends.allows(fits(index)) => Next::Retransmit { index, cause },
+            _ if left.is_some() || !self.after_timeout.allows_new() => Next::Nothing,
+            _ if room.new.is_some_and(|len| len <= room.usable) => Next::New,
+            _ => Next::Nothing,
+        }
+    }
+
+    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
+        if self.walks && self.left_to_walk(board) == Some(index) {
+            self.walked = board.get(index).map_or(self.walked, |sent| sent.range.end);
+        } else {
+            self.sends = Sends::Lost;
+        }
+    }
+
+    fn counted(&self, flight: Bytes, board: &Scoreboard) -> Bytes {
+        if self.params.halves == Halves::Flight {
+            return flight;
+        }
+        let gone = board.front().zip(board.highest_sacked());
+        let gone = gone.map_or(0, |(first, fack)| fack.since(first.range.start));
+        flight.saturating_sub(Bytes(u64::from(gone)))
+    }
+
+    fn inflation(&self) -> i64 {
+        self.inflation - self.withheld.0.cast_signed() + self.after_timeout.inflation()
+    }
+
+    fn phase(&self) -> Phase {
+        match (self.after_timeout.recover(), self.repairing) {
+            (Some(recover), _) => Phase::AfterTimeout { recover },
+            (None, Some(recover)) => Phase::FastRecovery { recover },
+            (None, None) => Phase::Open,
+        }
+    }
+
+    /// `tcp_ack_packets_out`: unless a timeout is being repaired, or NewReno is at work.
+    fn oldest_is_timed(&self) -> bool {
+        self.repairing.is_none() || (self.after_timeout.recover().is_none() && !self.without_sacks)
+    }
+
+    fn needs_sack(&self) -> bool {
+        true
+    }
+}
+
+impl FackLinux2000 {
+    fn new(params: Params) -> Self {
+        let after_timeout = AfterTimeout::new(params.after_timeout);
+        Self {
+            params,
+            after_timeout,
+            duplicates: 0,
+            repairing: None,
+            inflation: 0,
+            withheld: Bytes::ZERO,
+            without_sacks: true,
+            guided: false,
+            judged: None,
+            walked: Seq::default(),
+            walks: false,
+            sends: Sends::Nothing,
+        }
+    }
+
+    fn judge_ack(
+        &mut self,
+        ack: &Ack,
+        holes: usize,
+        repairing_timeout: bool,
+        board: &mut Scoreboard,
+    ) -> Verdict {
+        if ack.duplicate {
+            return self.on_duplicate(ack, holes, board);
+        }
+        if !ack.advances {
+            return Verdict::Ordinary;
+        }
+        match self.repairing {
+            None => {
+                self.duplicates = 0;
+                Verdict::Ordinary
+            }
+            Some(recover) if ack.number.at_or_after(recover) => self.leave(ack, repairing_timeout, board),
+            Some(_) => self.on_partial_ack(ack, holes, board),
+        }
+    }
+
+    /// Takes what lies below the highest SACK for lost; says how many segments lie there (`fackets_out`).
+    fn judge(&mut self, ack: &Ack, board: &mut Scoreboard) -> usize {
+        let Some(fack) = board.highest_sacked() else { return 0 };
+        let judged = self.judged.unwrap_or(ack.number).max(ack.number);
+        let (from, to) = (board.index_of(judged), board.index_of(fack));
+        (from..to).for_each(|index| board.mark_lost(index, Cause::Scoreboard));
+        self.judged = Some(judged.max(fack));
+        to
+    }
+
+    /// `tcp_fast_retrans`, its first branch.
+    fn on_duplicate(&mut self, ack: &Ack, holes: usize, board: &mut Scoreboard) -> Verdict {
+        self.duplicates += 1;
+        if self.repairing.is_none() {
+            if holes <= ENOUGH as usize && self.duplicates != ack.dupthresh {
+                return Verdict::Ordinary;
+            }
+            self.enter(ack, holes, board);
+            return Verdict::Loss;
+        }
+        if self.duplicates > ENOUGH && holes > 0 {
+            self.send_holes(holes, board);
+        } else if self.duplicates > ENOUGH && self.after_timeout.recover().is_none() {
+            self.inflation += ack.smss.0.cast_signed();
+        }
+        Verdict::Hold { restart_timer: false }
+    }
+
+    fn enter(&mut self, ack: &Ack, holes: usize, board: &mut Scoreboard) {
+        self.guided = holes > 0;
+        self.repairing = Some(ack.nxt);
+        self.inflation = 0;
+        if holes == 0 {
+            self.send_first(Cause::FastRetransmit, board);
+        } else {
+            board.blame_first(Cause::FastRetransmit);
+        }
+        self.sends = Sends::OneAtLeast;
+    }
+
+    /// NewReno: the first segment, which FACK is not to send again.
+    fn send_first(&mut self, cause: Cause, board: &mut Scoreboard) {
+        board.mark_lost(0, cause);
+        let end = board.front().map(|first| first.range.end);
+        self.judged = end.map(|end| self.judged.map_or(end, |judged| judged.max(end)));
+    }
+
+    /// `tcp_fack_retransmit`: the holes below the highest SACK that were not sent again yet, one at least.
+    fn send_holes(&mut self, holes: usize, board: &Scoreboard) {
+        self.guided = true;
+        if board.first_lost().is_some_and(|(index, _)| index < holes) {
+            self.sends = Sends::OneAtLeast;
+        }
+    }
+
+    /// `tcp_xmit_retransmit_queue`: the next segment on the walk, were it sent again already or not.
+    fn left_to_walk(&self, board: &Scoreboard) -> Option<usize> {
+        let recover = self.after_timeout.recover()?;
+        let from = board.index_of(self.walked);
+        (from..board.index_of(recover)).find(|index| board.get(*index).is_some_and(|sent| !sent.sacked))
+    }
+
+    /// `tcp_fast_retrans`, its second branch, below `high_seq`.
+    fn on_partial_ack(&mut self, ack: &Ack, holes: usize, board: &mut Scoreboard) -> Verdict {
+        let after_timeout = self.after_timeout.recover().is_some();
+        if holes > 0 {
+            if self.duplicates >= ENOUGH {
+                self.send_holes(holes, board);
+            }
+            if !after_timeout {
+                // `should_advance_cwnd`: with SACKs the window grows in recovery too.
+                return Verdict::Ordinary;
+            }
+        } else if self.duplicates >= ENOUGH && !after_timeout {
+            // NewReno with one new segment beside it (Sarolahti 2000, Table 48).
+            self.inflation += ack.smss.0.cast_signed() - ack.acked.0.cast_signed();
+            self.send_first(Cause::PartialAck, board);
+            self.sends = Sends::OneAtLeast;
+        }
+        if after_timeout {
+            self.walks = true;
+            return Verdict::Ordinary;
+        }
+        Verdict::Hold { restart_timer: true }
+    }
+
+    /// `clear_fast_retransmit`, at or beyond `high_seq`.
+    fn leave(&mut self, ack: &Ack, after_timeout: bool, board: &Scoreboard) -> Verdict {
+        let duplicates = std::mem::take(&mut self.duplicates);
+        self.repairing = None;
+        self.inflation = 0;
+        if after_timeout && (duplicates <= ENOUGH || !self.guided) {
+            return Verdict::Ordinary;
+        }
+        let exit = if self.guided { self.params.exit } else { self.params.exit_without_sacks };
+        let window = match exit {
+            _ if duplicates <= ENOUGH => ack.cwnd,
+            Exit::Ssthresh => ack.ssthresh,
+            Exit::Flight => ack.ssthresh.min(board.outstanding().max(ack.smss) + ack.smss),
+        };
+        Verdict::Recovered { window }
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Recovery> = Entry {
+    id: "fack-linux-2000",
+    summary: "FACK as Linux had it in 2000: holes go out with each duplicate, after a timeout too",
+    source: "Linux 2.3.99 tcp_fast_retrans and tcp_fack_retransmit; Sarolahti 2000 section 6.1",
+    parse: |value| {
+        let params: Params = Entry::<dyn Recovery>::read(value)?;
+        Ok(Arc::new(move || Box::new(FackLinux2000::new(params.clone()))))
+    },
+    schema: Entry::<dyn Recovery>::describe::<Params>,
+};
