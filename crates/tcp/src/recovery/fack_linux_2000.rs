@@ -239,8 +239,10 @@ impl FackLinux2000 {
 
     /// Takes what lies below the highest SACK for lost; says how many segments lie there (`fackets_out`).
     fn judge(&mut self, ack: &Ack, board: &mut Scoreboard) -> usize {
+        // Half round the circle of numbers what is acknowledged would seem ahead again.
+        self.judged = self.judged.filter(|point| point.after(ack.number));
         let Some(fack) = board.highest_sacked() else { return 0 };
-        let judged = self.judged.unwrap_or(ack.number).max(ack.number);
+        let judged = self.judged.unwrap_or(ack.number);
         let (from, to) = (board.index_of(judged), board.index_of(fack));
         (from..to).for_each(|index| board.mark_lost(index, Cause::Scoreboard));
         self.judged = Some(judged.max(fack));
