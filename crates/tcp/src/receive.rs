@@ -1,11 +1,12 @@
 //! A segment came in (RFC 9293 §3.10.7), as a list of steps.
 
-use units::{Bytes, Instant, SeqRange};
+use units::{Bytes, Duration, Instant, SeqRange};
 use wire::{Flags, Payload, Segment};
 
 use crate::Event;
 use crate::ack::{Data, When};
 use crate::endpoint::Endpoint;
+use crate::options::timestamp;
 use crate::reassembly::Arrival;
 use crate::receiving::Wanted;
 use crate::state::{Change, State};
@@ -103,7 +104,8 @@ impl Endpoint {
         let range = SeqRange::new(segment.seq, segment.payload.len());
         if !range.is_empty() && range.end.at_or_before(self.receiving.stream.next()) {
             self.report_twice(range);
-            self.owe_ack(now, Bytes::ZERO, Arrival::Duplicate, false);
+            let nothing = SeqRange::new(range.start, 0);
+            self.owe_ack(self.arrived(now, nothing, Arrival::Duplicate));
         }
         if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
             // RFC 9293 §3.10.7.4: the peer has missed our ACK; wait once more for stragglers.
@@ -139,6 +141,7 @@ impl Endpoint {
     /// The bytes inside the window go into the stream; the policy says when to acknowledge them.
     fn take_in(&mut self, now: Instant, segment: Segment) {
         let polled = self.agreed.polls && segment.flags.contains(Flags::POLL);
+        let rtt = self.round_trip(now, &segment);
         let whole = SeqRange::new(segment.seq, segment.payload.len());
         let inside = whole.len().min(self.receiving.edge.since(whole.start));
         let range = SeqRange::new(whole.start, inside);
@@ -154,7 +157,16 @@ impl Endpoint {
         if advanced > 0 {
             self.events.push_back(Event::Readable);
         }
-        self.owe_ack(now, Bytes(u64::from(range.len())), arrival, polled);
+        self.owe_ack(Data { polled, rtt, ..self.arrived(now, range, arrival) });
+    }
+
+    /// The round trip as a receiver sees it.
+    fn round_trip(&self, now: Instant, segment: &Segment) -> Option<Duration> {
+        let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps);
+        let age = echoed.map(|theirs| timestamp(now).wrapping_sub(theirs.echo));
+        // A clock that is still to come was never sent, and measures nothing.
+        let age = age.filter(|age| *age <= u32::MAX >> 1).map(|age| Duration::from_millis(u64::from(age)));
+        age.or_else(|| self.sending.rto.estimate().map(|estimate| estimate.srtt))
     }
 
     /// What of `range` had arrived before, for D-SACK: its beginning, or all of it.
@@ -166,10 +178,15 @@ impl Endpoint {
         self.receiving.stream.island_covering(range).map(|_| range)
     }
 
-    fn owe_ack(&mut self, now: Instant, len: Bytes, arrival: Arrival, polled: bool) {
-        self.receiving.full = self.receiving.full.max(len);
-        let gap = self.receiving.stream.has_gap();
-        let data = Data { now, len, arrival, gap, full: self.receiving.full, polled };
+    /// What an acknowledgment policy is told of every segment.
+    fn arrived(&self, now: Instant, range: SeqRange, arrival: Arrival) -> Data {
+        let len = Bytes(u64::from(range.len()));
+        let (gap, full) = (self.receiving.stream.has_gap(), self.receiving.full.max(len));
+        Data { now, len, arrival, gap, full, polled: false, rtt: None }
+    }
+
+    fn owe_ack(&mut self, data: Data) {
+        self.receiving.full = data.full;
         match self.receiving.ack_policy.on_data(&data) {
             When::Now => self.receiving.ack_wanted = Wanted::Now,
             When::Series(series) => {
@@ -179,7 +196,7 @@ impl Endpoint {
             When::Within(wait) => {
                 if self.receiving.ack_wanted == Wanted::No {
                     self.receiving.ack_wanted = Wanted::Delayed;
-                    self.timers.set(Timer::DelayedAck, now + wait);
+                    self.timers.set(Timer::DelayedAck, data.now + wait);
                 }
             }
         }
@@ -201,4 +218,4 @@ impl Endpoint {
 }
 
 /// RFC 7323 §5.5: after 24 days of silence a timestamp says nothing any more.
-const PAWS_IDLE: units::Duration = units::Duration::from_secs(24 * 24 * 3600);
+const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);

@@ -78,7 +78,15 @@ mod tests {
             let mut policy = Bsd { params: Params::default(), waiting: Bytes::ZERO };
             let now = Instant::START + Duration::from_millis(ms);
             let (len, full) = (Bytes(1000), Bytes(1000));
-            policy.on_data(&Data { now, len, arrival: Arrival::InOrder, gap: false, full, polled: false })
+            policy.on_data(&Data {
+                now,
+                len,
+                arrival: Arrival::InOrder,
+                gap: false,
+                full,
+                polled: false,
+                rtt: None,
+            })
         };
         assert_eq!(wait_at(1001), When::Within(Duration::from_millis(199)));
         assert_eq!(wait_at(1199), When::Within(Duration::from_millis(1)));

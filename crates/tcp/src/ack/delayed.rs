@@ -19,7 +19,8 @@ use crate::registry::Entry;
 pub struct Params {
     /// The longest wait. RFC 5681 §4.2: under 500 ms; most stacks take 200 ms, so do we.
     pub timeout: Duration,
-    /// How many full-sized segments wait at the most. RFC 5681 §4.2: 2.
+    /// How many full-sized segments wait at the most. RFC 5681 §4.2: 2. More is an ACK for every n-th
+    /// segment by the receiver alone, who knows nothing of the sender's window; see `poll` for one who does.
     pub every: Segments,
     /// How many segments at the start are acknowledged at once. The standard knows none.
     pub quick: Segments,
@@ -57,6 +58,10 @@ impl AckPolicy for Delayed {
     fn on_ack_sent(&mut self) {
         self.waiting = Bytes::ZERO;
     }
+
+    fn stretches(&self) -> bool {
+        self.params.every.0 > 2
+    }
 }
 
 /// Delayed ACKs by RFC 5681.
@@ -93,7 +98,7 @@ mod tests {
 
     fn data(len: u64, arrival: Arrival) -> Data {
         let gap = arrival == Arrival::OutOfOrder;
-        Data { now: Instant::START, len: Bytes(len), arrival, gap, full: FULL, polled: false }
+        Data { now: Instant::START, len: Bytes(len), arrival, gap, full: FULL, polled: false, rtt: None }
     }
 
     #[test]

@@ -124,6 +124,7 @@ mod tests {
                     gap: false,
                     full: Bytes(256),
                     polled: false,
+                    rtt: None,
                 });
                 policy.on_ack_sent();
                 when

@@ -5,11 +5,15 @@
 //!
 //! Start with `every_segment.rs`, then `delayed.rs`.
 
+mod ack_division;
 mod bsd;
 mod delayed;
+mod dupack_spoofing;
 mod every_segment;
 mod linux_2000;
+mod optimistic;
 mod polled;
+mod taba;
 
 use units::{Bytes, Duration, Instant};
 
@@ -17,8 +21,17 @@ use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
 /// The policies that there are.
-pub const ENTRIES: &[Entry<dyn AckPolicy>] =
-    &[every_segment::ENTRY, delayed::ENTRY, linux_2000::ENTRY, polled::ENTRY, bsd::ENTRY];
+pub const ENTRIES: &[Entry<dyn AckPolicy>] = &[
+    every_segment::ENTRY,
+    delayed::ENTRY,
+    linux_2000::ENTRY,
+    polled::ENTRY,
+    bsd::ENTRY,
+    taba::ENTRY,
+    ack_division::ENTRY,
+    dupack_spoofing::ENTRY,
+    optimistic::ENTRY,
+];
 
 /// Decides when to acknowledge.
 pub trait AckPolicy: std::fmt::Debug + Send {
@@ -44,6 +57,12 @@ pub trait AckPolicy: std::fmt::Debug + Send {
     fn is_truthful(&self) -> bool {
         true
     }
+
+    /// Whether it breaks the rules on purpose, to make a sender faster than its path allows (Savage et al.
+    /// 1999): for tests and studies of the defences.
+    fn misbehaves(&self) -> bool {
+        false
+    }
 }
 
 /// For a connection whose peer does not poll.
@@ -67,6 +86,9 @@ pub struct Data {
     pub full: Bytes,
     /// Whether the peer asks for an acknowledgment ([`wire::Flags::POLL`]).
     pub polled: bool,
+    /// The round trip as this end knows it: by the clock that the segment echoes, where timestamps are
+    /// agreed, else what the handshake and data of ours have measured.
+    pub rtt: Option<Duration>,
 }
 
 /// How long an acknowledgment may wait.

@@ -1,0 +1,54 @@
+//! Spoofed duplicate ACKs: every segment is acknowledged, and the ACK repeated, so that the sender takes
+//! up a fast recovery and sends a new segment for each duplicate (Savage et al. 1999 §2.3). Limiting new
+//! data to the duplicates that the flight accounts for is a defence (RFC 5681 §3.2), and so is SACK, whose
+//! duplicates bring news or do not count (RFC 6675 §2).
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AckPolicy, Data, Series, When};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// How many duplicates follow each ACK: at least 3 to set off a fast retransmit.
+    pub copies: NonZeroU32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { copies: NonZeroU32::new(5).expect("5 is not 0") }
+    }
+}
+
+#[derive(Debug)]
+struct DupackSpoofing(Params);
+
+impl AckPolicy for DupackSpoofing {
+    fn on_data(&mut self, _data: &Data) -> When {
+        When::Series(Series::Repeated { copies: self.0.copies.get() })
+    }
+
+    fn on_ack_sent(&mut self) {}
+
+    fn misbehaves(&self) -> bool {
+        true
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn AckPolicy> = Entry {
+    id: "dupack-spoofing",
+    summary: "misbehaving: every ACK followed by duplicates of it",
+    source: "Savage et al. 1999 §2.3",
+    parse: |value| {
+        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        Ok(Arc::new(move || Box::new(DupackSpoofing(params.clone()))))
+    },
+    schema: Entry::<dyn AckPolicy>::describe::<Params>,
+};

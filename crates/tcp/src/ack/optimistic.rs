@@ -1,0 +1,63 @@
+//! Optimistic ACKs: what has not arrived yet is acknowledged too, so that the round trip looks shorter
+//! than it is (Savage et al. 1999 §2.4). What is lost is lost for good. A sender drops an ACK of what it
+//! has not sent (RFC 9293 §3.10.7.4, RFC 5961 §5), which is a limit but no defence.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::text::Segments;
+
+use super::{AckPolicy, Data, Series, When};
+use crate::reassembly::Arrival;
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// How many full-sized segments each ACK is ahead of what has arrived.
+    pub ahead: Segments,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { ahead: Segments(1) }
+    }
+}
+
+#[derive(Debug)]
+struct Optimistic(Params);
+
+impl AckPolicy for Optimistic {
+    fn on_data(&mut self, data: &Data) -> When {
+        // Beyond a gap it acknowledges what has come: the gap is never to be known of.
+        let ahead = data.full * self.0.ahead.0;
+        match data.arrival {
+            Arrival::InOrder | Arrival::FilledGap => When::Series(Series::Ahead { by: ahead }),
+            Arrival::OutOfOrder | Arrival::Duplicate => When::Series(Series::Ahead { by: ahead + data.len }),
+        }
+    }
+
+    fn on_ack_sent(&mut self) {}
+
+    fn is_truthful(&self) -> bool {
+        false
+    }
+
+    fn misbehaves(&self) -> bool {
+        true
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn AckPolicy> = Entry {
+    id: "optimistic",
+    summary: "misbehaving: acknowledges what has not arrived yet",
+    source: "Savage et al. 1999 §2.4",
+    parse: |value| {
+        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        Ok(Arc::new(move || Box::new(Optimistic(params.clone()))))
+    },
+    schema: Entry::<dyn AckPolicy>::describe::<Params>,
+};

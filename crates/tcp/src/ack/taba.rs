@@ -1,0 +1,300 @@
+//! TCP Taba (Cheskis 2006): while the sender is taken to be in slow start, each segment is acknowledged by
+//! several ACKs, each for a part of its bytes, so that a sender which counts ACKs opens its window the faster.
+//! Otherwise the receiver is a common one.
+//!
+//! The sender's state is read off the gaps between segments, in blocks (§2.4): a slow start sends a burst and
+//! then waits for most of a round trip.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use units::text::Segments;
+use units::{Duration, Instant};
+
+use super::{AckPolicy, Data, Series, When, delayed, every_segment, linux_2000};
+use crate::reassembly::Arrival;
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// By how many ACKs a segment is acknowledged, and from when on; the last stage that has begun holds. In the
+    /// document it is a number in the proc file system, which may change at any time. Before the first stage, and
+    /// with 0 or 1 part, the receiver is a common one.
+    pub factor: Vec<Stage>,
+    /// When segments are acknowledged so.
+    pub amplifies: Amplifies,
+    /// How many gaps make a block. Cheskis 2006 §2.4: 20.
+    #[schemars(range(min = 2))]
+    pub block: Segments,
+    /// How much of the smoothed round trip stays with each sample. Cheskis 2006 §2.4: 7/8.
+    pub alpha: f64,
+    /// Which share of the round trip the greatest gap of a block must reach in slow start; and two gaps are
+    /// about the same if the lesser reaches this share of the greater. Cheskis 2006 §2.4: 0.6.
+    pub beta: f64,
+    /// The common receiver.
+    pub otherwise: Otherwise,
+}
+
+/// By how many ACKs a segment is acknowledged, and from when on.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Time since the first segment with data.
+    #[serde(default)]
+    pub at: Duration,
+    /// Segments with data that came before it.
+    #[serde(default)]
+    pub after: Segments,
+    /// How many ACKs for a segment; each acknowledges a byte at least.
+    pub parts: u32,
+}
+
+/// When segments are acknowledged by several ACKs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Amplifies {
+    /// While the sender is taken to be in slow start.
+    #[default]
+    InSlowStart,
+    /// Always.
+    Always,
+}
+
+/// The common receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Otherwise {
+    /// That of Linux, which the document's client was.
+    #[default]
+    #[serde(rename = "linux-2000")]
+    Linux2000,
+    /// An ACK for every second segment.
+    Delayed,
+    /// An ACK for every segment.
+    EverySegment,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            factor: vec![Stage { at: Duration::ZERO, after: Segments(0), parts: 2 }],
+            amplifies: Amplifies::default(),
+            block: Segments(20),
+            alpha: 7.0 / 8.0,
+            beta: 0.6,
+            otherwise: Otherwise::default(),
+        }
+    }
+}
+
+impl Params {
+    fn check(&self) -> Result<(), serde_json::Error> {
+        let share = |value: f64| (0.0..=1.0).contains(&value);
+        if self.block.0 < 2 {
+            return Err(Error::custom("block: fewer than 2 gaps cannot be compared; the document has 20"));
+        }
+        if !share(self.alpha) || !share(self.beta) {
+            return Err(Error::custom(
+                "alpha and beta are shares, from 0 to 1; the document has 0.875 and 0.6",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Taba {
+    params: Params,
+    detector: Detector,
+    common: Box<dyn AckPolicy>,
+    first: Option<Instant>,
+    segments: u64,
+}
+
+impl Taba {
+    fn new(params: Params, common: Box<dyn AckPolicy>) -> Self {
+        Self { detector: Detector::default(), common, first: None, segments: 0, params }
+    }
+
+    /// The parts of the stage that holds now.
+    fn parts(&self, now: Instant) -> Option<NonZeroU32> {
+        let age = now - self.first?;
+        let begun = |stage: &&Stage| age >= stage.at && self.segments > stage.after.0;
+        NonZeroU32::new(self.params.factor.iter().rev().find(begun)?.parts).filter(|parts| parts.get() > 1)
+    }
+}
+
+impl AckPolicy for Taba {
+    fn on_data(&mut self, data: &Data) -> When {
+        self.first.get_or_insert(data.now);
+        self.segments += 1;
+        self.detector.on_segment(data, &self.params);
+        let common = self.common.on_data(data);
+        let amplifies = self.params.amplifies == Amplifies::Always || self.detector.in_slow_start;
+        let plain = data.arrival != Arrival::InOrder || data.gap;
+        match self.parts(data.now) {
+            Some(parts) if amplifies && !plain => When::Series(Series::Divided { parts: parts.get() }),
+            _ => common,
+        }
+    }
+
+    fn on_ack_sent(&mut self) {
+        self.common.on_ack_sent();
+    }
+}
+
+/// Tells a sender's slow start by the gaps between its segments.
+#[derive(Debug)]
+struct Detector {
+    last: Option<Instant>,
+    /// Gaps in this block so far, the least and the greatest.
+    gaps: u64,
+    least: Duration,
+    greatest: Duration,
+    /// The smoothed round trip, in nanoseconds.
+    round_trip: Option<f64>,
+    in_slow_start: bool,
+}
+
+impl Default for Detector {
+    /// A connection begins with a slow start, whatever the first block will tell.
+    fn default() -> Self {
+        Self {
+            last: None,
+            gaps: 0,
+            least: Duration::MAX,
+            greatest: Duration::ZERO,
+            round_trip: None,
+            in_slow_start: true,
+        }
+    }
+}
+
+impl Detector {
+    fn on_segment(&mut self, data: &Data, params: &Params) {
+        self.smooth(data.rtt, params.alpha);
+        let Some(last) = self.last.replace(data.now) else { return };
+        let gap = data.now - last;
+        self.gaps += 1;
+        self.least = self.least.min(gap);
+        self.greatest = self.greatest.max(gap);
+        if self.gaps == params.block.0 {
+            self.judge(params.beta);
+            *self = Self {
+                last: self.last,
+                round_trip: self.round_trip,
+                in_slow_start: self.in_slow_start,
+                ..Self::default()
+            };
+        }
+    }
+
+    fn smooth(&mut self, sample: Option<Duration>, alpha: f64) {
+        let Some(sample) = sample.map(|rtt| rtt.as_nanos() as f64) else { return };
+        self.round_trip = Some(self.round_trip.map_or(sample, |old| alpha * old + (1.0 - alpha) * sample));
+    }
+
+    /// Cheskis 2006 §2.4.
+    fn judge(&mut self, beta: f64) {
+        let (least, greatest) = (self.least.as_nanos() as f64, self.greatest.as_nanos() as f64);
+        let even = least >= beta * greatest;
+        self.in_slow_start = !even && self.round_trip.is_some_and(|round_trip| greatest >= beta * round_trip);
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn AckPolicy> = Entry {
+    id: "taba",
+    summary: "several ACKs for the parts of each segment while the sender seems to be in slow start",
+    source: "Cheskis 2006, chapter 2",
+    parse: |value| {
+        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        params.check()?;
+        let common = match params.otherwise {
+            Otherwise::Linux2000 => (linux_2000::ENTRY.parse)(json!({})),
+            Otherwise::Delayed => (delayed::ENTRY.parse)(json!({})),
+            Otherwise::EverySegment => (every_segment::ENTRY.parse)(json!({})),
+        }?;
+        Ok(Arc::new(move || Box::new(Taba::new(params.clone(), common()))))
+    },
+    schema: Entry::<dyn AckPolicy>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use units::Bytes;
+
+    use super::*;
+
+    fn taba(params: Params) -> Taba {
+        Taba::new(params, (every_segment::ENTRY.parse)(json!({})).unwrap()())
+    }
+
+    /// The answers to segments with these gaps, in milliseconds, at a round trip of 100 ms.
+    fn answers(policy: &mut Taba, gaps: impl IntoIterator<Item = u64>) -> Vec<bool> {
+        let mut now = Instant::START;
+        gaps.into_iter()
+            .map(|gap| {
+                now += Duration::from_millis(gap);
+                let data = Data {
+                    now,
+                    len: Bytes(1000),
+                    arrival: Arrival::InOrder,
+                    gap: false,
+                    full: Bytes(1000),
+                    polled: false,
+                    rtt: Some(Duration::from_millis(100)),
+                };
+                policy.on_data(&data) == When::Series(Series::Divided { parts: 2 })
+            })
+            .collect()
+    }
+
+    /// Bursts of ten segments a millisecond apart, each a round trip after the one before.
+    fn bursts() -> impl Iterator<Item = u64> {
+        (0..).map(|number| if number % 10 == 0 { 91 } else { 1 })
+    }
+
+    #[test]
+    fn bursts_with_a_silence_between_them_are_a_slow_start() {
+        assert!(answers(&mut taba(Params::default()), bursts().take(100)).into_iter().all(|divided| divided));
+    }
+
+    #[test]
+    fn even_gaps_end_it_after_a_block_and_bursts_bring_it_back() {
+        let gaps = std::iter::repeat_n(5, 41).chain(bursts().take(60));
+        let divided = answers(&mut taba(Params::default()), gaps);
+        assert_eq!(divided[..41].iter().filter(|divided| **divided).count(), 20, "one block, then none");
+        assert!(divided[100]);
+    }
+
+    #[test]
+    fn uneven_gaps_far_below_the_round_trip_are_none() {
+        let mut policy = taba(Params::default());
+        let gaps = (0..60).map(|number| if number % 10 == 0 { 50 } else { 1 });
+        assert!(!answers(&mut policy, gaps).last().unwrap());
+    }
+
+    #[test]
+    fn it_may_be_on_whatever_the_sender_does() {
+        let mut policy = taba(Params { amplifies: Amplifies::Always, ..Params::default() });
+        assert!(answers(&mut policy, std::iter::repeat_n(5, 60)).into_iter().all(|divided| divided));
+    }
+
+    #[test]
+    fn the_factor_changes_by_time_and_by_segments() {
+        let stage = |ms, after, parts| Stage { at: Duration::from_millis(ms), after: Segments(after), parts };
+        let factor = vec![stage(0, 3, 2), stage(10, 0, 0), stage(12, 0, 2)];
+        let mut policy = taba(Params { factor, amplifies: Amplifies::Always, ..Params::default() });
+        let divided = answers(&mut policy, std::iter::repeat_n(1, 14));
+        let expected =
+            [false, false, false, true, true, true, true, true, true, true, false, false, true, true];
+        assert_eq!(divided, expected);
+    }
+}
