@@ -8,12 +8,13 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 		\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.csv' -o -name '*.md' -o -name '*.json' \) \
 		-not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: help setup packages demo test bench lint lock clean
+.PHONY: help setup packages demo test soak bench lint lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    set everything up, run a paper's baseline table, draw it, and try one transfer between real kernels"
 	@echo "make test    set everything up and run all tests"
+	@echo "make soak    a million connections over bad pipes, every stream byte for byte (COUNT=n for n of them)"
 	@echo "make bench   measure speed and memory; a table here, figures in target/bench.json"
 	@echo "make lint    formatting, lints and types, Rust and Python"
 	@echo "make setup   only what the others need: $(BIN)/lasthop and the packages of Debian that it can use"
@@ -58,6 +59,13 @@ demo: setup
 test: setup
 	cargo test --workspace --locked --quiet
 	$(BIN)/python -m pytest --quiet
+
+# All processors; says how far it is. With the checks of the development profile, not in release.
+COUNT ?= 1000000
+soak:
+	cargo build --package lasthop-testkit --example soak --locked --quiet
+	@begun=$$(date +%s); target/debug/examples/soak $(COUNT); status=$$?; \
+		echo "$$(( $$(date +%s) - begun )) s"; exit $$status
 
 bench: setup
 	$(BIN)/python benches/report.py

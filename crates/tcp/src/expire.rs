@@ -62,6 +62,10 @@ impl Endpoint {
         let signal = Signal { now, kind: SignalKind::Timeout, outstanding: self.outstanding(), again };
         self.remember_signal(&signal, flight);
         let sending = &mut self.sending;
+        if sending.board.front().is_some_and(|oldest| oldest.sacked) {
+            // RFC 2018 §8: the oldest segment is sent again, SACKed or not; the receiver has not kept it.
+            sending.board.forget_sacks();
+        }
         let (cwnd, ssthresh) = (sending.congestion.cwnd(), sending.congestion.ssthresh());
         let timeout = Timeout { now, nxt: sending.nxt, cwnd, ssthresh, smss: sending.smss };
         sending.recovery.on_timeout(&timeout, &mut sending.board);

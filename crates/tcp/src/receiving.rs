@@ -131,12 +131,13 @@ impl Receiving {
         if self.series.is_empty() {
             return next;
         }
-        if alone {
-            return self.series.pop_front().unwrap_or(next);
+        let told = if alone { self.series.pop_front() } else { self.series.back().copied() };
+        if !alone {
+            self.series.clear();
         }
-        let last = self.series.back().copied().unwrap_or(next);
-        self.series.clear();
-        last
+        // The last of them tells of all there is: a FIN may have come behind the data since they were planned.
+        let told = told.unwrap_or(next);
+        if self.series.is_empty() { told.max(next) } else { told }
     }
 
     /// The window field for a segment that goes out now and acknowledges `ack`, with `shift`; moves the

@@ -33,6 +33,9 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn carries_a_stream(profile: &Value) -> Verdict {
     let profile = config(profile).map_err(|wrong| wrong.to_string())?;
+    if !profile.ack.build().is_truthful() {
+        return Ok(());
+    }
     let trouble = Trouble { lost: 40, duplicated: 20, delayed: 50, longest: Duration::from_millis(300) };
     let expected: Vec<u8> = (0..SIZE).map(Payload::pattern_byte).collect();
     for seed in 0..5 {
