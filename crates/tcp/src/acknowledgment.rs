@@ -70,6 +70,7 @@ impl Endpoint {
             duplicate: false,
             nxt: sending.nxt,
             dupthresh: sending.dup_threshold(),
+            extended: sending.dupthresh.extends_limited_transmit(),
             smss: sending.smss,
             cwnd: sending.congestion.cwnd(),
             ssthresh: sending.congestion.ssthresh(),

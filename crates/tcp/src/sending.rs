@@ -165,7 +165,7 @@ impl Sending {
     /// The window as the duplicate threshold sees it.
     pub(crate) fn view(&self) -> View {
         let (flight, cwnd) = (self.board.outstanding(), self.congestion.cwnd());
-        View { flight, cwnd, advertised: self.wnd, smss: self.smss }
+        View { flight, cwnd, advertised: self.wnd, unsent: self.queue.len(), smss: self.smss }
     }
 
     /// The retransmission timer's length, back-off included (RFC 6298 §5.5).

@@ -30,6 +30,10 @@ impl DupThresh for Fixed {
     fn segments(&self, _view: &View) -> u32 {
         self.0
     }
+
+    fn extends_limited_transmit(&self) -> bool {
+        false
+    }
 }
 
 /// This policy in the registry.

@@ -1,18 +1,33 @@
 //! How many duplicate ACKs mean a loss.
+//!
+//! A threshold above three is reached only if new segments go out while duplicates come: a SACK recovery's
+//! pipe sees to that, and the others extend limited transmit where
+//! [`DupThresh::extends_limited_transmit`] asks for it.
 
+mod average;
+mod constant_increase;
+mod ewma;
 mod fixed;
+mod rr;
+mod winthresh;
 
 use units::Bytes;
 
 use crate::registry::Entry;
 
 /// The policies that there are.
-pub const ENTRIES: &[Entry<dyn DupThresh>] = &[fixed::ENTRY];
+pub const ENTRIES: &[Entry<dyn DupThresh>] =
+    &[fixed::ENTRY, constant_increase::ENTRY, average::ENTRY, ewma::ENTRY, rr::ENTRY, winthresh::ENTRY];
 
 /// Chooses the threshold.
 pub trait DupThresh: std::fmt::Debug + Send {
     /// The number of duplicate ACKs (or of segments SACKed above a hole) that mean a loss now.
     fn segments(&self, view: &View) -> u32;
+
+    /// Whether each duplicate ACK below the threshold is to let a new segment out, beyond the two of RFC 3042.
+    fn extends_limited_transmit(&self) -> bool {
+        true
+    }
 
     /// Segments arrived out of order: what seemed missing came, or had been sent again in vain.
     fn on_reordering(&mut self, _reordering: &Reordering) {}
@@ -41,6 +56,23 @@ pub struct View {
     pub cwnd: Bytes,
     /// The window that the peer advertises.
     pub advertised: Bytes,
+    /// Written and not sent yet.
+    pub unsent: Bytes,
     /// The segment size.
     pub smss: Bytes,
 }
+
+impl View {
+    /// A threshold in segments, at least the standard one, and at most nine tenths of the window, beyond
+    /// which duplicates may never come (Blanton and Allman 2002).
+    fn bounded(&self, segments: u64) -> u32 {
+        let most = (self.cwnd * 9 / 10).whole(self.smss).max(STANDARD);
+        u32::try_from(segments.clamp(STANDARD, most)).unwrap_or(u32::MAX)
+    }
+}
+
+/// RFC 5681 §3.2.
+const STANDARD: u64 = 3;
+
+#[cfg(test)]
+mod tests;

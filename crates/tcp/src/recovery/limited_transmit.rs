@@ -3,6 +3,8 @@
 
 use units::Bytes;
 
+use super::Ack;
+
 /// What was let out beyond the window. An algorithm without selective acknowledgments adds it to its
 /// inflation: there the pipe does not shrink by a duplicate ACK.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,10 +21,12 @@ impl LimitedTransmit {
         Self { on, allowed: Bytes::ZERO }
     }
 
-    /// A duplicate ACK came that does not reach the threshold.
-    pub(super) fn on_duplicate(&mut self, smss: Bytes) {
-        if self.on {
-            self.allowed = (self.allowed + smss).min(smss * MOST_SEGMENTS);
+    /// A duplicate ACK came that does not reach the threshold. Where that is an adaptive one, each lets a
+    /// segment out until it is reached: with two, it never would be.
+    pub(super) fn on_duplicate(&mut self, ack: &Ack) {
+        let most = if ack.extended { Bytes::MAX } else { ack.smss * MOST_SEGMENTS };
+        if self.on || ack.extended {
+            self.allowed = (self.allowed + ack.smss).min(most);
         }
     }
 

@@ -178,6 +178,8 @@ pub struct Ack {
     pub nxt: Seq,
     /// How many duplicates mean a loss.
     pub dupthresh: u32,
+    /// Whether each duplicate below that is to let a new segment out, beyond the two of RFC 3042.
+    pub extended: bool,
     /// The segment size.
     pub smss: Bytes,
     /// The congestion window before this ACK.

@@ -145,6 +145,8 @@ impl Recovery for NewReno {
         self.mode = None;
         self.forced = false;
         self.duplicates.clear();
+        // RFC 5682 §2 step 3 b: nothing was repaired, so there are no echoes to bar.
+        self.barred_below = None;
         self.limited_transmit.end();
         self.after_timeout.leave();
     }
@@ -215,7 +217,7 @@ impl NewReno {
         let barred = self.is_barred(ack.number);
         if !self.duplicates.reach(ack.dupthresh) || barred {
             if !barred && self.duplicates.count() < ack.dupthresh {
-                self.limited_transmit.on_duplicate(ack.smss);
+                self.limited_transmit.on_duplicate(ack);
             }
             return Verdict::Hold { restart_timer };
         }

@@ -57,7 +57,7 @@ impl Recovery for Reno {
         }
         self.after_timeout.on_ack(ack, board);
         if !self.duplicates.reach(ack.dupthresh) {
-            self.limited_transmit.on_duplicate(ack.smss);
+            self.limited_transmit.on_duplicate(ack);
             return Verdict::Hold { restart_timer };
         }
         self.enter(ack, board);

@@ -186,7 +186,7 @@ impl Sack3517 {
             return Verdict::Ordinary;
         }
         if !self.duplicates.reach(ack.dupthresh) {
-            self.limited_transmit.on_duplicate(ack.smss);
+            self.limited_transmit.on_duplicate(ack);
             return Verdict::Ordinary;
         }
         self.enter(ack, board);

@@ -1,0 +1,105 @@
+//! The threshold of RR-TCP (Zhang, Karp, Floyd and Peterson 2003): high enough for a share of all reordering
+//! seen lately; needless fast retransmits raise the share, timeouts lower it, each by what it costs.
+//!
+//! The lengths come from a histogram; the share is the paper's *false-fast-retransmit avoidance ratio*.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DupThresh, Reordering, STANDARD, View};
+use crate::registry::Entry;
+
+/// Parameters. The paper's own figures were not at hand: these are ours.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The share of reordering that shall draw no fast retransmit, in percent, at first.
+    #[schemars(range(min = 1, max = 100))]
+    pub initial_percent: u8,
+    /// How much a needless fast retransmit raises the share, in percent points.
+    pub step_percent: u8,
+    /// How many times as much a timeout lowers it. 2: a needless fast retransmit costs half a window, a
+    /// timeout a whole one.
+    pub timeout_cost: u8,
+    /// How many reorderings are remembered.
+    #[schemars(range(min = 1))]
+    pub events: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { initial_percent: 90, step_percent: 1, timeout_cost: 2, events: 100 }
+    }
+}
+
+#[derive(Debug)]
+struct Rr {
+    params: Params,
+    share_percent: u8,
+    /// Lengths by age, and the same by length.
+    recent: VecDeque<u32>,
+    sorted: Vec<u32>,
+}
+
+impl DupThresh for Rr {
+    fn segments(&self, _view: &View) -> u32 {
+        self.length_at_share().map_or(0, |length| length + 1).max(STANDARD as u32)
+    }
+
+    fn on_reordering(&mut self, reordering: &Reordering) {
+        self.remember(reordering.extent);
+        if reordering.retransmitted {
+            self.share_percent = (self.share_percent + self.params.step_percent).min(100);
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        let fall = self.params.step_percent.saturating_mul(self.params.timeout_cost);
+        self.share_percent = self.share_percent.saturating_sub(fall);
+    }
+}
+
+impl Rr {
+    fn new(params: Params) -> Self {
+        Self { share_percent: params.initial_percent, params, recent: VecDeque::new(), sorted: vec![] }
+    }
+
+    fn remember(&mut self, length: u32) {
+        if self.recent.len() >= self.params.events as usize {
+            let oldest = self.recent.pop_front().expect("there is at least one");
+            let place = self.sorted.partition_point(|known| *known < oldest);
+            self.sorted.remove(place);
+        }
+        self.recent.push_back(length);
+        let place = self.sorted.partition_point(|known| *known < length);
+        self.sorted.insert(place, length);
+    }
+
+    /// The smallest length that the share of all does not exceed.
+    fn length_at_share(&self) -> Option<u32> {
+        let rank = (self.sorted.len() * usize::from(self.share_percent)).div_ceil(100);
+        self.sorted.get(rank.checked_sub(1)?).copied()
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn DupThresh> = Entry {
+    id: "rr",
+    summary: "a percentile of the lengths of reordering, moved by the cost of being wrong",
+    source: "Zhang, Karp, Floyd and Peterson 2003",
+    parse: |value| {
+        let params: Params = Entry::<dyn DupThresh>::read(value)?;
+        if !(1..=100).contains(&params.initial_percent) {
+            let text = format!("initial_percent: {} is no share; 1 to 100", params.initial_percent);
+            return Err(serde::de::Error::custom(text));
+        }
+        if params.events == 0 {
+            return Err(serde::de::Error::custom("events: nothing would be remembered; at least 1"));
+        }
+        Ok(Arc::new(move || Box::new(Rr::new(params.clone()))))
+    },
+    schema: Entry::<dyn DupThresh>::describe::<Params>,
+};

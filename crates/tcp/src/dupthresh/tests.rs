@@ -1,0 +1,132 @@
+use serde_json::{Value, json};
+use units::Bytes;
+
+use super::*;
+
+const SMSS: Bytes = Bytes(1000);
+
+fn policy(id: &str, parameters: Value) -> Box<dyn DupThresh> {
+    let entry = ENTRIES.iter().find(|entry| entry.id == id).expect("it is listed");
+    (entry.parse)(parameters).expect("the parameters are right")()
+}
+
+fn view(cwnd: u64, flight: u64, advertised: u64) -> View {
+    View {
+        flight: SMSS * flight,
+        cwnd: SMSS * cwnd,
+        advertised: SMSS * advertised,
+        unsent: Bytes(1 << 40),
+        smss: SMSS,
+    }
+}
+
+fn reordering(extent: u32, retransmitted: bool) -> Reordering {
+    Reordering { extent, retransmitted, view: view(100, 100, 1000) }
+}
+
+const WIDE: fn() -> View = || view(100, 100, 1000);
+
+#[test]
+fn winthresh_of_the_worked_example_is_reached_at_the_fifth_duplicate() {
+    // Landström 2008 §4.4: cwnd 4, room for 10 segments; each duplicate lets one out.
+    let policy = policy("winthresh", json!({}));
+    let at = |duplicate: u64| policy.segments(&view(4, 4 + duplicate - 1, 10));
+    let thresholds: Vec<u32> = (1..=5).map(at).collect();
+    assert_eq!(thresholds, [8, 8, 7, 6, 5]);
+    assert_eq!((1..).find(|duplicate| u64::from(at(*duplicate)) <= *duplicate), Some(5));
+}
+
+#[test]
+fn winthresh_is_bounded_by_r_windows_and_never_below_three_but_for_r() {
+    assert_eq!(policy("winthresh", json!({ "windows": 10 })).segments(&view(20, 20, 1000)), 200);
+    assert_eq!(policy("winthresh", json!({})).segments(&view(20, 20, 1000)), 40);
+    assert_eq!(policy("winthresh", json!({})).segments(&view(8, 10, 10)), 3);
+    assert_eq!(policy("winthresh", json!({})).segments(&view(1, 1, 10)), 2);
+}
+
+#[test]
+fn winthresh_counts_on_no_duplicates_that_nothing_is_left_to_draw() {
+    let ending = View { unsent: SMSS * 2, ..view(20, 20, 1000) };
+    assert_eq!(policy("winthresh", json!({})).segments(&ending), 5);
+}
+
+#[test]
+fn the_constant_increase_follows_needless_fast_retransmits_and_a_timeout_ends_it() {
+    let mut policy = policy("constant-increase", json!({ "segments": 2 }));
+    assert_eq!(policy.segments(&WIDE()), 3);
+    policy.on_reordering(&reordering(50, true));
+    policy.on_reordering(&reordering(50, false));
+    assert_eq!(policy.segments(&WIDE()), 5);
+    policy.on_reordering(&reordering(4, true));
+    assert_eq!(policy.segments(&WIDE()), 7);
+    policy.on_timeout();
+    assert_eq!(policy.segments(&WIDE()), 3);
+}
+
+#[test]
+fn the_average_goes_half_way_to_each_length() {
+    let mut policy = policy("average", json!({}));
+    policy.on_reordering(&reordering(13, true));
+    assert_eq!(policy.segments(&WIDE()), 8);
+    policy.on_reordering(&reordering(13, true));
+    assert_eq!(policy.segments(&WIDE()), 11);
+    policy.on_reordering(&reordering(90, false));
+    assert_eq!(policy.segments(&WIDE()), 11);
+    policy.on_timeout();
+    assert_eq!(policy.segments(&WIDE()), 3);
+}
+
+#[test]
+fn the_moving_average_weighs_each_length_by_its_gain() {
+    let mut policy = policy("ewma", json!({}));
+    policy.on_reordering(&reordering(11, true));
+    assert_eq!(policy.segments(&WIDE()), 5);
+    policy.on_reordering(&reordering(11, false));
+    // 3/4 · 5 + 1/4 · 11 = 6.5, rounded up.
+    assert_eq!(policy.segments(&WIDE()), 7);
+    policy.on_timeout();
+    assert_eq!(policy.segments(&WIDE()), 3);
+}
+
+#[test]
+fn no_estimate_exceeds_nine_tenths_of_the_window() {
+    for id in ["constant-increase", "average", "ewma"] {
+        let mut policy = policy(id, json!({}));
+        for _ in 0..100 {
+            policy.on_reordering(&reordering(500, true));
+        }
+        assert_eq!(policy.segments(&view(20, 20, 1000)), 18, "{id}");
+        assert_eq!(policy.segments(&view(2, 2, 1000)), 3, "{id}");
+    }
+}
+
+#[test]
+fn the_threshold_of_rr_lies_above_a_share_of_all_lengths() {
+    let mut policy = policy("rr", json!({ "initial_percent": 90, "step_percent": 0 }));
+    for extent in 1..=10 {
+        policy.on_reordering(&reordering(extent, false));
+    }
+    assert_eq!(policy.segments(&WIDE()), 10);
+}
+
+#[test]
+fn rr_avoids_more_after_a_needless_fast_retransmit_and_less_after_a_timeout() {
+    let mut policy = policy("rr", json!({ "initial_percent": 50, "step_percent": 10, "timeout_cost": 2 }));
+    for extent in 1..=9 {
+        policy.on_reordering(&reordering(extent, false));
+    }
+    assert_eq!(policy.segments(&WIDE()), 6);
+    policy.on_reordering(&reordering(10, true));
+    assert_eq!(policy.segments(&WIDE()), 7);
+    policy.on_timeout();
+    assert_eq!(policy.segments(&WIDE()), 5);
+}
+
+#[test]
+fn rr_forgets_what_was_long_ago() {
+    let mut policy = policy("rr", json!({ "initial_percent": 100, "events": 3 }));
+    for extent in [50, 4, 5, 6] {
+        policy.on_reordering(&reordering(extent, false));
+    }
+    assert_eq!(policy.segments(&WIDE()), 7);
+}

@@ -1,0 +1,58 @@
+//! winthresh (Landström 2008 §4.4): the highest threshold that duplicate ACKs can still reach before the sender
+//! has no room left to send in, evaluated anew at each duplicate.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DupThresh, STANDARD, View};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// R: at most so many windows of duplicates. Landström 2008 §4.6: 2.
+    #[schemars(range(min = 1))]
+    pub windows: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { windows: 2 }
+    }
+}
+
+#[derive(Debug)]
+struct WinThresh {
+    windows: u64,
+}
+
+impl DupThresh for WinThresh {
+    /// dupthresh = min(R·swnd, max(winthresh, 3)), winthresh = usable_win − flight_size + 3.
+    fn segments(&self, view: &View) -> u32 {
+        let segments = |bytes: units::Bytes| bytes.whole(view.smss);
+        // With nothing more to send no more duplicates come either.
+        let usable = segments(view.advertised.min(view.flight + view.unsent));
+        let winthresh = (usable + STANDARD).saturating_sub(segments(view.flight));
+        let swnd = segments(view.cwnd.min(view.advertised)).max(1);
+        let threshold = (self.windows * swnd).min(winthresh.max(STANDARD));
+        u32::try_from(threshold).unwrap_or(u32::MAX)
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn DupThresh> = Entry {
+    id: "winthresh",
+    summary: "as many as the window can still draw, at most R windows",
+    source: "Landström 2008 §4.4",
+    parse: |value| {
+        let Params { windows } = Entry::<dyn DupThresh>::read(value)?;
+        if windows == 0 {
+            return Err(serde::de::Error::custom("windows: 0 would call every ACK a loss; at least 1"));
+        }
+        Ok(Arc::new(move || Box::new(WinThresh { windows: u64::from(windows) })))
+    },
+    schema: Entry::<dyn DupThresh>::describe::<Params>,
+};
