@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use tcp::{Config, Endpoint, Event, Ports, State, Transmit};
+use tcp::{Config, Endpoint, Event, Ports, Record, State, Transmit};
 use units::{Bytes, Duration, Instant, Seq};
 use wire::{Payload, Segment};
 
@@ -147,6 +147,18 @@ impl Pair {
         self.hosts[0].user = client;
         self.hosts[1].user = server;
         self
+    }
+
+    /// Both ends keep records, for [`Pair::take_records`].
+    #[must_use]
+    pub fn recorded(mut self) -> Self {
+        self.hosts.iter_mut().for_each(|host| host.endpoint.set_recording(true));
+        self
+    }
+
+    /// What an end has recorded since the last call.
+    pub fn take_records(&mut self, side: Side) -> Vec<Record> {
+        self.hosts[side as usize].endpoint.take_records()
     }
 
     /// One-way delays, from the client and from the server.

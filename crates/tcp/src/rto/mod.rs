@@ -5,15 +5,18 @@
 //! (Karn and Partridge 1987, RFC 6298 §5.5 and §3).
 
 mod bsd;
+mod eifel;
 mod linux_2000;
 mod rfc6298;
+mod windows_2000;
 
 use units::{Duration, Instant};
 
 use crate::registry::Entry;
 
 /// The policies that there are.
-pub const ENTRIES: &[Entry<dyn Rto>] = &[rfc6298::ENTRY, linux_2000::ENTRY, bsd::ENTRY];
+pub const ENTRIES: &[Entry<dyn Rto>] =
+    &[rfc6298::ENTRY, linux_2000::ENTRY, bsd::ENTRY, eifel::ENTRY, windows_2000::ENTRY];
 
 /// How long the retransmission timer runs.
 pub trait Rto: std::fmt::Debug + Send {

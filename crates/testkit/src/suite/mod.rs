@@ -3,8 +3,10 @@
 
 mod ack;
 mod congestion;
+mod dupthresh;
 mod recovery;
 mod rto;
+mod spurious;
 mod transfer;
 mod window;
 
@@ -27,10 +29,19 @@ type Check<T> = fn(&'static tcp::registry::Entry<T>) -> Verdict;
 /// All cases of all axes.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    [congestion::cases(), recovery::cases(), rto::cases(), ack::cases(), window::cases(), transfer::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        congestion::cases(),
+        recovery::cases(),
+        dupthresh::cases(),
+        spurious::cases(),
+        rto::cases(),
+        ack::cases(),
+        window::cases(),
+        transfer::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The cases of one axis: each check for each entry.
