@@ -24,7 +24,7 @@ pub struct Entry {
 }
 
 /// What is chosen from a list.
-pub(crate) trait Listed: Sized {
+pub trait Listed: Sized {
     /// What one of them is called: "error model".
     const NOUN: &'static str;
     /// The list.
@@ -38,6 +38,7 @@ pub(crate) trait Listed: Sized {
 }
 
 /// The type of a choice, its names in files, its schema and the list of entries.
+#[macro_export]
 macro_rules! registry {
     (
         $(#[$outer:meta])* $name:ident, a $noun:literal of dyn $setting:path:
@@ -112,13 +113,17 @@ macro_rules! registry {
         }
     };
 }
-pub(crate) use registry;
 
-pub(crate) fn deserialize<'de, T: Listed, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+/// Reads a choice: a table of one key, or the name alone.
+///
+/// # Errors
+/// A name that is not in the list, and parameters that are not that one's.
+pub fn deserialize<'de, T: Listed, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_any(Choice(PhantomData))
 }
 
-pub(crate) fn schema<T: Listed>(generator: &mut SchemaGenerator) -> Schema {
+/// The schema of a choice.
+pub fn schema<T: Listed>(generator: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = T::LIST.iter().map(|entry| entry.id).collect();
     let mut choices = vec![json_schema!({ "type": "string", "enum": names })];
     choices.extend(T::schemas(generator));
@@ -126,7 +131,7 @@ pub(crate) fn schema<T: Listed>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// The schema of a table whose only key is the entry's name.
-pub(crate) fn one_key(entry: &Entry, parameters: &Schema) -> Schema {
+pub fn one_key(entry: &Entry, parameters: &Schema) -> Schema {
     let id = entry.id;
     json_schema!({
         "type": "object",
@@ -138,7 +143,7 @@ pub(crate) fn one_key(entry: &Entry, parameters: &Schema) -> Schema {
 }
 
 /// The error for a name that is not in the list.
-pub(crate) fn unknown<T: Listed, E: Error>(id: &str) -> E {
+pub fn unknown<T: Listed, E: Error>(id: &str) -> E {
     let article = if T::NOUN.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     E::custom(format!("\"{id}\" is not {article} {}; {}", T::NOUN, choices::<T>()))
 }

@@ -1,4 +1,4 @@
-//! Random distributions of delays and rates: one file each, and the list of them.
+//! Random distributions of delays, rates and sizes: one file each, and the list of them.
 //!
 //! A distribution is written as a plain quantity ("200 ms", always that), as a list (its values in
 //! turn, then again from the start), or as a table of one key, its name:
@@ -23,6 +23,7 @@ pub mod gamma;
 pub mod hyperexponential;
 pub mod lognormal;
 pub mod normal;
+pub mod pareto;
 pub mod sequence;
 pub mod two_phase_markov;
 pub mod uniform;
@@ -101,6 +102,8 @@ distributions! {
     Gamma = gamma,
     /// A bell without a mean.
     Cauchy = cauchy,
+    /// Heavy-tailed.
+    Pareto = pareto,
     /// The values of a user's file.
     File = file,
 }
@@ -139,6 +142,23 @@ impl<Q: Quantity> Distribution<Q> {
     #[must_use]
     pub fn only_value(&self) -> Option<Q> {
         if let Self::Static(fixed::Parameters(value)) = self { Some(*value) } else { None }
+    }
+
+    /// Its mean as a number, where its parameters say it plainly.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        let of = |values: &[Q]| {
+            let sum: f64 = values.iter().map(|value| value.number()).sum();
+            (!values.is_empty()).then(|| sum / values.len() as f64)
+        };
+        match self {
+            Self::Static(parameters) => Some(parameters.0.number()),
+            Self::Sequence(parameters) => of(&parameters.0),
+            Self::File(parameters) => of(&parameters.values),
+            Self::Exponential(parameters) => Some(parameters.mean.number()),
+            Self::Pareto(parameters) => Some(parameters.mean.number()),
+            _ => None,
+        }
     }
 
     /// Whether it can give anything but zero, as far as its kind tells.

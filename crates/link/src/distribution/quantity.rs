@@ -1,12 +1,12 @@
-//! The quantities that can vary: lengths of time and rates.
+//! The quantities that can vary: lengths of time, rates, and amounts of data.
 
 use std::fmt::Debug;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use units::text::{UnitError, parse_duration, parse_rate};
-use units::{Duration, Rate};
+use units::text::{UnitError, parse_bytes, parse_duration, parse_rate};
+use units::{Bytes, Duration, Rate};
 
 /// A quantity that a distribution can be of. As a number it counts its finest unit.
 pub trait Quantity:
@@ -58,5 +58,21 @@ impl Quantity for Rate {
 
     fn parse(text: &str) -> Result<Self, UnitError> {
         parse_rate(text)
+    }
+}
+
+impl Quantity for Bytes {
+    const ZERO: Self = Self::ZERO;
+
+    fn number(self) -> f64 {
+        self.0 as f64
+    }
+
+    fn nearest(number: f64) -> Self {
+        Self(number.round() as u64)
+    }
+
+    fn parse(text: &str) -> Result<Self, UnitError> {
+        parse_bytes(text)
     }
 }

@@ -120,6 +120,7 @@ const PINNED: &[(&str, u64)] = &[
     ("beta", 1_255_690_210),
     ("gamma", 1_511_803_695),
     ("cauchy", 1_164_032_753),
+    ("pareto", 1_164_935_279),
     ("file", 6_000_000_000),
 ];
 
@@ -128,6 +129,16 @@ fn uniform_numbers_follow_their_theory() {
     let width = 5_500.0 * MS;
     assert_moments("{ uniform = [\"0.5 s\", \"6 s\"] }", 3_250.0 * MS, width * width / 12.0, 0.02);
     assert_follows("{ uniform = [\"0.5 s\", \"6 s\"] }", |x| (x - 500.0 * MS) / width);
+}
+
+#[test]
+fn pareto_numbers_follow_their_theory_and_a_shape_without_a_mean_is_refused() {
+    // Page sizes of the web (Landström 2008, chapter 7), as times: scale = mean · (shape − 1) / shape.
+    let (shape, scale) = (1.7584, 30_458.0 * MS * 0.7584 / 1.7584);
+    let below = |x: f64| if x < scale { 0.0 } else { 1.0 - libm::pow(scale / x, shape) };
+    assert_follows("{ pareto = { mean = \"30458 ms\", shape = 1.7584 } }", below);
+    let said = written("{ pareto = { mean = \"1 s\", shape = 1.0 } }").check().unwrap_err();
+    assert_eq!(said.path, "pareto.shape");
 }
 
 #[test]

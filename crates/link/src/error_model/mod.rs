@@ -15,7 +15,7 @@ pub use process::{Process, Setting};
 use units::Stream;
 
 use crate::config::ConfigError;
-use crate::registry::registry;
+use crate::registry;
 
 registry! {
     /// Which packets are hit by errors. Written as a table of one key, its name.

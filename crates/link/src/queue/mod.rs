@@ -33,7 +33,7 @@ pub use scheduler::{Keys, Scheduler};
 use units::Stream;
 
 use crate::config::ConfigError;
-use crate::registry::registry;
+use crate::registry;
 
 registry! {
     /// Who is dropped from the input queue, and when. Written as its name, or as a table of one key
