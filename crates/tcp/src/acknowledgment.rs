@@ -91,7 +91,7 @@ impl Endpoint {
         }
         ack.duplicate = ack.duplicate && !self.sending.spurious.excuses(&ack);
         self.count_duplicate(&ack);
-        self.apply_fixes(&mut ack);
+        self.await_due_ack(&mut ack);
         let counted = self.sending.recovery.counted(flight, &self.sending.board);
         let verdict = match self.sending.recovery.on_ack(&ack, &mut self.sending.board) {
             // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark.
@@ -100,6 +100,7 @@ impl Endpoint {
             verdict => verdict,
         };
         self.carry_out(verdict, &ack, flight, counted);
+        self.hold_back(&ack);
     }
 
     fn observe(&mut self, ack: &Ack, flight: Bytes) {

@@ -6,6 +6,8 @@
 //! are two: such an ACK releases nothing, and the fast retransmit waits until the next ACK was due anyway,
 //! when the flight is what the window says. Limited transmit goes on meanwhile.
 
+use std::collections::VecDeque;
+
 use units::{Bytes, Instant, Seq};
 use wire::Flags;
 
@@ -14,11 +16,11 @@ use crate::poll::Outgoing;
 use crate::recovery::{Ack, Phase};
 
 /// What the fixes remember.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fixes {
-    /// The end of the first segment not yet acknowledged that asked.
-    due: Option<Seq>,
-    /// What an ACK has acknowledged and did not release.
+    /// The ends of the segments not yet acknowledged that asked, in order.
+    due: VecDeque<Seq>,
+    /// What an ACK would have let out and did not.
     held_back: Bytes,
 }
 
@@ -35,31 +37,37 @@ impl Endpoint {
         if !self.sending.poll.asks(&outgoing) {
             return Flags::empty();
         }
-        if self.sending.poll.fixes() {
-            self.sending.fixes.due.get_or_insert(end);
+        if self.sending.poll.fixes() && !again {
+            self.sending.fixes.due.push_back(end);
         }
         Flags::POLL
     }
 
-    /// Applies the fixes to an ACK before recovery sees it.
-    pub(crate) fn apply_fixes(&mut self, ack: &mut Ack) {
+    /// The second fix, before recovery sees an ACK: no duplicates mean a loss before the next ACK is due.
+    pub(crate) fn await_due_ack(&mut self, ack: &mut Ack) {
         if !self.sending.poll.fixes() {
             return;
         }
         let sending = &mut self.sending;
-        let in_order = sending.board.sacked().is_zero();
-        if in_order || sending.recovery.phase() != Phase::Open {
-            sending.fixes.held_back = Bytes::ZERO;
-        } else if ack.advances && !ack.newly_sacked.is_zero() {
-            sending.fixes.held_back += ack.acked;
-        }
-        if sending.fixes.due.is_some_and(|due| ack.number.at_or_after(due)) {
-            sending.fixes.due = None;
+        while sending.fixes.due.front().is_some_and(|due| ack.number.at_or_after(*due)) {
+            sending.fixes.due.pop_front();
         }
         let heard = sending.board.highest_sacked();
-        let waits = |due: Seq| heard.is_none_or(|highest| highest.before(due));
-        if sending.recovery.phase() == Phase::Open && sending.fixes.due.is_some_and(waits) {
+        let waits = |due: &Seq| heard.is_none_or(|highest| highest.before(*due));
+        if sending.recovery.phase() == Phase::Open && sending.fixes.due.front().is_some_and(waits) {
             ack.dupthresh = u32::MAX;
+        }
+    }
+
+    /// The first fix, once an ACK was dealt with: one that acknowledges and tells of a gap lets nothing out.
+    /// What each later duplicate tells to have left the network goes out as ever.
+    pub(crate) fn hold_back(&mut self, ack: &Ack) {
+        let sending = &mut self.sending;
+        let open = sending.recovery.phase() == Phase::Open;
+        if !open || sending.board.sacked().is_zero() {
+            sending.fixes.held_back = Bytes::ZERO;
+        } else if sending.poll.fixes() && ack.advances && !ack.newly_sacked.is_zero() {
+            sending.fixes.held_back = sending.window().saturating_sub(sending.board.pipe());
         }
     }
 
