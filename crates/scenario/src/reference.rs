@@ -121,8 +121,12 @@ impl<'a> Page<'a> {
         let nullable =
             property.get("anyOf").and_then(Value::as_array).into_iter().flatten().find_map(reference);
         let name = reference(property).or(nullable).unwrap_or_else(|| format!("`{at}`"));
-        let entries = options.iter().flat_map(|option| self.option(option)).collect();
-        self.choices.insert(name.clone(), entries);
+        // A choice may hold another of its kind, as a rule lies over an algorithm: it has one section.
+        if !self.choices.contains_key(&name) {
+            self.choices.insert(name.clone(), Vec::new());
+            let entries = options.iter().flat_map(|option| self.option(option)).collect();
+            self.choices.insert(name.clone(), entries);
+        }
         format!("see {name}")
     }
 

@@ -52,7 +52,7 @@ pub(crate) fn profile_keys() -> &'static Value {
 /// resolved scenario says all, and equal ones are equal texts.
 pub(crate) fn with_defaults(mut profile: Value) -> Value {
     if let Value::Object(keys) = &mut profile {
-        fill_defaults(keys, profile_keys());
+        fill_defaults(keys, profile_keys(), profile_keys());
     }
     profile
 }
@@ -70,7 +70,7 @@ fn canonical(text: &str, schema: &Value) -> Option<String> {
     }
 }
 
-fn fill_defaults(keys: &mut Map<String, Value>, schema: &Value) {
+fn fill_defaults(keys: &mut Map<String, Value>, schema: &Value, root: &Value) {
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, schema) in properties.into_iter().flatten() {
         let default = schema.get("default");
@@ -87,11 +87,11 @@ fn fill_defaults(keys: &mut Map<String, Value>, schema: &Value) {
             *text = canonical(text, schema).unwrap_or_else(|| text.clone());
         }
         if let Some(Value::Object(chosen)) = keys.get_mut(name) {
-            let choices = schema.get("oneOf").and_then(Value::as_array);
+            let choices = plain(root, schema).get("oneOf").and_then(Value::as_array);
             let is_chosen =
                 |choice: &&Value| choice["properties"]["algorithm"]["const"] == chosen["algorithm"];
             if let Some(choice) = choices.and_then(|choices| choices.iter().find(is_chosen)) {
-                fill_defaults(chosen, choice);
+                fill_defaults(chosen, choice, root);
             }
         }
     }

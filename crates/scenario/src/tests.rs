@@ -78,6 +78,18 @@ fn defaults_are_written_out() {
 }
 
 #[test]
+fn the_algorithm_below_a_rule_has_its_defaults_written_out_too() {
+    let rule = "hosts.server.tcp.congestion={ algorithm = \"idle-restart\", over = { algorithm = \"byte-counting\" } }";
+    let server = read(GOOD, &[rule]).expect("it is right").hosts.remove(0);
+    let below = &server.tcp["congestion"]["over"];
+    assert_eq!(below["limit"], "2 segments");
+    assert_eq!(
+        (&below["over"]["increase"], &below["over"]["halves"]),
+        (&json!("per-window"), &json!("flight"))
+    );
+}
+
+#[test]
 fn a_profile_extends_another() {
     let keys = profile("derived", &search()).expect("it is right");
     assert_eq!(keys["mss"], "536 bytes");

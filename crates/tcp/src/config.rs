@@ -305,7 +305,7 @@ pub fn profile_schema() -> Schema {
 }
 
 /// One axis: an object whose `algorithm` is a constant decides which other keys there are.
-fn axis_schema<T: ?Sized>(
+pub(crate) fn axis_schema<T: ?Sized>(
     entries: &[Entry<T>],
     default: &'static str,
     generator: &mut SchemaGenerator,

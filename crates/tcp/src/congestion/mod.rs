@@ -2,15 +2,47 @@
 //!
 //! The endpoint tells it of acknowledged data and of losses; it answers with a window. It knows no
 //! sequence numbers, and nothing of what is sent again: that is the recovery algorithm's business.
+//!
+//! Read `reno.rs` first; `classic.rs` is what its relatives share, `layer.rs` how rules lie over others.
 
+mod aimd;
+mod byte_counting;
+mod classic;
+mod growth_limit;
+mod high_speed;
+mod idle_restart;
+mod layer;
+mod limited_slow_start;
+mod packet_pair;
 mod reno;
+mod share;
+#[cfg(test)]
+mod trial;
+mod vegas;
+mod westwood;
+mod whole_segments;
+mod window;
+mod window_validation;
 
 use units::{Bytes, Duration, Instant, Seq};
 
 use crate::registry::Entry;
 
 /// The algorithms that there are.
-pub const ENTRIES: &[Entry<dyn Congestion>] = &[reno::ENTRY];
+pub const ENTRIES: &[Entry<dyn Congestion>] = &[
+    reno::ENTRY,
+    aimd::ENTRY,
+    vegas::ENTRY,
+    westwood::ENTRY,
+    high_speed::ENTRY,
+    byte_counting::ENTRY,
+    limited_slow_start::ENTRY,
+    packet_pair::ENTRY,
+    window_validation::ENTRY,
+    idle_restart::ENTRY,
+    growth_limit::ENTRY,
+    whole_segments::ENTRY,
+];
 
 /// How the congestion window grows and shrinks.
 pub trait Congestion: std::fmt::Debug + Send {
@@ -34,7 +66,12 @@ pub trait Congestion: std::fmt::Debug + Send {
 
     /// The peer echoed a congestion mark (RFC 3168 §6.1.2: react as to a loss, but send nothing again).
     fn on_mark(&mut self, mark: &Loss) {
+        let before = self.cwnd();
         self.on_loss(mark);
+        // What is left of a small window, two segments at least, must not be more than it was.
+        if self.cwnd() > before {
+            self.on_restore(before, self.ssthresh());
+        }
     }
 
     /// Fast recovery ended, and the recovery algorithm wants this window.

@@ -1,7 +1,7 @@
 //! Every congestion control.
 
 use rand::RngExt;
-use tcp::congestion::{Congestion, ENTRIES, Growth, Loss};
+use tcp::congestion::{Congestion, Departure, ENTRIES, Growth, Loss};
 use tcp::registry::Entry;
 use units::{Bytes, Duration, Instant, Seq, Streams};
 
@@ -20,6 +20,8 @@ pub(super) fn cases() -> Vec<Case> {
             ("duplicate_acks_do_not_grow_the_window", duplicates_grow_nothing),
             ("one_loss_event_is_one_reduction", one_reduction),
             ("a_timeout_leaves_one_segment", timeout_leaves_one),
+            ("a_mark_never_opens_the_window", marks_open_nothing),
+            ("a_restored_window_is_the_one_named", restores),
             ("the_window_curve_is_the_recorded_one", the_curve_is_recorded),
         ],
     )
@@ -35,6 +37,7 @@ fn started(entry: &Entry<dyn Congestion>) -> Box<dyn Congestion> {
 fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> Verdict {
     let mut congestion = started(entry);
     let mut stream = Streams::new(1).stream("operations");
+    let mut una = Seq::default();
     for step in 0..20_000_u64 {
         let now = Instant::START + Duration::from_millis(step * 10);
         let flight = Bytes(stream.random_range(0..=congestion.cwnd().0));
@@ -42,11 +45,19 @@ fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> Verdict {
         match stream.random_range(0..40) {
             0 => congestion.on_loss(&loss),
             1 => congestion.on_timeout(&loss),
-            2 => {
+            2 => congestion.on_mark(&loss),
+            3 => {
                 let window = SMSS.max(congestion.ssthresh().min(flight));
                 congestion.on_recovery_exit(window);
             }
-            _ => congestion.on_ack(&growth(now, Bytes(stream.random_range(1..=3000)), flight)),
+            4..15 => congestion.on_sent(&departure(now, flight, stream.random_range(0..2) == 0)),
+            _ => {
+                una += stream.random_range(1..=3000);
+                let acked = Bytes(stream.random_range(1..=3000));
+                let ack = Growth { number: una, nxt: una + flight.0 as u32, ..growth(now, acked, flight) };
+                congestion.observe(&ack);
+                congestion.on_ack(&ack);
+            }
         }
         let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
         ensure(cwnd >= SMSS && ssthresh >= SMSS * 2, || format!("step {step}: {cwnd}, ssthresh {ssthresh}"))?;
@@ -84,7 +95,7 @@ fn one_reduction(entry: &'static Entry<dyn Congestion>) -> Verdict {
 /// RFC 5681 §3.1: one segment after a timeout; ssthresh is held when the same segment times out again.
 fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> Verdict {
     let mut congestion = started(entry);
-    rounds(congestion.as_mut(), 5);
+    Path::new().rounds(congestion.as_mut(), 5);
     let flight = congestion.cwnd();
     congestion.on_timeout(&Loss { now: later(5), flight, again: false });
     let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
@@ -93,38 +104,99 @@ fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> Verdict {
     ensure(congestion.ssthresh() == ssthresh, || format!("ssthresh {} again", congestion.ssthresh()))
 }
 
+/// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is sent again, and a window of one segment stays one.
+fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
+    let mut congestion = started(entry);
+    Path::new().rounds(congestion.as_mut(), 5);
+    for flight in [congestion.cwnd(), SMSS * 3, SMSS * 2, SMSS] {
+        congestion.on_restore(flight, congestion.ssthresh());
+        congestion.on_mark(&Loss { now: later(5), flight, again: false });
+        let cwnd = congestion.cwnd();
+        ensure(cwnd <= flight, || format!("{cwnd} after a mark at {flight}"))?;
+    }
+    Ok(())
+}
+
+/// RFC 4015 §3.2: what a false signal took is given back, both windows, whatever the algorithm did meanwhile.
+fn restores(entry: &'static Entry<dyn Congestion>) -> Verdict {
+    let mut congestion = started(entry);
+    let mut path = Path::new();
+    path.rounds(congestion.as_mut(), 5);
+    let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
+    for timeout in [false, true] {
+        let loss = Loss { now: later(5), flight: cwnd, again: false };
+        if timeout {
+            congestion.on_timeout(&loss)
+        } else {
+            congestion.on_loss(&loss)
+        }
+        congestion.on_restore(cwnd, ssthresh);
+        let came = (congestion.cwnd(), congestion.ssthresh());
+        ensure(came == (cwnd, ssthresh), || format!("{came:?} and not {:?}", (cwnd, ssthresh)))?;
+    }
+    path.rounds(congestion.as_mut(), 2);
+    ensure(congestion.cwnd() > cwnd, || format!("{} has not grown from {cwnd}", congestion.cwnd()))
+}
+
 /// cwnd at the end of each round trip, in whole segments: from the start, after a loss, after a timeout.
 fn the_curve_is_recorded(entry: &'static Entry<dyn Congestion>) -> Verdict {
     let mut congestion = started(entry);
-    let mut curve = format!("start: {}\n", rounds(congestion.as_mut(), 6));
+    let mut path = Path::new();
+    let mut curve = format!("start: {}\n", path.rounds(congestion.as_mut(), 6));
     let flight = congestion.cwnd();
     congestion.on_loss(&Loss { now: later(6), flight, again: false });
-    let window = congestion.ssthresh();
+    let window = congestion.cwnd();
     congestion.on_recovery_exit(window);
-    curve += &format!("loss: {}\n", rounds(congestion.as_mut(), 12));
+    curve += &format!("loss: {}\n", path.rounds(congestion.as_mut(), 12));
     let flight = congestion.cwnd();
     congestion.on_timeout(&Loss { now: later(20), flight, again: false });
-    curve += &format!("timeout: {}\n", rounds(congestion.as_mut(), 12));
+    curve += &format!("timeout: {}\n", path.rounds(congestion.as_mut(), 12));
     let file = format!("{}/curves/{}.txt", env!("CARGO_MANIFEST_DIR"), entry.id);
     let recorded = std::fs::read_to_string(&file).unwrap_or_default();
     ensure(recorded == curve, || format!("{file} says\n{recorded}and the curve is\n{curve}"))
 }
 
-/// So many round trips with a full window, each segment acknowledged; cwnd after each.
-fn rounds(congestion: &mut dyn Congestion, count: u64) -> String {
-    let mut curve = vec![];
-    for round in 0..count {
-        let flight = congestion.cwnd();
-        for _ in 0..flight.whole(SMSS) {
-            congestion.on_ack(&growth(later(round), SMSS, flight));
-        }
-        curve.push(congestion.cwnd().whole(SMSS).to_string());
+/// A path of 100 ms that carries whatever is sent.
+struct Path {
+    round: u64,
+    una: Seq,
+}
+
+impl Path {
+    fn new() -> Self {
+        Self { round: 0, una: Seq::default() }
     }
-    curve.join(" ")
+
+    /// So many round trips with a full window, each segment acknowledged; cwnd after each.
+    fn rounds(&mut self, congestion: &mut dyn Congestion, count: u64) -> String {
+        let mut curve = vec![];
+        for _ in 0..count {
+            self.round += 1;
+            let segments = congestion.cwnd().whole(SMSS);
+            let mut nxt = self.una + (SMSS * segments).0 as u32;
+            for _ in 0..segments {
+                self.una += SMSS.0 as u32;
+                let full = growth(later(self.round), SMSS, congestion.cwnd());
+                let ack = Growth { number: self.una, nxt, ..full };
+                congestion.observe(&ack);
+                congestion.on_ack(&ack);
+                nxt = nxt.max(self.una + congestion.cwnd().0 as u32);
+            }
+            curve.push(congestion.cwnd().whole(SMSS).to_string());
+        }
+        curve.join(" ")
+    }
 }
 
 fn growth(now: Instant, acked: Bytes, flight: Bytes) -> Growth {
-    Growth { now, acked, segments: 1, flight, rtt: None, number: Seq::default(), nxt: Seq::default() }
+    let (rtt, seq) = (Some(Duration::from_millis(100)), Seq::default());
+    let segments = acked.whole(SMSS).max(1) as u32;
+    Growth { now, acked, segments, flight, rtt, number: seq, nxt: seq }
+}
+
+fn departure(now: Instant, flight: Bytes, drained: bool) -> Departure {
+    let rto = Duration::from_millis(200);
+    Departure { now, len: SMSS, flight, again: false, drained, advertised: SMSS * 40, rto }
 }
 
 fn later(round: u64) -> Instant {

@@ -1,0 +1,212 @@
+//! AIMD(α, β): α segments more each round trip, a part β less on a loss.
+//!
+//! With α = 3β/(2 − β) it takes the share of a standard TCP under the same losses (Floyd, Handley and
+//! Padhye, A comparison of equation-based and AIMD congestion control, 2000; Landström 2008 §6.4.4), so
+//! that is α unless one is given. β = 1/2 gives α = 1, and then this is `reno` without its options.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::classic::{Classic, Policy};
+use super::reno::{Halves, Increase};
+use super::share::Share;
+use super::window::Window;
+use super::{Congestion, Loss};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Segments that a round trip of congestion avoidance adds; without it 3β/(2 − β).
+    pub alpha: Option<f64>,
+    /// The part that a loss takes off.
+    pub(super) beta: Share,
+    /// How congestion avoidance counts.
+    pub increase: Increase,
+    /// What a loss takes a part of.
+    pub halves: Halves,
+    /// Whether a window equal to the threshold still grows as in slow start.
+    pub slow_start_when_equal: bool,
+    /// How slow start counts.
+    pub slow_start_counts: Counts,
+}
+
+/// How slow start counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counts {
+    /// What an ACK acknowledges, up to a segment (RFC 5681 equation 2).
+    #[default]
+    Bytes,
+    /// A segment for each ACK of new data, however little it acknowledges (RFC 2581 §3.1): receivers that
+    /// divide their acknowledgments gain by it (Savage et al. 1999).
+    Acks,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            alpha: None,
+            beta: Share(0.5),
+            increase: Increase::default(),
+            halves: Halves::default(),
+            slow_start_when_equal: false,
+            slow_start_counts: Counts::default(),
+        }
+    }
+}
+
+impl Params {
+    fn alpha(&self) -> f64 {
+        let Share(beta) = self.beta;
+        self.alpha.unwrap_or(3.0 * beta / (2.0 - beta))
+    }
+}
+
+impl Policy for Params {
+    fn alpha(&mut self, _window: &Window) -> f64 {
+        Self::alpha(self)
+    }
+
+    fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes {
+        self.halves.less(self.beta, window, loss)
+    }
+
+    fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
+        match self.slow_start_counts {
+            Counts::Bytes => window.slow_start(acked),
+            Counts::Acks => window.cwnd += window.smss,
+        }
+    }
+
+    fn slow_start_when_equal(&self) -> bool {
+        self.slow_start_when_equal
+    }
+}
+
+impl Halves {
+    /// What a loss leaves of the flight or of the window.
+    pub(super) fn less(self, beta: Share, window: &Window, loss: &Loss) -> Bytes {
+        let base = match self {
+            Self::Flight => loss.flight,
+            Self::Cwnd => window.cwnd,
+            Self::Smaller => loss.flight.min(window.cwnd),
+        };
+        // 5/7 of 14 segments are 10 segments, though 2/7 as a number is a little more than that.
+        Bytes(((1.0 - beta.0) * base.0 as f64 + ROUNDING) as u64)
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "aimd",
+    summary: "any α and β; by default as friendly to TCP as β allows",
+    source: "Floyd, Handley and Padhye 2000; Landström 2008 §6.4.4",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let alpha = params.alpha();
+        if !(alpha > 0.0 && alpha <= MOST) {
+            return Err(serde_json::Error::custom(format!(
+                "alpha is {alpha}, and should be from 0 to {MOST}"
+            )));
+        }
+        Ok(Arc::new(move || Box::new(Classic::new(params.clone(), params.increase))))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+/// What the part may be off as a number, in bytes.
+const ROUNDING: f64 = 1e-6;
+/// No TCP adds more in a round trip; HighSpeed TCP's table ends at 73 (RFC 3649 appendix B).
+const MOST: f64 = 100.0;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::super::trial::{SMSS, ack, built, growth, loss, reduced};
+    use super::*;
+
+    fn step(congestion: &mut dyn Congestion, (kind, size, again): (u8, u64, bool)) {
+        let flight = Bytes(size * 100).min(congestion.cwnd());
+        match kind {
+            0 => congestion.on_loss(&loss(flight, again)),
+            1 => congestion.on_timeout(&loss(flight, again)),
+            2 => congestion.on_recovery_exit(congestion.ssthresh().min(flight.max(SMSS))),
+            _ => congestion.on_ack(&growth(Bytes(size * 20), flight)),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn with_the_standard_parameters_it_is_reno(
+            steps in prop::collection::vec((0..20_u8, 1..100_u64, any::<bool>()), 1..300),
+            increase in prop::sample::select(vec!["per-ack", "per-window", "count-acks"]),
+            halves in prop::sample::select(vec!["flight", "cwnd", "smaller"]),
+            equal in any::<bool>(),
+        ) {
+            let keys = json!({ "increase": increase, "halves": halves, "slow_start_when_equal": equal });
+            let (mut aimd, mut reno) = (built("aimd", keys.clone()), built("reno", keys));
+            for step_ in steps {
+                step(aimd.as_mut(), step_);
+                step(reno.as_mut(), step_);
+                prop_assert_eq!((aimd.cwnd(), aimd.ssthresh()), (reno.cwnd(), reno.ssthresh()));
+            }
+        }
+    }
+
+    #[test]
+    fn two_sevenths_go_with_half_a_segment_a_round_trip() {
+        for increase in ["per-window", "count-acks"] {
+            let mut aimd = built("aimd", json!({ "beta": "2/7", "increase": increase }));
+            reduced(aimd.as_mut(), 14);
+            assert_eq!((aimd.cwnd(), aimd.ssthresh()), (SMSS * 10, SMSS * 10));
+            ack(aimd.as_mut(), 19);
+            assert_eq!(aimd.cwnd(), SMSS * 10, "{increase}");
+            ack(aimd.as_mut(), 1);
+            assert_eq!(aimd.cwnd(), SMSS * 11, "{increase}");
+        }
+        let mut aimd = built("aimd", json!({ "beta": "2/7" }));
+        reduced(aimd.as_mut(), 14);
+        ack(aimd.as_mut(), 1);
+        assert_eq!(aimd.cwnd(), SMSS * 10 + Bytes(50));
+    }
+
+    #[test]
+    fn a_given_alpha_is_taken_and_one_ack_opens_no_more_than_a_round_trip() {
+        let mut aimd = built("aimd", json!({ "alpha": 4, "increase": "per-window" }));
+        reduced(aimd.as_mut(), 20);
+        ack(aimd.as_mut(), 10);
+        assert_eq!(aimd.cwnd(), SMSS * 13);
+        aimd.on_ack(&growth(SMSS * 100, SMSS * 100));
+        assert_eq!(aimd.cwnd(), SMSS * 17);
+    }
+
+    #[test]
+    fn divided_acks_open_the_window_where_slow_start_counts_acks() {
+        for (counts, opened) in [("bytes", 3), ("acks", 6)] {
+            let mut aimd = built("aimd", json!({ "slow_start_counts": counts }));
+            for _ in 0..4 {
+                aimd.on_ack(&growth(SMSS / 4, SMSS * 2));
+            }
+            assert_eq!(aimd.cwnd(), SMSS * opened, "{counts}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_make_no_window_are_refused() {
+        let parse = |keys: Value| (ENTRY.parse)(keys).is_ok();
+        assert!(parse(json!({ "alpha": 0.2, "beta": 0.125 })));
+        for wrong in
+            [json!({ "alpha": 0 }), json!({ "alpha": -1 }), json!({ "beta": 1 }), json!({ "gamma": 1 })]
+        {
+            assert!(!parse(wrong.clone()), "{wrong}");
+        }
+    }
+}

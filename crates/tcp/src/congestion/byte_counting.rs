@@ -1,0 +1,242 @@
+//! Appropriate byte counting (RFC 3465): slow start opens the window by what an ACK acknowledges, up to a
+//! limit L, instead of by a segment for each ACK.
+//!
+//! A rule over another algorithm: an ACK of several segments reaches it in slow start as several ACKs of
+//! one. In congestion avoidance the ACK passes whole, and the inner algorithm counts bytes where its
+//! `increase` is `per-window` (RFC 3465 §2.1), as that of the default does.
+
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
+use units::Bytes;
+use units::text::{Segments, SegmentsOrBytes};
+
+use super::layer::{Over, Rule, layered};
+use super::{Congestion, Growth, Loss};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// L: the most that one ACK opens the window by in slow start. 2 segments (RFC 3465 §2.2).
+    pub(super) limit: Limit,
+    /// What limits the slow start that follows a timeout.
+    pub after_timeout: AfterTimeout,
+    /// The algorithm below.
+    pub(super) over: Over,
+}
+
+/// L, or nothing where there is no limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit(Option<SegmentsOrBytes>);
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Value::deserialize(deserializer)?;
+        if written == UNLIMITED {
+            return Ok(Self(None));
+        }
+        SegmentsOrBytes::deserialize(written).map(|limit| Self(Some(limit))).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            None => serializer.serialize_str(UNLIMITED),
+            Some(limit) => limit.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Limit {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Limit".into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "a number of segments like \"2 segments\", a size like \"1220 bytes\", or \"unlimited\"",
+            "pattern": "^([0-9]+ ?[A-Za-z]+|unlimited)$",
+            "type": "string",
+        })
+    }
+}
+
+/// The limit in the slow start that follows a timeout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterTimeout {
+    /// One segment (RFC 3465 §2.3): the ACK of a retransmission may acknowledge much that was received before.
+    #[default]
+    OneSegment,
+    /// L, but no more than the window (Landström 2008 chapter 6): an ACK doubles it at most.
+    Window,
+    /// L as ever.
+    Limit,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            limit: Limit(Some(SegmentsOrBytes::Segments(Segments(2)))),
+            after_timeout: AfterTimeout::default(),
+            over: Over::written(json!({ "algorithm": "reno", "increase": "per-window" })),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct ByteCounting {
+    limit: Limit,
+    style: AfterTimeout,
+    smss: Bytes,
+    /// The slow start that follows a timeout is not over.
+    after_timeout: bool,
+}
+
+impl ByteCounting {
+    fn limit(&self, cwnd: Bytes) -> Bytes {
+        let limit = self.limit.0.map_or(Bytes::MAX, |limit| limit.bytes(self.smss));
+        match self.style {
+            AfterTimeout::OneSegment if self.after_timeout => limit.min(self.smss),
+            AfterTimeout::Window if self.after_timeout => limit.min(cwnd),
+            _ => limit,
+        }
+    }
+}
+
+impl Rule for ByteCounting {
+    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+        self.smss = smss;
+        inner.start(smss, initial_window);
+    }
+
+    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+        let mut left = ack.acked;
+        if inner.in_slow_start() {
+            left = left.min(self.limit(inner.cwnd()));
+        }
+        while inner.in_slow_start() && !left.is_zero() {
+            let piece = left.min(self.smss);
+            inner.on_ack(&Growth { acked: piece, ..*ack });
+            left = left.saturating_sub(piece);
+        }
+        if !inner.in_slow_start() {
+            self.after_timeout = false;
+        }
+        if !left.is_zero() {
+            inner.on_ack(&Growth { acked: left, ..*ack });
+        }
+    }
+
+    fn on_loss(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
+        self.after_timeout = false;
+        inner.on_loss(loss);
+    }
+
+    fn on_timeout(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
+        self.after_timeout = true;
+        inner.on_timeout(loss);
+    }
+
+    fn on_restore(&mut self, inner: &mut dyn Congestion, cwnd: Bytes, ssthresh: Bytes) {
+        self.after_timeout = false;
+        inner.on_restore(cwnd, ssthresh);
+    }
+}
+
+/// No limit, as profiles write it.
+const UNLIMITED: &str = "unlimited";
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "byte-counting",
+    summary: "slow start counts the bytes that ACKs acknowledge, up to L for each; over another algorithm",
+    source: "RFC 3465; Landström 2008 chapter 6",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        Ok(Arc::new(move || {
+            let Params { limit, after_timeout: style, .. } = params;
+            layered(ByteCounting { limit, style, smss: Bytes::ZERO, after_timeout: false }, &params.over)
+        }))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::trial::{SMSS, built, growth, loss};
+    use super::*;
+
+    fn after_an_ack_of(segments: u64, keys: Value, timeout: bool) -> Bytes {
+        let mut abc = built(ENTRY.id, keys);
+        if timeout {
+            abc.on_timeout(&loss(SMSS * 40, false));
+            abc.on_ack(&growth(SMSS, SMSS));
+            abc.on_ack(&growth(SMSS, SMSS * 2));
+        } else {
+            abc.on_restore(SMSS * 3, Bytes::MAX);
+        }
+        abc.on_ack(&growth(SMSS * segments, abc.cwnd()));
+        abc.cwnd()
+    }
+
+    #[test]
+    fn slow_start_grows_by_what_is_acknowledged_up_to_the_limit() {
+        for (segments, opened) in [(1, 4), (2, 5), (3, 5)] {
+            assert_eq!(after_an_ack_of(segments, json!({}), false), SMSS * opened);
+        }
+        assert_eq!(after_an_ack_of(8, json!({ "limit": "8 segments" }), false), SMSS * 11);
+        assert_eq!(after_an_ack_of(30, json!({ "limit": "unlimited" }), false), SMSS * 33);
+        let mut abc = built(ENTRY.id, json!({}));
+        abc.on_ack(&growth(Bytes(250), SMSS * 2));
+        assert_eq!(abc.cwnd(), Bytes(2250));
+    }
+
+    #[test]
+    fn a_limit_is_written_as_it_is_read() {
+        for written in ["unlimited", "4 segments", "2920 bytes"] {
+            let limit: Limit = serde_json::from_value(json!(written)).unwrap();
+            assert_eq!(serde_json::to_value(limit).unwrap(), json!(written));
+        }
+        assert!(serde_json::from_value::<Limit>(json!("none")).is_err());
+        assert!(serde_json::from_value::<Limit>(json!(2)).is_err());
+    }
+
+    #[test]
+    fn after_a_timeout_the_limit_is_a_segment_or_the_window_or_as_ever() {
+        let with = |style: &str| json!({ "limit": "8 segments", "after_timeout": style });
+        assert_eq!(after_an_ack_of(8, with("one-segment"), true), SMSS * 4);
+        assert_eq!(after_an_ack_of(8, with("window"), true), SMSS * 6);
+        assert_eq!(after_an_ack_of(8, with("limit"), true), SMSS * 11);
+    }
+
+    #[test]
+    fn the_rule_after_a_timeout_ends_with_its_slow_start() {
+        let mut abc = built(ENTRY.id, json!({}));
+        abc.on_timeout(&loss(SMSS * 8, false));
+        for _ in 0..3 {
+            abc.on_ack(&growth(SMSS * 2, SMSS * 4));
+        }
+        assert_eq!(abc.cwnd(), SMSS * 4);
+        abc.on_restore(SMSS * 4, SMSS * 20);
+        abc.on_ack(&growth(SMSS * 2, SMSS * 4));
+        assert_eq!(abc.cwnd(), SMSS * 6);
+    }
+
+    #[test]
+    fn a_large_ack_leaves_slow_start_at_the_threshold() {
+        let mut abc = built(ENTRY.id, json!({ "limit": "unlimited" }));
+        abc.on_restore(SMSS * 4, SMSS * 6);
+        abc.on_ack(&growth(SMSS * 4, SMSS * 4));
+        assert_eq!(abc.cwnd(), SMSS * 6);
+        // The two segments beyond it count for congestion avoidance: four more make a window.
+        abc.on_ack(&growth(SMSS * 4, SMSS * 6));
+        assert_eq!(abc.cwnd(), SMSS * 7);
+    }
+}

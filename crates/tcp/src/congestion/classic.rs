@@ -1,0 +1,111 @@
+//! What AIMD, Westwood+ and HighSpeed TCP have in common: slow start as in RFC 5681, α segments a round
+//! trip in congestion avoidance, a new threshold on a loss. They differ in a [`Policy`].
+
+use units::Bytes;
+
+use super::reno::Increase;
+use super::window::{Avoidance, Window};
+use super::{Congestion, Growth, Loss};
+
+/// By how much the window grows, and what a loss leaves of it.
+pub(super) trait Policy: std::fmt::Debug + Send {
+    /// Segments that a round trip of congestion avoidance adds.
+    fn alpha(&mut self, window: &Window) -> f64;
+
+    /// What a loss leaves; rounded down to whole segments, two at least, it is the new threshold.
+    fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes;
+
+    /// Any ACK of new data came.
+    fn observe(&mut self, _ack: &Growth) {}
+
+    /// The window after a loss was found, with its new threshold.
+    fn after_loss(&self, window: &Window) -> Bytes {
+        window.ssthresh
+    }
+
+    /// An ACK in slow start.
+    fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
+        window.slow_start(acked);
+    }
+
+    /// Whether a window equal to the threshold still grows as in slow start.
+    fn slow_start_when_equal(&self) -> bool {
+        false
+    }
+}
+
+/// An algorithm that is slow start, congestion avoidance, reduction.
+#[derive(Debug)]
+pub(super) struct Classic<P> {
+    policy: P,
+    window: Window,
+    avoidance: Avoidance,
+}
+
+impl<P: Policy> Classic<P> {
+    pub const fn new(policy: P, increase: Increase) -> Self {
+        Self { policy, window: Window::UNSET, avoidance: Avoidance::new(increase) }
+    }
+
+    fn reduce(&mut self, loss: &Loss) {
+        let kept = self.policy.kept(&self.window, loss);
+        self.window.set_threshold(kept);
+        self.avoidance.on_reduction();
+    }
+}
+
+impl<P: Policy> Congestion for Classic<P> {
+    fn start(&mut self, smss: Bytes, initial_window: Bytes) {
+        self.window.start(smss, initial_window);
+    }
+
+    fn observe(&mut self, ack: &Growth) {
+        self.policy.observe(ack);
+    }
+
+    fn on_ack(&mut self, ack: &Growth) {
+        if self.in_slow_start() {
+            self.policy.slow_start(&mut self.window, ack.acked);
+        } else {
+            let alpha = self.policy.alpha(&self.window);
+            self.avoidance.grow(&mut self.window, ack.acked, alpha);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.reduce(loss);
+        self.window.cwnd = self.policy.after_loss(&self.window);
+    }
+
+    fn on_timeout(&mut self, loss: &Loss) {
+        // RFC 5681 §3.1: the threshold is held when the same segment times out again.
+        if !loss.again {
+            self.reduce(loss);
+        }
+        self.window.collapse();
+        self.avoidance.clear();
+    }
+
+    fn on_recovery_exit(&mut self, window: Bytes) {
+        self.window.cwnd = window;
+        self.avoidance.on_reduction();
+    }
+
+    fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.window.restore(cwnd, ssthresh);
+        self.avoidance.on_reduction();
+    }
+
+    fn in_slow_start(&self) -> bool {
+        let equal = self.window.cwnd == self.window.ssthresh;
+        self.window.is_below_threshold() || equal && self.policy.slow_start_when_equal()
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh
+    }
+}

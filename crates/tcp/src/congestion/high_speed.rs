@@ -1,0 +1,174 @@
+//! HighSpeed TCP (RFC 3649): above 38 segments a(w) more each round trip and a part b(w) less on a loss, so
+//! that a window of 83,000 segments needs a loss in ten million packets and not in five billion.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::classic::{Classic, Policy};
+use super::reno::{Halves, Increase};
+use super::share::Share;
+use super::window::Window;
+use super::{Congestion, Loss};
+use crate::registry::Entry;
+
+/// Parameters. Those of the response function are RFC 3649's own (§5) and no keys.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// How congestion avoidance counts.
+    pub increase: Increase,
+    /// What a loss takes a part of.
+    pub halves: Halves,
+}
+
+#[derive(Debug)]
+struct HighSpeed {
+    halves: Halves,
+    /// The window, in segments, that `alpha` and `beta` are for.
+    at: u64,
+    alpha: f64,
+    beta: Share,
+}
+
+impl HighSpeed {
+    const fn new(halves: Halves) -> Self {
+        Self { halves, at: 0, alpha: 1.0, beta: Share(HIGH_SHARE) }
+    }
+
+    /// The logarithms are worked out once for each size of the window.
+    fn look_up(&mut self, window: &Window) {
+        let segments = window.cwnd.whole(window.smss);
+        if segments != self.at {
+            let w = segments as f64;
+            (self.at, self.alpha, self.beta) = (segments, a(w), Share(b(w)));
+        }
+    }
+}
+
+impl Policy for HighSpeed {
+    fn alpha(&mut self, window: &Window) -> f64 {
+        self.look_up(window);
+        self.alpha
+    }
+
+    fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes {
+        self.look_up(window);
+        self.halves.less(self.beta, window, loss)
+    }
+}
+
+/// RFC 3649 §5: the part of a window of `w` segments that a loss takes off.
+fn b(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return HIGH_SHARE;
+    }
+    let climb = (libm::log(w) - libm::log(LOW_WINDOW)) / (libm::log(HIGH_WINDOW) - libm::log(LOW_WINDOW));
+    // Beyond High_Window the line goes on down, but a loss must take something.
+    ((HIGH_DECREASE - HIGH_SHARE) * climb + HIGH_SHARE).max(LEAST_DECREASE)
+}
+
+/// RFC 3649 §5: the segments that a round trip adds to a window of `w`.
+fn a(w: f64) -> f64 {
+    if w <= LOW_WINDOW {
+        return 1.0;
+    }
+    let b = b(w);
+    // p(w) = 0.078 / w^1.2, the response function of RFC 3649 §5 turned round.
+    let p = RESPONSE / libm::pow(w, RESPONSE_POWER);
+    (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)
+}
+
+/// RFC 3649 §5, as are the others: up to here it is a standard TCP.
+const LOW_WINDOW: f64 = 38.0;
+const HIGH_WINDOW: f64 = 83_000.0;
+/// `High_Decrease`: what a loss takes off a window of `High_Window`.
+const HIGH_DECREASE: f64 = 0.1;
+/// What a loss takes off up to `Low_Window`, as from a standard TCP.
+const HIGH_SHARE: f64 = 0.5;
+const RESPONSE: f64 = 0.078;
+const RESPONSE_POWER: f64 = 1.2;
+/// Ours: the RFC says nothing of windows so large that b(w) would come to nothing (2^21 segments and more).
+const LEAST_DECREASE: f64 = 0.01;
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "high-speed",
+    summary: "HighSpeed TCP: the larger the window, the more it grows and the less a loss takes",
+    source: "RFC 3649",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        Ok(Arc::new(move || Box::new(Classic::new(HighSpeed::new(params.halves), params.increase))))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::trial::{SMSS, ack, built, reduced};
+    use super::*;
+
+    /// RFC 3649 appendix B: window, a(w), b(w); each row is the least window with that a(w).
+    const TABLE: [(u32, u32, u32); 24] = [
+        (38, 1, 50),
+        (118, 2, 44),
+        (221, 3, 41),
+        (347, 4, 38),
+        (495, 5, 37),
+        (663, 6, 35),
+        (851, 7, 34),
+        (1058, 8, 33),
+        (1284, 9, 32),
+        (1529, 10, 31),
+        (1793, 11, 30),
+        (2076, 12, 29),
+        (2378, 13, 28),
+        (2699, 14, 28),
+        (3039, 15, 27),
+        (5497, 21, 24),
+        (10_661, 30, 21),
+        (18_955, 40, 18),
+        (30_975, 50, 15),
+        (48_961, 60, 13),
+        (79_517, 70, 10),
+        (84_035, 71, 10),
+        (89_053, 72, 10),
+        (94_717, 73, 9),
+    ];
+
+    #[test]
+    fn the_functions_are_those_of_the_rfcs_table() {
+        for (w, more, less) in TABLE {
+            let (segments, percent) = (a(f64::from(w)), b(f64::from(w)) * 100.0);
+            assert!((segments - f64::from(more)).abs() < 0.05, "a({w}) is {segments}");
+            assert_eq!(percent.round(), f64::from(less), "b({w})");
+        }
+    }
+
+    #[test]
+    fn up_to_38_segments_it_is_reno() {
+        let (mut high, mut reno) = (built(ENTRY.id, json!({})), built("reno", json!({})));
+        for congestion in [&mut high, &mut reno] {
+            reduced(congestion.as_mut(), 60);
+            ack(congestion.as_mut(), 200);
+            reduced(congestion.as_mut(), 38);
+        }
+        assert_eq!((high.cwnd(), high.ssthresh()), (reno.cwnd(), reno.ssthresh()));
+    }
+
+    #[test]
+    fn a_large_window_grows_and_shrinks_by_the_table() {
+        let mut high = built(ENTRY.id, json!({ "increase": "per-window" }));
+        high.on_restore(SMSS * 851, SMSS * 400);
+        reduced(high.as_mut(), 851);
+        let left = high.cwnd().whole(SMSS);
+        // A third and not a half: 0.34 of 851 goes.
+        assert_eq!(left, 563);
+        ack(high.as_mut(), left);
+        assert_eq!(high.cwnd().whole(SMSS), left + 5);
+    }
+}

@@ -1,0 +1,83 @@
+//! Restart after an idle time (RFC 5681 §4.1): a sender that has sent nothing for longer than its
+//! retransmission timer begins again with the restart window min(IW, cwnd); the threshold stays.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Instant};
+
+use super::layer::{Over, Rule, layered};
+use super::{Congestion, Departure};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The algorithm below.
+    pub(super) over: Over,
+}
+
+#[derive(Debug, Default)]
+struct IdleRestart {
+    initial_window: Bytes,
+    last_sent: Option<Instant>,
+}
+
+impl Rule for IdleRestart {
+    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+        self.initial_window = initial_window;
+        inner.start(smss, initial_window);
+    }
+
+    /// The segment that ends the idle time is out already, and is the first of the restart window.
+    fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
+        let idle = self.last_sent.is_some_and(|last| sent.now - last > sent.rto);
+        self.last_sent = Some(sent.now);
+        if idle && inner.cwnd() > self.initial_window {
+            inner.on_restore(self.initial_window, inner.ssthresh());
+        }
+        inner.on_sent(sent);
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "idle-restart",
+    summary: "after an idle time no more than the first window; over another algorithm",
+    source: "RFC 5681 §4.1",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        Ok(Arc::new(move || layered(IdleRestart::default(), &params.over)))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use units::Duration;
+
+    use super::super::trial::{SMSS, built, departure};
+    use super::*;
+
+    #[test]
+    fn more_than_a_timer_without_sending_leaves_the_first_window_and_the_threshold() {
+        let mut restart = built(ENTRY.id, json!({}));
+        restart.on_restore(SMSS * 12, SMSS * 10);
+        for (millis, left) in [(0, 12), (1000, 12), (2001, 2), (2002, 2)] {
+            restart.on_sent(&departure(Duration::from_millis(millis), SMSS, false));
+            assert_eq!((restart.cwnd(), restart.ssthresh()), (SMSS * left, SMSS * 10), "{millis} ms");
+        }
+    }
+
+    #[test]
+    fn a_window_below_the_first_one_does_not_grow_by_it() {
+        let mut restart = built(ENTRY.id, json!({}));
+        restart.on_restore(SMSS, SMSS * 4);
+        restart.on_sent(&departure(Duration::ZERO, SMSS, false));
+        restart.on_sent(&departure(Duration::from_secs(9), SMSS, false));
+        assert_eq!(restart.cwnd(), SMSS);
+    }
+}

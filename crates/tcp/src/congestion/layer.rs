@@ -1,0 +1,173 @@
+//! Rules that are laid over another algorithm: `{ algorithm = "limited-slow-start", over = { … } }`.
+//!
+//! A [`Rule`] sees every event before the algorithm below, and passes it on as it is, changed, in pieces
+//! or not at all. The windows stay the inner algorithm's; a rule that knows better sets them by
+//! [`Congestion::on_restore`]. Rules lie over one another in any order.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+use units::Bytes;
+use units::text::REMEDY;
+
+use super::{Congestion, Departure, ENTRIES, Growth, Loss};
+use crate::config::axis_schema;
+use crate::registry::Choice;
+
+/// What a rule does otherwise than the algorithm below it; what it does not name it passes on.
+pub(super) trait Rule: std::fmt::Debug + Send {
+    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+        inner.start(smss, initial_window);
+    }
+
+    fn observe(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+        inner.observe(ack);
+    }
+
+    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+        inner.on_ack(ack);
+    }
+
+    fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
+        inner.on_sent(sent);
+    }
+
+    fn on_loss(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
+        inner.on_loss(loss);
+    }
+
+    fn on_timeout(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
+        inner.on_timeout(loss);
+    }
+
+    fn on_mark(&mut self, inner: &mut dyn Congestion, mark: &Loss) {
+        inner.on_mark(mark);
+    }
+
+    fn on_recovery_exit(&mut self, inner: &mut dyn Congestion, window: Bytes) {
+        inner.on_recovery_exit(window);
+    }
+
+    fn on_restore(&mut self, inner: &mut dyn Congestion, cwnd: Bytes, ssthresh: Bytes) {
+        inner.on_restore(cwnd, ssthresh);
+    }
+}
+
+/// The algorithm below a rule, with its parameters; `reno` where nothing else is said.
+#[derive(Clone, Debug)]
+pub(super) struct Over {
+    written: Map<String, Value>,
+    choice: Choice<dyn Congestion>,
+}
+
+/// A rule over an algorithm.
+#[derive(Debug)]
+struct Layer<R> {
+    rule: R,
+    inner: Box<dyn Congestion>,
+}
+
+/// A fresh connection's algorithm with `rule` over it.
+pub(super) fn layered<R: Rule + 'static>(rule: R, over: &Over) -> Box<dyn Congestion> {
+    Box::new(Layer { rule, inner: over.choice.build() })
+}
+
+impl<R: Rule> Congestion for Layer<R> {
+    fn start(&mut self, smss: Bytes, initial_window: Bytes) {
+        self.rule.start(self.inner.as_mut(), smss, initial_window);
+    }
+
+    fn observe(&mut self, ack: &Growth) {
+        self.rule.observe(self.inner.as_mut(), ack);
+    }
+
+    fn on_ack(&mut self, ack: &Growth) {
+        self.rule.on_ack(self.inner.as_mut(), ack);
+    }
+
+    fn on_sent(&mut self, sent: &Departure) {
+        self.rule.on_sent(self.inner.as_mut(), sent);
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.rule.on_loss(self.inner.as_mut(), loss);
+    }
+
+    fn on_timeout(&mut self, loss: &Loss) {
+        self.rule.on_timeout(self.inner.as_mut(), loss);
+    }
+
+    fn on_mark(&mut self, mark: &Loss) {
+        self.rule.on_mark(self.inner.as_mut(), mark);
+    }
+
+    fn on_recovery_exit(&mut self, window: Bytes) {
+        self.rule.on_recovery_exit(self.inner.as_mut(), window);
+    }
+
+    fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.rule.on_restore(self.inner.as_mut(), cwnd, ssthresh);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.inner.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.inner.ssthresh()
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.inner.in_slow_start()
+    }
+}
+
+impl Over {
+    /// The algorithm and parameters that `written` names; those that a default names are there.
+    pub fn written(written: Value) -> Self {
+        serde_json::from_value(written).expect("a default names an algorithm that there is")
+    }
+
+    fn choose(mut keys: Map<String, Value>) -> Result<Self, String> {
+        let written = keys.clone();
+        let named = keys.remove("algorithm").unwrap_or(Value::Null);
+        let entry = ENTRIES.iter().find(|entry| named == entry.id).ok_or_else(|| {
+            let names = ENTRIES.iter().map(|entry| entry.id).collect::<Vec<_>>().join(", ");
+            format!("there is no congestion algorithm {named} to lie below{REMEDY}one of {names}")
+        })?;
+        let choice =
+            Choice::new(entry, Value::Object(keys)).map_err(|wrong| format!("{}: {wrong}", entry.id))?;
+        Ok(Self { written, choice })
+    }
+}
+
+impl Default for Over {
+    fn default() -> Self {
+        Self::written(json!({ "algorithm": "reno" }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Over {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::choose(Map::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Over {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.written.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Over {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Over".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = axis_schema(ENTRIES, "reno", generator);
+        schema.insert("description".to_owned(), "The congestion control below a rule.".into());
+        schema
+    }
+}

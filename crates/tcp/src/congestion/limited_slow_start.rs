@@ -1,0 +1,120 @@
+//! Limited slow start (RFC 3742): above `max_ssthresh` slow start grows by half of that a round trip,
+//! instead of doubling the window.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+use units::text::{Segments, SegmentsOrBytes};
+
+use super::layer::{Over, Rule, layered};
+use super::{Congestion, Growth};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The window above which slow start is limited. 100 segments (RFC 3742 §2).
+    pub max_ssthresh: SegmentsOrBytes,
+    /// The algorithm below.
+    pub(super) over: Over,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { max_ssthresh: SegmentsOrBytes::Segments(Segments(100)), over: Over::default() }
+    }
+}
+
+#[derive(Debug)]
+struct LimitedSlowStart {
+    max_ssthresh: SegmentsOrBytes,
+    smss: Bytes,
+}
+
+impl Rule for LimitedSlowStart {
+    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+        self.smss = smss;
+        inner.start(smss, initial_window);
+    }
+
+    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+        let (cwnd, most) = (inner.cwnd(), self.max_ssthresh.bytes(self.smss));
+        if cwnd <= most || !inner.in_slow_start() {
+            return inner.on_ack(ack);
+        }
+        // RFC 3742 §2: K = int(cwnd / (0.5 max_ssthresh)), and the window grows by int(MSS / K).
+        let k = cwnd.0 * 2 / most.0;
+        let acked = Bytes((ack.acked.min(self.smss).0 / k).max(1));
+        inner.on_ack(&Growth { acked, ..*ack });
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "limited-slow-start",
+    summary: "slow start above max_ssthresh adds half of it a round trip; over another algorithm",
+    source: "RFC 3742",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        if params.max_ssthresh.bytes(Bytes(1)).is_zero() {
+            return Err(serde_json::Error::custom(
+                "max_ssthresh is nothing, and no slow start would be left",
+            ));
+        }
+        Ok(Arc::new(move || {
+            let max_ssthresh = params.max_ssthresh;
+            layered(LimitedSlowStart { max_ssthresh, smss: Bytes::ZERO }, &params.over)
+        }))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::trial::{SMSS, ack, built};
+    use super::*;
+
+    fn limited(segments: u64) -> Box<dyn Congestion> {
+        let mut limited = built(ENTRY.id, json!({ "max_ssthresh": "8 segments" }));
+        limited.on_restore(SMSS * segments, Bytes::MAX);
+        limited
+    }
+
+    #[test]
+    fn up_to_max_ssthresh_it_doubles() {
+        let mut limited = limited(4);
+        ack(limited.as_mut(), 4);
+        assert_eq!(limited.cwnd(), SMSS * 8);
+    }
+
+    #[test]
+    fn above_it_a_round_trip_adds_half_of_it() {
+        // RFC 3742 §2: with a window of 2 max_ssthresh K is 4, of 2.5 it is 5.
+        for (window, k) in [(9, 2), (12, 3), (16, 4), (20, 5)] {
+            let mut limited = limited(window);
+            ack(limited.as_mut(), 1);
+            assert_eq!(limited.cwnd(), SMSS * window + SMSS / k, "{window}");
+        }
+        let mut limited = limited(16);
+        for _ in 0..10 {
+            let before = limited.cwnd();
+            ack(limited.as_mut(), before.whole(SMSS));
+            let grown = limited.cwnd() - before;
+            assert!(grown > SMSS * 3 && grown <= SMSS * 4, "{grown} from {before}");
+        }
+    }
+
+    #[test]
+    fn congestion_avoidance_is_not_touched() {
+        let mut limited = limited(20);
+        limited.on_restore(SMSS * 20, SMSS * 10);
+        ack(limited.as_mut(), 1);
+        assert_eq!(limited.cwnd(), SMSS * 20 + Bytes(50));
+    }
+}

@@ -1,0 +1,188 @@
+//! Westwood+ (Mascolo et al. 2001; Grieco and Mascolo 2004): on a loss the threshold becomes what the path
+//! carried, the estimated bandwidth times the least round trip, instead of half of the window.
+//!
+//! One bandwidth sample a round trip: what was acknowledged in it over its length. The first Westwood took
+//! one with each ACK, and overestimated where ACKs came in bursts.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant};
+
+use super::classic::{Classic, Policy};
+use super::reno::Increase;
+use super::share::Share;
+use super::window::Window;
+use super::{Congestion, Growth, Loss};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// How congestion avoidance counts.
+    pub increase: Increase,
+    /// The part of a new sample in the low-pass filter. 1/8, as in Linux (`westwood_do_filter`).
+    pub(super) gain: Share,
+    /// Samples are taken over no less than this. 50 ms, as in Linux (`TCP_WESTWOOD_RTT_MIN`).
+    pub least_sample: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { increase: Increase::default(), gain: Share(0.125), least_sample: Duration::from_millis(50) }
+    }
+}
+
+#[derive(Debug)]
+struct Westwood {
+    gain: f64,
+    least_sample: Duration,
+    /// When the present sample began; its ACK is not part of it.
+    began: Option<Instant>,
+    acked: Bytes,
+    /// The estimate in bytes a second.
+    bandwidth: Option<f64>,
+    rtt: Option<Duration>,
+    least_rtt: Option<Duration>,
+}
+
+impl Westwood {
+    const fn new(params: &Params) -> Self {
+        Self {
+            gain: params.gain.0,
+            least_sample: params.least_sample,
+            began: None,
+            acked: Bytes::ZERO,
+            bandwidth: None,
+            rtt: None,
+            least_rtt: None,
+        }
+    }
+
+    fn filter(&mut self, sample: f64) {
+        let old = self.bandwidth.unwrap_or(sample);
+        self.bandwidth = Some(old + self.gain * (sample - old));
+    }
+}
+
+impl Policy for Westwood {
+    fn alpha(&mut self, _window: &Window) -> f64 {
+        1.0
+    }
+
+    fn observe(&mut self, ack: &Growth) {
+        if let Some(rtt) = ack.rtt {
+            self.rtt = Some(rtt);
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        let Some(began) = self.began else {
+            self.began = Some(ack.now);
+            return;
+        };
+        self.acked += ack.acked;
+        let (length, least) = (ack.now - began, self.rtt.unwrap_or_default().max(self.least_sample));
+        if length >= least && !length.is_zero() {
+            self.filter(self.acked.0 as f64 / length.as_secs_f64());
+            self.began = Some(ack.now);
+            self.acked = Bytes::ZERO;
+        }
+    }
+
+    /// Without an estimate it can only halve, as a standard TCP.
+    fn kept(&mut self, _window: &Window, loss: &Loss) -> Bytes {
+        match (self.bandwidth, self.least_rtt) {
+            (Some(bandwidth), Some(rtt)) => Bytes((bandwidth * rtt.as_secs_f64()) as u64),
+            _ => loss.flight / 2,
+        }
+    }
+
+    /// The estimate may lie above the window, which a loss must not open.
+    fn after_loss(&self, window: &Window) -> Bytes {
+        window.cwnd.min(window.ssthresh)
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "westwood-plus",
+    summary: "a loss leaves the estimated bandwidth times the least round trip",
+    source: "Mascolo et al. 2001; Grieco and Mascolo 2004",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        Ok(Arc::new(move || Box::new(Classic::new(Westwood::new(&params), params.increase))))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::trial::{Path, SMSS, built, loss};
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+    const SPACING: Duration = Duration::from_millis(10);
+
+    /// 100 segments a second over 100 ms: ten segments are the path's.
+    fn full_path() -> Box<dyn Congestion> {
+        let mut westwood = built(ENTRY.id, json!({}));
+        westwood.on_restore(SMSS * 20, SMSS * 10);
+        let mut path = Path::new();
+        for _ in 0..40 {
+            path.round(westwood.as_mut(), RTT, SPACING);
+            westwood.on_restore(SMSS * 20, SMSS * 10);
+        }
+        westwood
+    }
+
+    #[test]
+    fn a_loss_leaves_what_the_path_carries_and_not_half() {
+        let mut westwood = full_path();
+        westwood.on_loss(&loss(SMSS * 20, false));
+        let left = westwood.cwnd().whole(SMSS);
+        assert_eq!(westwood.ssthresh(), westwood.cwnd());
+        assert!((6..=10).contains(&left), "{left}");
+        let mut westwood = full_path();
+        westwood.on_timeout(&loss(SMSS * 20, false));
+        assert_eq!((westwood.cwnd(), westwood.ssthresh().whole(SMSS)), (SMSS, left));
+    }
+
+    #[test]
+    fn a_loss_never_opens_the_window() {
+        let mut westwood = full_path();
+        westwood.on_restore(SMSS * 3, SMSS * 3);
+        westwood.on_loss(&loss(SMSS * 3, false));
+        assert_eq!(westwood.cwnd(), SMSS * 3);
+        assert!(westwood.ssthresh() > SMSS * 5);
+    }
+
+    #[test]
+    fn there_is_one_sample_a_round_trip_and_the_filter_takes_an_eighth_of_it() {
+        let params = Params::default();
+        let mut westwood = Westwood::new(&params);
+        let at = |millis: u64| Growth {
+            now: Instant::START + Duration::from_millis(millis),
+            rtt: Some(RTT),
+            ..super::super::trial::growth(SMSS, SMSS)
+        };
+        for millis in [0, 20, 40, 60, 80] {
+            westwood.observe(&at(millis));
+        }
+        assert_eq!(westwood.bandwidth, None);
+        westwood.observe(&at(100));
+        assert_eq!(westwood.bandwidth, Some(50_000.0));
+        westwood.observe(&at(200));
+        assert_eq!(westwood.bandwidth, Some(50_000.0 - 40_000.0 / 8.0));
+    }
+
+    #[test]
+    fn without_a_sample_it_halves() {
+        let mut westwood = built(ENTRY.id, json!({}));
+        westwood.on_restore(SMSS * 12, Bytes::MAX);
+        westwood.on_loss(&loss(SMSS * 12, false));
+        assert_eq!(westwood.cwnd(), SMSS * 6);
+    }
+}

@@ -1,0 +1,70 @@
+//! Only an ACK that completes a segment counts, as in the Linux of 2.4 and 2.6: `tcp_ack` opens the window
+//! when something left the retransmission queue, and a segment leaves it whole. Divided acknowledgments
+//! (Savage et al. 1999) gain nothing there; Cheskis 2006 §3.1.3 saw it with Linux 2.6.5.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::layer::{Over, Rule, layered};
+use super::{Congestion, Growth};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The algorithm below.
+    pub(super) over: Over,
+}
+
+#[derive(Debug, Default)]
+struct WholeSegments {
+    /// Acknowledged of a segment that is not complete.
+    part: Bytes,
+}
+
+impl Rule for WholeSegments {
+    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+        self.part += ack.acked;
+        if ack.segments > 0 {
+            let acked = std::mem::replace(&mut self.part, Bytes::ZERO);
+            inner.on_ack(&Growth { acked, ..*ack });
+        }
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "whole-segments",
+    summary: "only ACKs that complete a segment open the window; over another algorithm",
+    source: "Linux 2.4 and 2.6, net/ipv4/tcp_input.c; Cheskis 2006 §3.1.3",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        Ok(Arc::new(move || layered(WholeSegments::default(), &params.over)))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::trial::{SMSS, built, growth};
+    use super::*;
+
+    #[test]
+    fn four_acks_for_a_segment_open_the_window_as_one_does() {
+        let mut whole = built(ENTRY.id, json!({}));
+        let mut reno = built("reno", json!({}));
+        for part in 1..=4 {
+            let ack = Growth { segments: u32::from(part == 4), ..growth(SMSS / 4, SMSS * 2) };
+            whole.on_ack(&ack);
+            reno.on_ack(&ack);
+            assert_eq!(whole.cwnd(), SMSS * if part == 4 { 3 } else { 2 });
+        }
+        assert_eq!(reno.cwnd(), whole.cwnd());
+    }
+}

@@ -1,0 +1,205 @@
+//! Congestion window validation (RFC 2861): a window that was not used says nothing about the path, so it
+//! does not grow, and it decays, while ssthresh remembers three quarters of it.
+//!
+//! Idle: halved for each timer's length without sending. Limited by the application for a timer's length:
+//! half way down to what was used. The names are those of RFC 2861's pseudo-code.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Instant};
+
+use super::layer::{Over, Rule, layered};
+use super::{Congestion, Departure, Growth};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Whether the window grows only while all of it is used.
+    pub hold: bool,
+    /// Whether an idle time halves it.
+    pub idle: bool,
+    /// Whether a time limited by the application takes it down.
+    pub application_limited: bool,
+    /// The algorithm below.
+    pub(super) over: Over,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { hold: true, idle: true, application_limited: true, over: Over::default() }
+    }
+}
+
+#[derive(Debug)]
+struct WindowValidation {
+    params: Params,
+    smss: Bytes,
+    /// `T_last`: when a segment was last sent; none was, before the first.
+    last: Option<Instant>,
+    /// `T_prev`: when the window was last full.
+    prev: Instant,
+    /// `W_used`: the most that was outstanding since then.
+    used: Bytes,
+}
+
+impl WindowValidation {
+    const fn new(params: Params) -> Self {
+        Self { params, smss: Bytes::ZERO, last: None, prev: Instant::START, used: Bytes::ZERO }
+    }
+
+    fn forget_use(&mut self, now: Instant) {
+        self.prev = now;
+        self.used = Bytes::ZERO;
+    }
+
+    /// The sender has been idle.
+    fn decay(&mut self, inner: &mut dyn Congestion, sent: &Departure, last: Instant) {
+        let mut cwnd = inner.cwnd();
+        let kept = three_quarters(cwnd);
+        for _ in 0..(sent.now - last).as_nanos() / sent.rto.as_nanos() {
+            cwnd = (cwnd.min(sent.advertised) / 2).max(self.smss);
+            if cwnd == self.smss {
+                break;
+            }
+        }
+        inner.on_restore(cwnd, inner.ssthresh().max(kept));
+        self.forget_use(sent.now);
+    }
+
+    fn judge_use(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
+        let cwnd = inner.cwnd();
+        if sent.flight + self.smss > cwnd {
+            return self.forget_use(sent.now);
+        }
+        if !sent.drained {
+            return;
+        }
+        self.used = self.used.max(sent.flight);
+        if self.params.application_limited && sent.now - self.prev >= sent.rto {
+            let between = (cwnd.min(sent.advertised) + self.used) / 2;
+            inner.on_restore(between.max(self.smss), inner.ssthresh().max(three_quarters(cwnd)));
+            self.forget_use(sent.now);
+        }
+    }
+}
+
+const fn three_quarters(window: Bytes) -> Bytes {
+    Bytes(window.0 / 4 * 3 + window.0 % 4 * 3 / 4)
+}
+
+impl Rule for WindowValidation {
+    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+        self.smss = smss;
+        inner.start(smss, initial_window);
+    }
+
+    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+        let used = ack.flight + self.smss > inner.cwnd();
+        if used || !self.params.hold {
+            inner.on_ack(ack);
+        }
+    }
+
+    fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
+        inner.on_sent(sent);
+        match self.last.replace(sent.now) {
+            None => self.forget_use(sent.now),
+            Some(last) if self.params.idle && sent.now - last >= sent.rto => self.decay(inner, sent, last),
+            Some(_) => {}
+        }
+        // What is sent again is no new load, and recovery has its own idea of the window.
+        if !sent.again {
+            self.judge_use(inner, sent);
+        }
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "window-validation",
+    summary: "a window that is not used does not grow, and decays; over another algorithm",
+    source: "RFC 2861",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        Ok(Arc::new(move || layered(WindowValidation::new(params.clone()), &params.over)))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use units::Duration;
+
+    use super::super::trial::{SMSS, built, departure, growth};
+    use super::*;
+
+    fn with_window(segments: u64, keys: Value) -> Box<dyn Congestion> {
+        let mut validated = built(ENTRY.id, keys);
+        validated.on_restore(SMSS * segments, SMSS * 4);
+        validated.on_sent(&departure(Duration::ZERO, SMSS, false));
+        validated
+    }
+
+    fn sent(congestion: &mut dyn Congestion, millis: u64, flight: u64) -> (Bytes, Bytes) {
+        congestion.on_sent(&departure(Duration::from_millis(millis), SMSS * flight, true));
+        (congestion.cwnd(), congestion.ssthresh())
+    }
+
+    #[test]
+    fn each_timer_of_silence_halves_the_window_and_the_threshold_remembers_it() {
+        for (millis, left) in [(999, 16), (1000, 8), (1999, 8), (2000, 4), (3000, 2), (60_000, 1)] {
+            let mut validated = with_window(16, json!({ "application_limited": false }));
+            let kept = if left == 16 { SMSS * 4 } else { SMSS * 12 };
+            assert_eq!(sent(validated.as_mut(), millis, 1), (SMSS * left, kept), "{millis} ms");
+        }
+        let mut kept = with_window(16, json!({ "idle": false, "application_limited": false }));
+        assert_eq!(sent(kept.as_mut(), 5000, 1).0, SMSS * 16);
+    }
+
+    #[test]
+    fn the_peers_window_bounds_what_is_halved() {
+        let mut validated = with_window(16, json!({}));
+        validated
+            .on_sent(&Departure { advertised: SMSS * 6, ..departure(Duration::from_secs(1), SMSS, false) });
+        assert_eq!(validated.cwnd(), SMSS * 3);
+    }
+
+    #[test]
+    fn a_timer_limited_by_the_application_takes_it_half_way_to_what_was_used() {
+        let mut validated = with_window(16, json!({}));
+        for (millis, flight) in [(300, 2), (600, 4), (900, 3)] {
+            assert_eq!(sent(validated.as_mut(), millis, flight).0, SMSS * 16);
+        }
+        assert_eq!(sent(validated.as_mut(), 1100, 2), (SMSS * 10, SMSS * 12));
+        // A full window begins a new time.
+        sent(validated.as_mut(), 1600, 10);
+        assert_eq!(sent(validated.as_mut(), 2500, 1).0, SMSS * 10);
+        assert_eq!(sent(validated.as_mut(), 2700, 1).0, Bytes(5500));
+    }
+
+    #[test]
+    fn a_sender_held_back_by_the_peers_window_is_not_limited_by_the_application() {
+        let mut validated = with_window(16, json!({}));
+        for millis in (100..3000).step_by(100) {
+            validated.on_sent(&departure(Duration::from_millis(millis), SMSS * 3, false));
+        }
+        assert_eq!(validated.cwnd(), SMSS * 16);
+    }
+
+    #[test]
+    fn only_a_full_window_grows() {
+        let mut validated = with_window(3, json!({}));
+        validated.on_ack(&growth(SMSS, SMSS * 2));
+        assert_eq!(validated.cwnd(), SMSS * 3);
+        validated.on_ack(&growth(SMSS, Bytes(2001)));
+        assert_eq!(validated.cwnd(), SMSS * 4);
+        let mut free = with_window(3, json!({ "hold": false }));
+        free.on_ack(&growth(SMSS, SMSS));
+        assert_eq!(free.cwnd(), SMSS * 4);
+    }
+}
