@@ -114,6 +114,10 @@ impl Endpoint {
         if ack.advances {
             self.on_gap_closed();
         } else if (ack.duplicate && ack.dsack.is_none()) || !ack.newly_sacked.is_zero() {
+            if self.sending.duplicates == 0 {
+                let sending = &mut self.sending;
+                sending.at_first_duplicate = (sending.board.outstanding(), sending.queue.len());
+            }
             self.sending.duplicates += 1;
         }
     }

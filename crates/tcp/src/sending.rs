@@ -54,6 +54,8 @@ pub(crate) struct Sending {
     pub patience: Option<Patience>,
     /// Duplicate ACKs since SND.UNA last advanced.
     pub duplicates: u32,
+    /// FlightSize and the backlog when the first of them came.
+    pub at_first_duplicate: (Bytes, Bytes),
     pub rto: Box<dyn Rto>,
     /// The slow-start threshold that an earlier connection has left.
     pub inherited_ssthresh: Option<Bytes>,
@@ -116,6 +118,7 @@ impl Sending {
             before_signal: None,
             patience: None,
             duplicates: 0,
+            at_first_duplicate: (Bytes::ZERO, Bytes::ZERO),
             rto: config.rto.build(),
             inherited_ssthresh: None,
             backoff: 0,
@@ -164,8 +167,9 @@ impl Sending {
 
     /// The window as the duplicate threshold sees it.
     pub(crate) fn view(&self) -> View {
-        let (flight, cwnd) = (self.board.outstanding(), self.congestion.cwnd());
-        View { flight, cwnd, advertised: self.wnd, unsent: self.queue.len(), smss: self.smss }
+        let now = (self.board.outstanding(), self.queue.len());
+        let (flight, unsent) = if self.duplicates == 0 { now } else { self.at_first_duplicate };
+        View { flight, cwnd: self.congestion.cwnd(), advertised: self.wnd, unsent, smss: self.smss }
     }
 
     /// The retransmission timer's length, back-off included (RFC 6298 §5.5).

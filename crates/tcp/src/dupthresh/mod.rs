@@ -50,13 +50,13 @@ pub struct Reordering {
 /// What a threshold may depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// Sent and not acknowledged.
+    /// Sent and not acknowledged; while duplicate ACKs come, as it was when the first of them came.
     pub flight: Bytes,
     /// The congestion window.
     pub cwnd: Bytes,
     /// The window that the peer advertises.
     pub advertised: Bytes,
-    /// Written and not sent yet.
+    /// Written and not sent yet, at the same time as the flight.
     pub unsent: Bytes,
     /// The segment size.
     pub smss: Bytes,

@@ -27,13 +27,12 @@ fn reordering(extent: u32, retransmitted: bool) -> Reordering {
 const WIDE: fn() -> View = || view(100, 100, 1000);
 
 #[test]
-fn winthresh_of_the_worked_example_is_reached_at_the_fifth_duplicate() {
-    // Landström 2008 §4.4: cwnd 4, room for 10 segments; each duplicate lets one out.
-    let policy = policy("winthresh", json!({}));
-    let at = |duplicate: u64| policy.segments(&view(4, 4 + duplicate - 1, 10));
-    let thresholds: Vec<u32> = (1..=5).map(at).collect();
-    assert_eq!(thresholds, [8, 8, 7, 6, 5]);
-    assert_eq!((1..).find(|duplicate| u64::from(at(*duplicate)) <= *duplicate), Some(5));
+fn winthresh_of_the_worked_example_is_five() {
+    // Landström 2008 §4.4, Figure 4.2: cwnd 4, room for 10 segments at the receiver, so 6 are usable.
+    assert_eq!(policy("winthresh", json!({})).segments(&view(4, 4, 10)), 5);
+    // One more for each segment of room, one less for each of flight and of the room that it takes.
+    assert_eq!(policy("winthresh", json!({ "windows": 9 })).segments(&view(4, 4, 13)), 8);
+    assert_eq!(policy("winthresh", json!({ "windows": 9 })).segments(&view(5, 5, 14)), 7);
 }
 
 #[test]
@@ -46,8 +45,8 @@ fn winthresh_is_bounded_by_r_windows_and_never_below_three_but_for_r() {
 
 #[test]
 fn winthresh_counts_on_no_duplicates_that_nothing_is_left_to_draw() {
-    let ending = View { unsent: SMSS * 2, ..view(20, 20, 1000) };
-    assert_eq!(policy("winthresh", json!({})).segments(&ending), 5);
+    let ending = View { unsent: SMSS * 9, ..view(6, 6, 1000) };
+    assert_eq!(policy("winthresh", json!({})).segments(&ending), 6);
 }
 
 #[test]

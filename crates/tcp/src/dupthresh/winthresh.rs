@@ -1,5 +1,9 @@
-//! winthresh (Landström 2008 §4.4): the highest threshold that duplicate ACKs can still reach before the sender
-//! has no room left to send in, evaluated anew at each duplicate.
+//! winthresh (Landström 2008 §4.4): the highest threshold that duplicate ACKs can still reach and still
+//! leave room for what the rest of the round trip lets out, until the retransmission is acknowledged.
+//!
+//! Each duplicate lets a new segment out, and the flight that was there keeps drawing as many duplicates in
+//! each round trip. Of the room left when the first duplicate comes, a flight's worth is kept for the round
+//! trip of the retransmission.
 
 use std::sync::Arc;
 
@@ -34,7 +38,7 @@ impl DupThresh for WinThresh {
     fn segments(&self, view: &View) -> u32 {
         let segments = |bytes: units::Bytes| bytes.whole(view.smss);
         // With nothing more to send no more duplicates come either.
-        let usable = segments(view.advertised.min(view.flight + view.unsent));
+        let usable = segments(view.advertised.saturating_sub(view.flight).min(view.unsent));
         let winthresh = (usable + STANDARD).saturating_sub(segments(view.flight));
         let swnd = segments(view.cwnd.min(view.advertised)).max(1);
         let threshold = (self.windows * swnd).min(winthresh.max(STANDARD));
