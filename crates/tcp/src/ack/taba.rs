@@ -208,6 +208,9 @@ impl Detector {
     }
 }
 
+/// Linux 2.4 opens with as many quick ACKs as half the window has segments, 16 at the most (`TCP_MAX_QUICKACKS`).
+const QUICK: &str = "16 segments";
+
 /// This policy in the registry.
 pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     id: "taba",
@@ -217,7 +220,7 @@ pub const ENTRY: Entry<dyn AckPolicy> = Entry {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
         params.check()?;
         let common = match params.otherwise {
-            Otherwise::Linux2000 => (linux_2000::ENTRY.parse)(json!({})),
+            Otherwise::Linux2000 => (linux_2000::ENTRY.parse)(json!({ "quick": QUICK })),
             Otherwise::Delayed => (delayed::ENTRY.parse)(json!({})),
             Otherwise::EverySegment => (every_segment::ENTRY.parse)(json!({})),
         }?;
