@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
+use super::forward::Forward;
 use super::new_reno::Exit;
 use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
 use crate::Cause;
@@ -80,8 +81,7 @@ struct FackLinux2000 {
     without_sacks: bool,
     /// SACKs have guided the present repair.
     guided: bool,
-    /// Everything before this was judged by the SACKs above it.
-    judged: Option<Seq>,
+    forward: Forward,
     /// After a timeout: how far the walk over what was outstanding has come.
     walked: Seq,
     /// The last ACK allows the walk to go on, within the window.
@@ -113,7 +113,7 @@ impl Recovery for FackLinux2000 {
         self.walks = false;
         let repairing_timeout = self.after_timeout.recover().is_some();
         self.after_timeout.on_ack(ack, board);
-        let holes = self.judge(ack, board);
+        let holes = self.forward.judge(ack, board);
         self.without_sacks = holes == 0;
         let verdict = self.judge_ack(ack, holes, repairing_timeout, board);
         let withholds = self.repairing.is_none() && !self.params.new_data_before_loss;
@@ -128,7 +128,7 @@ impl Recovery for FackLinux2000 {
         self.repairing = Some(timeout.nxt);
         self.inflation = 0;
         self.withheld = Bytes::ZERO;
-        self.judged = Some(timeout.nxt);
+        self.forward.start_over(timeout.nxt);
         self.guided = false;
         self.walked = board.front().map_or(timeout.nxt, |first| first.range.start);
         self.sends = Sends::OneAtLeast;
@@ -207,7 +207,7 @@ impl FackLinux2000 {
             withheld: Bytes::ZERO,
             without_sacks: true,
             guided: false,
-            judged: None,
+            forward: Forward::default(),
             walked: Seq::default(),
             walks: false,
             sends: Sends::Nothing,
@@ -235,18 +235,6 @@ impl FackLinux2000 {
             Some(recover) if ack.number.at_or_after(recover) => self.leave(ack, repairing_timeout, board),
             Some(_) => self.on_partial_ack(ack, holes, board),
         }
-    }
-
-    /// Takes what lies below the highest SACK for lost; says how many segments lie there (`fackets_out`).
-    fn judge(&mut self, ack: &Ack, board: &mut Scoreboard) -> usize {
-        // Half round the circle of numbers what is acknowledged would seem ahead again.
-        self.judged = self.judged.filter(|point| point.after(ack.number));
-        let Some(fack) = board.highest_sacked() else { return 0 };
-        let judged = self.judged.unwrap_or(ack.number);
-        let (from, to) = (board.index_of(judged), board.index_of(fack));
-        (from..to).for_each(|index| board.mark_lost(index, Cause::Scoreboard));
-        self.judged = Some(judged.max(fack));
-        to
     }
 
     /// `tcp_fast_retrans`, its first branch.
@@ -282,8 +270,7 @@ impl FackLinux2000 {
     /// NewReno: the first segment, which FACK is not to send again.
     fn send_first(&mut self, cause: Cause, board: &mut Scoreboard) {
         board.mark_lost(0, cause);
-        let end = board.front().map(|first| first.range.end);
-        self.judged = end.map(|end| self.judged.map_or(end, |judged| judged.max(end)));
+        self.forward.skip_first(board);
     }
 
     /// `tcp_fack_retransmit`: the holes below the highest SACK that were not sent again yet, one at least.

@@ -11,10 +11,13 @@ mod after_timeout;
 mod dcr;
 mod disorder;
 mod duplicates;
+mod fack;
 mod fack_linux_2000;
+mod forward;
 mod limited_transmit;
 mod ncr;
 mod new_reno;
+mod rate_halving;
 mod reno;
 mod rr;
 mod sack_3517;
@@ -42,7 +45,9 @@ pub const ENTRIES: &[Entry<dyn Recovery>] = &[
     ncr::ENTRY,
     dcr::ENTRY,
     rr::ENTRY,
+    fack::ENTRY,
     fack_linux_2000::ENTRY,
+    rate_halving::ENTRY,
 ];
 
 /// Decides what is lost and what to do about it.
