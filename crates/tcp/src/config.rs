@@ -56,6 +56,8 @@ pub struct Plain {
     pub initial_window: InitialWindow,
     /// What a connection takes over from earlier ones to the same host (RFC 2140, RFC 9040); absent: nothing.
     pub interdependence: Option<Interdependence>,
+    /// How far to send beyond the window that the peer offers: 0. A fault, as Gurtov 2001 saw it in Windows NT.
+    pub overrun: Bytes,
     /// Whether to offer window scaling (RFC 7323 §2).
     pub window_scale: bool,
     /// Whether to offer timestamps, and with them PAWS (RFC 7323 §3 and §5).
@@ -138,6 +140,7 @@ impl Default for Plain {
             mss: Bytes(1460),
             initial_window: InitialWindow::Size(SegmentsOrBytes::Segments(Segments(10))),
             interdependence: None,
+            overrun: Bytes::ZERO,
             window_scale: true,
             timestamps: false,
             sack: true,

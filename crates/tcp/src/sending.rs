@@ -30,6 +30,8 @@ pub(crate) struct Sending {
     pub wnd: Bytes,
     /// The largest window that the peer has offered.
     pub greatest_wnd: Bytes,
+    /// How far beyond it we go, against all rules.
+    pub overrun: Bytes,
     /// SND.WL1: the sequence number that last changed the window.
     pub wl1: Seq,
     /// SND.WL2: the acknowledgment that last changed the window.
@@ -101,6 +103,7 @@ impl Sending {
             nxt: iss,
             wnd: Bytes::ZERO,
             greatest_wnd: Bytes::ZERO,
+            overrun: config.plain.overrun,
             wl1: Seq::default(),
             wl2: Seq::default(),
             smss: config.plain.mss,
@@ -144,9 +147,10 @@ impl Sending {
         self.recovery.held_window().unwrap_or_else(inflated).max(self.smss)
     }
 
-    /// Room in the peer's window behind what was sent.
+    /// Room in the peer's window behind what was sent, with what a faulty sender takes beyond it.
     pub(crate) fn peer_room(&self) -> Bytes {
-        self.wnd.saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
+        let beyond = if self.wnd.is_zero() { Bytes::ZERO } else { self.overrun };
+        (self.wnd + beyond).saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
     }
 
     /// Whether all that the user wants to send was sent and acknowledged.

@@ -114,7 +114,7 @@ fn with_styles(entry: &Entry<dyn Recovery>) -> Vec<(String, Value)> {
 }
 
 /// The styles after a timeout (`tcp::recovery::Style`).
-const STYLES: [&str; 3] = ["go-back-n", "linux", "hold"];
+const STYLES: [&str; 4] = ["go-back-n", "linux", "resend-all", "hold"];
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! What a sender does once its retransmission timer has run out.
 //!
 //! The window is one segment by then (congestion control saw to that), and the first segment goes out
-//! again. The three styles differ in the rest of what was outstanding (Sarolahti 2000, appendix C).
+//! again. The styles differ in the rest of what was outstanding (Sarolahti 2000, appendix C).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub enum Style {
     /// As go-back-N, but each duplicate ACK counts as a segment that has left the network and lets
     /// another one out, as the Linux of 2000 counts.
     Linux,
+    /// A fault that Gurtov 2001 found in FreeBSD: each ACK that advances sends all that is still outstanding
+    /// again at once, whatever the window.
+    ResendAll,
     /// Only the first segment is taken for lost; each ACK that advances points at the next one. No new
     /// data until all that was outstanding is acknowledged.
     Hold,
@@ -50,7 +53,7 @@ impl AfterTimeout {
         board.clear_lost();
         match self.style {
             Style::GoBackN | Style::Linux => board.mark_all_lost(),
-            Style::Hold => board.mark_lost(0, Cause::Timeout),
+            Style::ResendAll | Style::Hold => board.mark_lost(0, Cause::Timeout),
         }
     }
 
@@ -64,6 +67,9 @@ impl AfterTimeout {
         }
         match self.style {
             Style::GoBackN => {}
+            Style::ResendAll if ack.advances => {
+                (0..board.len()).for_each(|index| board.mark_lost(index, Cause::AfterTimeout));
+            }
             Style::Linux if ack.advances => {
                 self.left = self.left.saturating_sub(ack.acked.saturating_sub(ack.smss));
             }
@@ -71,7 +77,7 @@ impl AfterTimeout {
             Style::Hold if ack.advances && board.front().is_some_and(|first| first.transmissions == 1) => {
                 board.mark_lost(0, Cause::AfterTimeout);
             }
-            Style::Linux | Style::Hold => {}
+            Style::ResendAll | Style::Linux | Style::Hold => {}
         }
     }
 
@@ -88,10 +94,10 @@ impl AfterTimeout {
     }
 
     /// Whether what is marked lost goes out whatever the window says: with [`Style::Hold`] the rest of the
-    /// flight still fills it.
+    /// flight still fills it, and with [`Style::ResendAll`] nothing is asked.
     #[must_use]
     pub fn forces(&self) -> bool {
-        self.recover.is_some() && self.style == Style::Hold
+        self.recover.is_some() && matches!(self.style, Style::Hold | Style::ResendAll)
     }
 
     /// Whether new data may be sent.
