@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::de::Error;
 use serde::{Deserialize, Serialize};
+use units::text::REMEDY;
 use units::{Bytes, Seq};
 
 use super::layer::{Over, Rule, layered};
@@ -67,6 +69,12 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
     source: "Cheskis 2006 §3.1.2",
     parse: |value| {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
+        if params.most < 2 {
+            return Err(serde_json::Error::custom(format!(
+                "{}{REMEDY}2 at least: slow start doubles",
+                params.most
+            )));
+        }
         let most = u64::from(params.most);
         Ok(Arc::new(move || layered(GrowthLimit { most, end: None, limit: Bytes::MAX }, &params.over)))
     },
@@ -107,6 +115,12 @@ mod tests {
         assert_eq!(windows(2), [6, 18]);
         assert_eq!(windows(4), [10, 30]);
         assert_eq!(windows(5), [12, 36]);
+    }
+
+    #[test]
+    fn a_limit_below_slow_starts_own_doubling_is_refused() {
+        assert!((ENTRY.parse)(json!({ "most": 1 })).is_err());
+        assert!((ENTRY.parse)(json!({ "most": 2 })).is_ok());
     }
 
     #[test]

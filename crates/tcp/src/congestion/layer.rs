@@ -131,7 +131,9 @@ impl Over {
 
     fn choose(mut keys: Map<String, Value>) -> Result<Self, String> {
         let written = keys.clone();
-        let named = keys.remove("algorithm").unwrap_or(Value::Null);
+        let named = keys
+            .remove("algorithm")
+            .ok_or_else(|| format!("no algorithm is named{REMEDY}over = {{ algorithm = \"reno\" }}"))?;
         let entry = ENTRIES.iter().find(|entry| named == entry.id).ok_or_else(|| {
             let names = ENTRIES.iter().map(|entry| entry.id).collect::<Vec<_>>().join(", ");
             format!("there is no congestion algorithm {named} to lie below{REMEDY}one of {names}")
@@ -169,5 +171,64 @@ impl JsonSchema for Over {
         let mut schema = axis_schema(ENTRIES, "reno", generator);
         schema.insert("description".to_owned(), "The congestion control below a rule.".into());
         schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::trial::{SMSS, ack, built, departure, growth, reduced};
+    use super::*;
+    use crate::Config;
+
+    fn refusal(congestion: &Value) -> String {
+        Config::from_profile(&json!({ "congestion": congestion })).expect_err("it makes no sense").to_string()
+    }
+
+    #[test]
+    fn what_lies_below_is_checked_like_what_lies_above() {
+        let unknown = refusal(&json!({ "algorithm": "packet-pair", "over": { "algorithm": "rino" } }));
+        assert!(
+            unknown.starts_with("congestion.over: there is no congestion algorithm \"rino\""),
+            "{unknown}"
+        );
+        assert!(unknown.contains("one of reno, aimd, "), "{unknown}");
+        let key =
+            refusal(&json!({ "algorithm": "packet-pair", "over": { "algorithm": "aimd", "betta": 0.5 } }));
+        assert!(key.starts_with("congestion.over: aimd: unknown field `betta`"), "{key}");
+        let value =
+            refusal(&json!({ "algorithm": "packet-pair", "over": { "algorithm": "aimd", "beta": 2 } }));
+        assert!(value.contains("between 0 and 1"), "{value}");
+        let none = refusal(&json!({ "algorithm": "packet-pair", "over": {} }));
+        assert!(none.contains("over = { algorithm = \"reno\" }"), "{none}");
+    }
+
+    #[test]
+    fn rules_lie_over_one_another_and_each_does_its_own() {
+        let aimd = json!({ "algorithm": "aimd", "beta": "2/7", "increase": "per-window" });
+        let limited =
+            json!({ "algorithm": "limited-slow-start", "max_ssthresh": "20 segments", "over": aimd });
+        let counted = json!({ "limit": "unlimited", "algorithm": "byte-counting", "over": limited });
+        let mut all = built("window-validation", json!({ "over": counted }));
+        // Byte counting: an ACK for the window doubles it.
+        all.on_restore(SMSS * 10, Bytes::MAX);
+        all.on_ack(&growth(SMSS * 10, SMSS * 10));
+        assert_eq!(all.cwnd(), SMSS * 20);
+        // Limited slow start: half of max_ssthresh a round trip at most.
+        all.on_ack(&growth(SMSS * 20, SMSS * 20));
+        assert!(all.cwnd() > SMSS * 28 && all.cwnd() <= SMSS * 31, "{}", all.cwnd());
+        // AIMD: 5/7 are left, and two windows add a segment.
+        reduced(all.as_mut(), 14);
+        assert_eq!(all.cwnd(), SMSS * 10);
+        ack(all.as_mut(), 20);
+        assert_eq!(all.cwnd(), SMSS * 11);
+        // Window validation: nothing grows unused, and silence halves.
+        all.on_ack(&growth(SMSS * 5, SMSS * 5));
+        assert_eq!(all.cwnd(), SMSS * 11);
+        for secs in [0, 2] {
+            all.on_sent(&departure(units::Duration::from_secs(secs), SMSS, false));
+        }
+        assert_eq!((all.cwnd(), all.ssthresh()), (Bytes(2750), SMSS * 10));
     }
 }

@@ -9,7 +9,9 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::de::Error;
 use serde::{Deserialize, Serialize};
+use units::text::REMEDY;
 use units::{Bytes, Duration, Seq};
 
 use super::share::Share;
@@ -178,6 +180,11 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
     source: "Brakmo and Peterson 1995",
     parse: |value| {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
+        if !(0.0 < params.alpha && params.alpha <= params.beta && params.gamma > 0.0) {
+            let message =
+                format!("thresholds that no window could keep{REMEDY}0 < alpha <= beta, and gamma > 0");
+            return Err(serde_json::Error::custom(message));
+        }
         Ok(Arc::new(move || Box::new(Vegas::new(params.clone()))))
     },
     schema: Entry::<dyn Congestion>::describe::<Params>,
@@ -232,6 +239,30 @@ mod tests {
             path.round(vegas.as_mut(), BASE * 50, Duration::ZERO);
         }
         assert!(vegas.cwnd() <= SMSS * 3 && vegas.cwnd() >= SMSS * 2, "{}", vegas.cwnd());
+    }
+
+    #[test]
+    fn a_user_who_pauses_does_not_look_like_a_queue() {
+        let mut vegas = built(ENTRY.id, json!({}));
+        vegas.on_restore(SMSS * 20, SMSS * 10);
+        let mut una = Seq::default();
+        for _ in 0..10 {
+            // One segment a round trip is all there is to send.
+            una += SMSS.0 as u32;
+            let ack =
+                Growth { rtt: Some(BASE), number: una, nxt: una, ..super::super::trial::growth(SMSS, SMSS) };
+            vegas.observe(&ack);
+            vegas.on_ack(&ack);
+        }
+        assert!(vegas.cwnd() >= SMSS * 20, "{}", vegas.cwnd());
+    }
+
+    #[test]
+    fn thresholds_in_the_wrong_order_are_refused() {
+        for wrong in [json!({ "alpha": 4 }), json!({ "alpha": 0 }), json!({ "gamma": -1 })] {
+            assert!((ENTRY.parse)(wrong.clone()).is_err(), "{wrong}");
+        }
+        assert!((ENTRY.parse)(json!({ "alpha": 2, "beta": 4 })).is_ok());
     }
 
     #[test]

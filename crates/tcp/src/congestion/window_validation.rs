@@ -60,7 +60,7 @@ impl WindowValidation {
     fn decay(&mut self, inner: &mut dyn Congestion, sent: &Departure, last: Instant) {
         let mut cwnd = inner.cwnd();
         let kept = three_quarters(cwnd);
-        for _ in 0..(sent.now - last).as_nanos() / sent.rto.as_nanos() {
+        for _ in 0..(sent.now - last).as_nanos() / sent.rto.as_nanos().max(1) {
             cwnd = (cwnd.min(sent.advertised) / 2).max(self.smss);
             if cwnd == self.smss {
                 break;
