@@ -136,7 +136,7 @@ fn with_numbers() -> String {
 id = "7"
 title = "both ends"
 cases = [{ tcp = ["plain", "derived"], loss_pct = 1, rtt_ms = 50 }]
-numbers = [{ metric = "seen", is = "drops", end = "server" }, { metric = "throughput_Bps", end = "client" }]
+numbers = [{ metric = "seen", is = "drops", end = "server" }, { metric = "throughput_Bps", end = "client" }, { metric = "drops", only = { tcp = "derived" } }]
 ratios = [{ metric = "ratio", of = "throughput_Bps", column = "tcp", over = "derived", under = "plain", called = "derived/plain" }]
 "#
 }
@@ -156,12 +156,13 @@ fn a_tables_numbers_may_have_columns_of_their_own_and_quotients() {
             "plain client throughput_Bps",
             "derived server seen",
             "derived client throughput_Bps",
+            "derived  drops",
             "derived/plain client ratio"
         ]
     );
     assert!(rows.iter().all(|(_, row)| row.columns["figure"] == "7"));
     assert_eq!((rows[0].1.measure.as_str(), rows[0].1.quotient), ("drops", None));
-    assert_eq!(rows[4].1.quotient, Some([rows[3].0, rows[1].0]));
+    assert_eq!(rows[5].1.quotient, Some([rows[3].0, rows[1].0]));
 }
 
 #[test]

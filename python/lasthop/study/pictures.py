@@ -15,7 +15,9 @@ def draw_published(result: StudyResult) -> Iterator[Path]:
     """Draw each table that has a published value; yield the files."""
     published = [row["table"] for row in result.rows if row["published"] is not None]
     for table in dict.fromkeys(str(table) for table in published):
-        yield save(draw("published", result, View(table=table)), result.folder / f"published-{table}.svg")
+        yield save(
+            draw("published", result, View(table=table)), result.folder / f"published-{table.replace('/', '-')}.svg"
+        )
 
 
 def draw_figures(study: Study, folder: Path) -> Iterator[Path]:

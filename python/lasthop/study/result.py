@@ -57,7 +57,7 @@ class StudyResult:
             )
         # pyarrow takes the columns from the first row alone, and only some rows have a span.
         columns = dict.fromkeys(key for row in self.rows for key in row)
-        return pa.Table.from_pylist([{key: row.get(key) for key in columns} for row in self.rows])
+        return pa.table({key: _column([row.get(key) for row in self.rows]) for key in columns})
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `lasthop study --json` prints."""
@@ -124,3 +124,9 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _column(values: list[Any]) -> pa.Array:
+    """Return a column; as texts where only some of its values are numbers ("4/5" beside 7)."""
+    mixed = len({isinstance(value, str) for value in values if value is not None}) > 1
+    return pa.array([None if value is None else str(value) for value in values] if mixed else values)

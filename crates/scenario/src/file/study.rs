@@ -180,6 +180,9 @@ pub struct Number {
     pub metric: String,
     /// The metric that it is; without it, the one of that name.
     pub is: Option<String>,
+    /// The cases that it is of, by values of variables; without it, all of the table's.
+    #[serde(default)]
+    pub only: Grid,
     /// Columns and their texts, in place of what the case has there.
     #[serde(flatten)]
     pub columns: BTreeMap<String, String>,

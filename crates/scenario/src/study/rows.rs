@@ -139,8 +139,12 @@ impl Reading<'_> {
         let scopes = if scopes.is_empty() { &whole[..] } else { &scopes };
         let cases = self.cases_named(cases);
         let numbers = numbers_of(table);
+        let is_of = |number: &Number, case: &Case| {
+            number.only.iter().all(|(name, value)| text_of(&case.values[name]) == text_of(value))
+        };
         let each = cases.iter().flat_map(|case| {
-            scopes.iter().flat_map(|scope| numbers.iter().map(|number| (*case, *scope, number)))
+            let numbers = numbers.iter().filter(|number| is_of(number, case));
+            scopes.iter().flat_map(move |scope| numbers.clone().map(|number| (*case, *scope, number)))
         });
         each.map(|(case, scope, number)| self.row(table, case, scope, number)).collect()
     }
@@ -254,6 +258,7 @@ fn numbers_of(table: &StudyTable) -> Vec<Number> {
     let plain = table.metrics.iter().map(|metric| Number {
         metric: metric.clone(),
         is: table.definitions.get(metric).cloned(),
+        only: BTreeMap::new(),
         columns: BTreeMap::new(),
     });
     plain.chain(table.numbers.iter().cloned()).collect()

@@ -28,6 +28,9 @@ pub struct Params {
     /// Whether each duplicate ACK restarts the retransmission timer (Gurtov 2001): it keeps the timer from
     /// running out while needless copies are still being answered, and delays the repair of real losses.
     pub timer_restarts_on_duplicates: bool,
+    /// Whether go-back-N after a timeout outlives a fast retransmit, as in BSD, which goes on where it was
+    /// (`snd_nxt = onxt`). Otherwise what it has not sent again yet is taken for on its way.
+    pub go_back_n_goes_on: bool,
 }
 
 #[derive(Debug)]
@@ -117,12 +120,14 @@ impl Reno {
     }
 
     fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
-        self.after_timeout.leave();
+        if !self.params.go_back_n_goes_on {
+            self.after_timeout.leave();
+            board.clear_lost();
+        }
         self.limited_transmit.end();
         self.recover = Some(ack.nxt);
         self.inflation = ack.smss * u64::from(ack.dupthresh);
         self.forced = true;
-        board.clear_lost();
         board.mark_lost(0, Cause::FastRetransmit);
     }
 

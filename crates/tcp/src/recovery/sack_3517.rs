@@ -71,8 +71,8 @@ struct Sack3517 {
     limited_transmit: LimitedTransmit,
     after_timeout: AfterTimeout,
     mode: Option<FastRecovery>,
-    /// SACKed bytes before a recovery: they leave the pipe, and let out no more than limited transmit does.
-    held_back: Bytes,
+    /// SACKed bytes before a recovery: they have left the pipe, and let out no more than limited transmit does.
+    sacked: Bytes,
 }
 
 /// Fast recovery, while it lasts.
@@ -103,7 +103,7 @@ impl Recovery for Sack3517 {
             Some(mode) => self.in_recovery(mode, ack, board),
             None => self.in_order(ack, board),
         };
-        self.held_back = if self.phase() == Phase::Open { board.sacked() } else { Bytes::ZERO };
+        self.sacked = if self.phase() == Phase::Open { board.sacked() } else { Bytes::ZERO };
         verdict
     }
 
@@ -121,13 +121,14 @@ impl Recovery for Sack3517 {
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
+        let room = Room { usable: room.usable.saturating_sub(self.held_back()), ..*room };
         let Some(mode) = self.mode else {
-            return lost_first(board, room, self.after_timeout.forces(), self.after_timeout.allows_new());
+            return lost_first(board, &room, self.after_timeout.forces(), self.after_timeout.allows_new());
         };
         if self.params.per_ack.is_some_and(|most| mode.let_out >= most) {
             return Next::Nothing;
         }
-        match lost_first(board, room, mode.forced, true) {
+        match lost_first(board, &room, mode.forced, true) {
             Next::Nothing if room.usable >= room.smss && board.first_lost().is_none() => {
                 mode.maybe_lost(board)
             }
@@ -149,8 +150,8 @@ impl Recovery for Sack3517 {
     }
 
     fn inflation(&self) -> i64 {
-        let excess = self.mode.map_or(self.held_back.0.cast_signed(), |mode| mode.excess);
-        self.after_timeout.inflation() + self.limited_transmit.allowed().0.cast_signed() - excess
+        let short = self.mode.map_or(0, |mode| (-mode.excess).max(0));
+        self.after_timeout.inflation() + self.limited_transmit.allowed().0.cast_signed() + short
     }
 
     fn beyond_window(&self) -> Bytes {
@@ -175,7 +176,12 @@ impl Sack3517 {
         self.mode = None;
         self.duplicates.clear();
         self.limited_transmit.end();
-        self.held_back = Bytes::ZERO;
+        self.sacked = Bytes::ZERO;
+    }
+
+    /// What the pipe of the scoreboard leaves free and this algorithm does not use.
+    fn held_back(&self) -> Bytes {
+        self.mode.map_or(self.sacked, |mode| Bytes(mode.excess.max(0).unsigned_abs()))
     }
 
     /// §5, outside of recovery.
@@ -301,7 +307,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
                 after_timeout: AfterTimeout::new(params.after_timeout),
                 params: params.clone(),
                 mode: None,
-                held_back: Bytes::ZERO,
+                sacked: Bytes::ZERO,
             })
         }))
     },
