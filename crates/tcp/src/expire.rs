@@ -71,6 +71,7 @@ impl Endpoint {
         sending.recovery.on_timeout(&timeout, &mut sending.board);
         sending.dupthresh.on_timeout();
         sending.duplicates = 0;
+        sending.fixes.start_over();
     }
 
     /// The recovery algorithm's own time has come.

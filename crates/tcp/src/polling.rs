@@ -24,6 +24,14 @@ pub(crate) struct Fixes {
     held_back: Bytes,
 }
 
+impl Fixes {
+    /// The retransmission timer ran out: nothing is due any more, and nothing may be held back.
+    pub(crate) fn start_over(&mut self) {
+        self.due.clear();
+        self.held_back = Bytes::ZERO;
+    }
+}
+
 impl Endpoint {
     /// The flag of a data segment that asks for an acknowledgment, if it does.
     pub(crate) fn poll_flag(&mut self, len: Bytes, end: Seq, again: bool) -> Flags {
