@@ -231,7 +231,7 @@ impl Sack3517 {
         mode.judge(ack, board);
         mode.compare(self.params.pipe, board);
         self.mode = Some(mode);
-        Verdict::Hold { restart_timer: true }
+        Verdict::Hold { restart_timer: ack.advances }
     }
 }
 
