@@ -100,6 +100,8 @@ impl Endpoint {
             verdict => verdict,
         };
         self.carry_out(verdict, &ack, flight, counted);
+        let event = if ack.duplicate { "duplicate_ack" } else { "ack" };
+        self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
         self.hold_back(&ack);
     }
 
@@ -204,7 +206,7 @@ impl Endpoint {
         self.stop_probing();
         if !self.sending.board.is_empty() {
             self.sending.board.mark_lost(0, Cause::Probe);
-            self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
+            self.set_retransmission_timer(self.sending.rto_from(now));
         }
     }
 
@@ -289,8 +291,10 @@ impl Endpoint {
             }
             Verdict::Ordinary => {}
             Verdict::Hold { restart_timer } => self.restart_retransmission_timer(ack.now, restart_timer),
-            Verdict::Loss => self.reduce(ack, &loss),
-            Verdict::LossUnder { window } => self.reduce(ack, &CongestionLoss { flight: window, ..loss }),
+            Verdict::Loss => self.reduce(ack, &loss, "duplicate ACKs"),
+            Verdict::LossUnder { window } => {
+                self.reduce(ack, &CongestionLoss { flight: window, ..loss }, "its time is over");
+            }
             Verdict::Collapse => {
                 self.on_loss_found(ack, counted);
                 self.sending.congestion.on_timeout(&loss);
@@ -302,31 +306,33 @@ impl Endpoint {
                 self.note(ack.now, "recovered", "", ack.number, 0);
             }
             Verdict::Grow { acked, restart_timer } => {
-                self.sending.congestion.on_ack(&Growth { acked, ..growth(ack, flight) });
+                self.grow(ack, acked, flight);
                 self.restart_retransmission_timer(ack.now, restart_timer);
             }
-            Verdict::Suspect => {
+            Verdict::Suspect { acked } => {
+                self.grow(ack, acked, flight);
                 self.sending.fast_retransmits += 1;
                 self.note(ack.now, "fast_retransmit", "to be corroborated", ack.number, 0);
             }
             Verdict::Confirmed { signal } => self.confirm(signal, ack, &loss),
-            Verdict::Refuted { signal, cwnd, ssthresh } => self.refute(signal, ack, cwnd, ssthresh),
-            Verdict::Timeout => return self.on_retransmission_timeout(ack.now),
+            Verdict::Refuted { signal, window, acked } => {
+                self.grow(ack, acked, flight);
+                self.go_on(signal, ack, window);
+            }
+            Verdict::Timeout => self.on_retransmission_timeout(ack.now),
             Verdict::Resize { cwnd, ssthresh, reason } => {
                 self.sending.congestion.on_restore(cwnd, ssthresh);
                 self.restart_retransmission_timer(ack.now, true);
                 self.note(ack.now, "resize", reason, ack.number, 0);
             }
         }
-        let event = if ack.duplicate { "duplicate_ack" } else { "ack" };
-        self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
     }
 
     /// A loss was found: the window is reduced for fast recovery.
-    fn reduce(&mut self, ack: &Ack, loss: &CongestionLoss) {
+    fn reduce(&mut self, ack: &Ack, loss: &CongestionLoss, reason: &'static str) {
         self.on_loss_found(ack, loss.flight);
         self.sending.congestion.on_loss(loss);
-        self.note(ack.now, "fast_retransmit", "duplicate ACKs", ack.number, 0);
+        self.note(ack.now, "fast_retransmit", reason, ack.number, 0);
     }
 
     /// A suspected loss was real.
@@ -342,14 +348,24 @@ impl Endpoint {
         self.note(ack.now, "confirmed", signal.id(), ack.number, 0);
     }
 
-    /// A suspected loss was none.
-    fn refute(&mut self, signal: SignalKind, ack: &Ack, cwnd: Bytes, ssthresh: Bytes) {
-        self.sending.congestion.on_restore(cwnd, ssthresh);
-        if signal == SignalKind::Timeout {
+    /// The window grows by data acknowledged in any place.
+    fn grow(&mut self, ack: &Ack, acked: Bytes, flight: Bytes) {
+        if !acked.is_zero() {
+            self.sending.congestion.on_ack(&Growth { acked, ..growth(ack, flight) });
+        }
+    }
+
+    /// Nothing was lost (Landström 2008 §4.5): cwnd = min(cwnd + 1, cwnd_aix), ssthresh = max(cwnd_aix,
+    /// ssthresh), where cwnd_aix has grown unseen and is congestion control's by now.
+    fn go_on(&mut self, signal: Option<SignalKind>, ack: &Ack, window: Bytes) {
+        let congestion = &mut self.sending.congestion;
+        let (unseen, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
+        congestion.on_restore((window + ack.smss).min(unseen), unseen.max(ssthresh));
+        if signal == Some(SignalKind::Timeout) {
             self.sending.spurious_timeouts_found += 1;
         }
         self.restart_retransmission_timer(ack.now, true);
-        self.note(ack.now, "refuted", signal.id(), ack.number, 0);
+        self.note(ack.now, "refuted", signal.map_or("reordering", SignalKind::id), ack.number, 0);
     }
 
     /// A loss was found, not by the timer; called before the window is reduced.

@@ -35,14 +35,17 @@ impl Endpoint {
         let Some(oldest) = self.sending.board.front() else { return };
         let (range, is_syn) = (oldest.range, oldest.syn);
         let closed = self.sending.wnd.is_zero();
-        let again = oldest.transmissions > 1 && (self.sending.expirations > 0 || closed);
+        // A timeout that was not believed has reduced nothing yet.
+        let believed = !self.sending.recovery.awaits_proof();
+        let again = oldest.transmissions > 1 && (self.sending.expirations > 0 || closed) && believed;
         let patience = if is_syn { self.config.plain.syn_retries } else { self.config.plain.retries };
         if self.sending.expirations >= patience {
             return self.give_up(Loss::TimedOut);
         }
         self.sending.expirations += 1;
         self.sending.timeouts += 1;
-        let flight = self.sending.board.outstanding();
+        let outstanding = self.sending.board.outstanding();
+        let flight = outstanding.saturating_sub(self.sending.recovery.beyond_window());
         if is_syn {
             // A lost SYN says nothing about the data that follows: recovery must not hold it against them.
             self.sending.board.mark_lost(0, Cause::Timeout);
@@ -53,7 +56,11 @@ impl Endpoint {
             self.sending.congestion.on_timeout(&CongestionLoss { now, flight, again });
         }
         self.sending.backoff += 1;
-        self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
+        if is_syn {
+            self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
+        } else {
+            self.set_retransmission_timer(self.sending.rto_from(now));
+        }
         self.note(now, "timeout", if again { "again" } else { "" }, range.start, range.len());
     }
 
@@ -81,7 +88,7 @@ impl Endpoint {
         }
         let flight = self.sending.board.outstanding();
         let ack = self.no_news(now);
-        let counted = flight.saturating_sub(self.sending.recovery.beyond_window());
+        let counted = self.sending.recovery.counted(flight, &self.sending.board);
         let verdict = self.sending.recovery.on_deadline(&ack, &mut self.sending.board);
         self.carry_out(verdict, &ack, flight, counted);
     }
@@ -90,7 +97,8 @@ impl Endpoint {
     /// does not reach it any more.
     pub(crate) fn watch_recovery_deadline(&mut self) {
         let deadline = self.sending.recovery.deadline(&self.sending.board);
-        match deadline.filter(|_| !self.sending.board.is_empty()) {
+        let at_work = !self.sending.board.is_empty() && self.sending.persist == Persist::Idle;
+        match deadline.filter(|_| at_work) {
             Some(at) => self.timers.set(Timer::Recovery, at),
             None => self.timers.clear(Timer::Recovery),
         }

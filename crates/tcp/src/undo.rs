@@ -116,7 +116,7 @@ impl Endpoint {
             }
         }
         if let Some(deadline) = self.sending.rto_deadline(ack.now) {
-            self.timers.set(Timer::Retransmission, deadline);
+            self.set_retransmission_timer(deadline);
         } else {
             self.timers.clear(Timer::Retransmission);
         }

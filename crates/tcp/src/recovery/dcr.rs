@@ -74,8 +74,11 @@ impl Recovery for Dcr {
         self.respond(ack, board)
     }
 
-    fn deadline(&self, _board: &Scoreboard) -> Option<Instant> {
-        self.waiting.filter(|waiting| waiting.enough).map(|waiting| waiting.until)
+    fn deadline(&self, board: &Scoreboard) -> Option<Instant> {
+        // As long as duplicates are still to come, the response waits for the next of them: the
+        // retransmission then takes the place of what has left the network, and not one more.
+        let all_sacked = board.back().map(|last| last.range.end) == board.highest_sacked();
+        self.waiting.filter(|waiting| waiting.enough && all_sacked).map(|waiting| waiting.until)
     }
 
     fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {

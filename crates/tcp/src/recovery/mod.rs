@@ -8,6 +8,7 @@
 //! Read `reno.rs` first, then `new_reno.rs`, then `sack_6675.rs`.
 
 mod after_timeout;
+mod aix;
 mod dcr;
 mod disorder;
 mod duplicates;
@@ -17,6 +18,7 @@ mod forward;
 mod limited_transmit;
 mod ncr;
 mod new_reno;
+mod pr;
 mod rate_halving;
 mod reno;
 mod rr;
@@ -48,6 +50,8 @@ pub const ENTRIES: &[Entry<dyn Recovery>] = &[
     fack::ENTRY,
     fack_linux_2000::ENTRY,
     rate_halving::ENTRY,
+    aix::ENTRY,
+    pr::ENTRY,
 ];
 
 /// Decides what is lost and what to do about it.
@@ -137,7 +141,7 @@ pub trait Recovery: std::fmt::Debug + Send {
         false
     }
 
-    /// Whether it judges its loss signals itself: a detector beside it would judge them twice.
+    /// Whether it judges its loss signals itself, or has none that a detector could judge.
     fn judges_signals(&self) -> bool {
         false
     }
@@ -245,22 +249,26 @@ pub enum Verdict {
         /// Whether the timer restarts.
         restart_timer: bool,
     },
-    /// A loss is suspected and repaired, but not yet believed: neither window nor timer changes.
-    Suspect,
+    /// A loss is suspected and repaired, but not yet believed: the window grows on, the timer runs on.
+    Suspect {
+        /// Bytes that count as acknowledged.
+        acked: Bytes,
+    },
     /// The suspected loss was real: the window is reduced only now, and the ACK that tells so lets one more
     /// segment out; the timer restarts.
     Confirmed {
         /// What had given the signal.
         signal: SignalKind,
     },
-    /// The suspected loss was none: the algorithm sets both windows; the timer restarts.
+    /// Nothing was lost, and the window is held no longer: it goes on from here, a segment more, and
+    /// slow-starts to where it has grown unseen; the timer restarts.
     Refuted {
-        /// What had given the signal.
-        signal: SignalKind,
-        /// The congestion window.
-        cwnd: Bytes,
-        /// The slow-start threshold.
-        ssthresh: Bytes,
+        /// What had given a signal of loss, if anything had.
+        signal: Option<SignalKind>,
+        /// The window to go on from.
+        window: Bytes,
+        /// Bytes that count as acknowledged.
+        acked: Bytes,
     },
     /// The algorithm's own timers give up hope: what follows is what follows from the retransmission timer.
     Timeout,

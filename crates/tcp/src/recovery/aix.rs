@@ -1,0 +1,322 @@
+//! TCP-Aix (Landström 2008 §4.5): the repair of a loss and the reaction to it are two things. The sender repairs
+//! as soon as it suspects a loss, and reduces its window only once the ACK of the repair has corroborated it.
+//!
+//! Three phases before the recovery that everyone knows:
+//! - *Dupack Phase*, from the first duplicate ACK: each duplicate lets one new segment out and restarts the
+//!   timer. The window is held, and grows unseen as if everything had come in order (`cwnd_aix`, candid
+//!   growth): congestion control goes on with it, the sender goes by [`Recovery::held_window`].
+//! - *Fast Recovery Corroboration*, at the threshold: the segment is sent again, and the echoed clock of the
+//!   ACK that covers it tells, as with Eifel detection, which copy had arrived.
+//! - *Timeout Corroboration*: the same after a timeout.
+//!
+//! A genuine loss then goes on as in `sack_6675.rs`.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Seq};
+
+use super::sack_6675::Sack6675;
+use super::{Ack, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
+use crate::Cause;
+use crate::options::timestamp;
+use crate::registry::Entry;
+use crate::scoreboard::Scoreboard;
+use crate::spurious::SignalKind;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Whether the window grows unseen while duplicates come.
+    pub candid_growth: bool,
+    /// Whether the window that the sender goes on with starts from what is in the network, so that what was
+    /// not sent meanwhile comes back by slow start and not as a burst.
+    pub cwnd_compensation: bool,
+    /// What happens after a corroborated timeout.
+    pub after_timeout: Style,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { candid_growth: true, cwnd_compensation: true, after_timeout: Style::default() }
+    }
+}
+
+#[derive(Debug)]
+struct Aix {
+    params: Params,
+    sack: Sack6675,
+    mode: Mode,
+    /// What is outstanding now.
+    outstanding: Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Mode {
+    /// In order, or in a recovery that is corroborated.
+    Plain,
+    /// Dupack Phase.
+    Dupacks(Held),
+    /// Fast Recovery Corroboration or Timeout Corroboration.
+    Corroborating(Held, Proof),
+}
+
+/// The window as it was when order was lost.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    window: Bytes,
+    /// What was outstanding then: what a reduction goes by.
+    flight: Bytes,
+    /// New segments that duplicates may still let out.
+    allowed: u32,
+}
+
+/// What is needed to judge a suspicion.
+#[derive(Clone, Copy, Debug)]
+struct Proof {
+    signal: SignalKind,
+    /// End of what was outstanding at the suspicion.
+    recover: Seq,
+    /// `high_retr`: end of the highest segment that was sent again. Up to there answers are awaited.
+    high_retr: Seq,
+    /// Clock of the first retransmission (`RetransmitTS` of RFC 3522).
+    clock: Option<u32>,
+}
+
+impl Recovery for Aix {
+    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        self.outstanding = board.outstanding();
+        match self.mode {
+            Mode::Plain => self.in_order(ack, board),
+            Mode::Dupacks(held) if ack.advances => self.reordered(held, ack, board),
+            Mode::Dupacks(held) => self.on_dupack(held, ack, board),
+            Mode::Corroborating(held, proof) if ack.advances => self.judge(held, proof, ack, board),
+            Mode::Corroborating(held, proof) => self.wait(held, proof, ack, board),
+        }
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
+        let held = match self.mode {
+            Mode::Dupacks(held) => Some(held),
+            Mode::Plain if self.sack.phase() == Phase::Open => {
+                Some(Held { window: timeout.cwnd, flight: board.outstanding(), allowed: 0 })
+            }
+            Mode::Plain | Mode::Corroborating(..) => None,
+        };
+        let Some(held) = held else {
+            // A timeout in loss recovery: reduce, and leave.
+            self.mode = Mode::Plain;
+            return self.sack.on_timeout(timeout, board);
+        };
+        board.mark_lost(0, Cause::Timeout);
+        let una = board.front().map_or(timeout.nxt, |front| front.range.start);
+        self.mode = Mode::Corroborating(held, Proof::new(SignalKind::Timeout, una, timeout.nxt));
+    }
+
+    fn on_spurious(&mut self) {
+        self.mode = Mode::Plain;
+        self.sack.on_spurious();
+    }
+
+    fn held_window(&self) -> Option<Bytes> {
+        self.held().map(|held| held.window)
+    }
+
+    fn awaits_proof(&self) -> bool {
+        matches!(self.mode, Mode::Corroborating(..))
+    }
+
+    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
+        let next = match self.mode {
+            Mode::Corroborating(_, Proof { signal: SignalKind::Timeout, clock, .. }) => {
+                lost_first(board, room, clock.is_none(), true)
+            }
+            _ => self.sack.next(board, room),
+        };
+        if self.may_send(next, board, room) { next } else { Next::Nothing }
+    }
+
+    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
+        if let (Mode::Corroborating(held, proof), Some(sent)) = (&mut self.mode, board.get(index)) {
+            // It takes the place of a new segment: what the duplicate tells to have left is let in once.
+            held.allowed = held.allowed.saturating_sub(1);
+            proof.clock.get_or_insert(timestamp(sent.last_sent));
+            proof.high_retr = proof.high_retr.max(sent.range.end);
+        }
+        self.sack.on_retransmitted(index, board);
+    }
+
+    fn on_new(&mut self, _len: Bytes, board: &Scoreboard) {
+        self.outstanding = board.outstanding();
+        let outstanding = self.outstanding;
+        if let Mode::Dupacks(held) | Mode::Corroborating(held, _) = &mut self.mode
+            && outstanding > held.window
+        {
+            held.allowed = held.allowed.saturating_sub(1);
+        }
+    }
+
+    fn beyond_window(&self) -> Bytes {
+        self.held().map_or(Bytes::ZERO, |held| self.outstanding.saturating_sub(held.flight))
+    }
+
+    fn inflation(&self) -> i64 {
+        self.sack.inflation()
+    }
+
+    fn phase(&self) -> Phase {
+        match self.mode {
+            Mode::Corroborating(_, Proof { signal, recover, .. }) => match signal {
+                SignalKind::Timeout => Phase::AfterTimeout { recover },
+                SignalKind::FastRetransmit => Phase::FastRecovery { recover },
+            },
+            Mode::Plain | Mode::Dupacks(_) => self.sack.phase(),
+        }
+    }
+
+    fn needs_sack(&self) -> bool {
+        true
+    }
+
+    fn needs_timestamps(&self) -> bool {
+        true
+    }
+
+    fn judges_signals(&self) -> bool {
+        true
+    }
+}
+
+impl Aix {
+    fn new(params: Params) -> Self {
+        let sack = Sack6675::new(params.after_timeout);
+        Self { params, sack, mode: Mode::Plain, outstanding: Bytes::ZERO }
+    }
+
+    const fn held(&self) -> Option<Held> {
+        match self.mode {
+            Mode::Plain => None,
+            Mode::Dupacks(held) | Mode::Corroborating(held, _) => Some(held),
+        }
+    }
+
+    /// Within the window as ever; beyond it, one segment for each duplicate, new or again. The first
+    /// retransmission does not wait.
+    fn may_send(&self, next: Next, board: &Scoreboard, room: &Room) -> bool {
+        let Some(held) = self.held() else { return true };
+        let new = room.new.unwrap_or(Bytes::ZERO);
+        let unanswered = matches!(self.mode, Mode::Corroborating(_, Proof { clock: None, .. }));
+        match next {
+            Next::Retransmit { .. } => held.allowed > 0 || unanswered,
+            Next::New => held.allowed > 0 || board.outstanding() + new <= held.window,
+            Next::Nothing => true,
+        }
+    }
+
+    fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        let first = !ack.advances && !ack.newly_sacked.is_zero() && self.sack.phase() == Phase::Open;
+        if first {
+            let held = Held { window: ack.cwnd, flight: self.outstanding, allowed: 0 };
+            return self.on_dupack(held, ack, board);
+        }
+        self.sack.on_ack(ack, board)
+    }
+
+    /// Dupack Phase.
+    fn on_dupack(&mut self, mut held: Held, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        held.allowed += u32::from(!ack.newly_sacked.is_zero());
+        if self.sack.finds_loss(ack, board) {
+            self.sack.enter(ack, board);
+            let proof = Proof::new(SignalKind::FastRetransmit, ack.number, ack.nxt);
+            self.mode = Mode::Corroborating(held, proof);
+            return Verdict::Suspect { acked: self.grown(ack) };
+        }
+        self.mode = Mode::Dupacks(held);
+        Verdict::Grow { acked: self.grown(ack), restart_timer: !ack.newly_sacked.is_zero() }
+    }
+
+    /// The gap was closed before the threshold: nothing was lost.
+    fn reordered(&mut self, held: Held, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        self.mode = Mode::Plain;
+        self.sack.on_ack(ack, board);
+        self.resume(None, held, ack, board)
+    }
+
+    /// A duplicate while the answer to the retransmission is awaited. The timer runs on.
+    fn wait(&mut self, mut held: Held, proof: Proof, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        held.allowed += u32::from(!ack.newly_sacked.is_zero());
+        self.mode = Mode::Corroborating(held, proof);
+        if proof.signal == SignalKind::FastRetransmit {
+            self.sack.on_ack(ack, board);
+        }
+        Verdict::Grow { acked: self.grown(ack), restart_timer: false }
+    }
+
+    /// An ACK of what was sent again, or of a part of it: which copy does it answer?
+    fn judge(&mut self, held: Held, proof: Proof, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        if proof.is_refuted_by(ack) {
+            return self.refuted(held, proof, ack, board);
+        }
+        self.mode = Mode::Plain;
+        let signal = proof.signal;
+        match signal {
+            SignalKind::FastRetransmit => drop(self.sack.on_ack(ack, board)),
+            SignalKind::Timeout if ack.number.before(proof.recover) => {
+                let Ack { now, cwnd, ssthresh, smss, .. } = *ack;
+                self.sack.on_timeout(&Timeout { now, nxt: proof.recover, cwnd, ssthresh, smss }, board);
+                board.blame_first(Cause::AfterTimeout);
+            }
+            SignalKind::Timeout => {}
+        }
+        Verdict::Confirmed { signal }
+    }
+
+    /// The original arrived. If other retransmissions are not answered yet, they may still tell of a loss.
+    fn refuted(&mut self, held: Held, proof: Proof, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        if ack.number.before(proof.high_retr) {
+            if proof.signal == SignalKind::FastRetransmit {
+                self.sack.on_ack(ack, board);
+            }
+            return Verdict::Grow { acked: ack.delivered, restart_timer: true };
+        }
+        self.mode = Mode::Plain;
+        self.sack.on_spurious();
+        board.clear_lost();
+        self.resume(Some(proof.signal), held, ack, board)
+    }
+
+    fn resume(&self, signal: Option<SignalKind>, held: Held, ack: &Ack, board: &Scoreboard) -> Verdict {
+        let in_network = if self.params.cwnd_compensation { board.pipe() } else { Bytes::MAX };
+        Verdict::Refuted { signal, window: held.window.min(in_network), acked: ack.delivered }
+    }
+
+    /// What a duplicate adds to `cwnd_aix`.
+    const fn grown(&self, ack: &Ack) -> Bytes {
+        if self.params.candid_growth { ack.newly_sacked } else { Bytes::ZERO }
+    }
+}
+
+impl Proof {
+    const fn new(signal: SignalKind, una: Seq, recover: Seq) -> Self {
+        Self { signal, recover, high_retr: una, clock: None }
+    }
+
+    /// RFC 3522 §3.2 step 5: the echoed clock is older than the first retransmission, or there was none.
+    fn is_refuted_by(&self, ack: &Ack) -> bool {
+        self.clock.is_none_or(|clock| ack.echo.is_some_and(|echo| Seq(echo).before(Seq(clock))))
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Recovery> = Entry {
+    id: "aix",
+    summary: "repairs at once, reduces the window once the loss is corroborated, grows meanwhile (TCP-Aix)",
+    source: "Landström 2008 §4.5; Landström, Ekström, Larzon and Ludwig 2006",
+    parse: |value| {
+        let params: Params = Entry::<dyn Recovery>::read(value)?;
+        Ok(Arc::new(move || Box::new(Aix::new(params.clone()))))
+    },
+    schema: Entry::<dyn Recovery>::describe::<Params>,
+};
