@@ -138,6 +138,12 @@ pub enum DelayCause {
     Arq,
     /// The stage that puts packets out of order.
     Reordering,
+    /// A delay spike.
+    Spike,
+    /// Traffic of a higher priority.
+    Preemption,
+    /// A handover.
+    Handover,
 }
 
 impl DelayCause {
@@ -149,6 +155,9 @@ impl DelayCause {
             Self::Error(cause) => cause.id(),
             Self::Arq => "arq",
             Self::Reordering => "reordering",
+            Self::Spike => "spike",
+            Self::Preemption => "preemption",
+            Self::Handover => "handover",
         }
     }
 }
@@ -166,6 +175,10 @@ pub enum ErrorCause {
     ArqLimit,
     /// It was older than the link's packet lifetime, and would have had to wait.
     Expired,
+    /// The link layer started anew.
+    Reset,
+    /// A handover lost what the link held.
+    Handover,
 }
 
 impl ErrorCause {
@@ -178,6 +191,8 @@ impl ErrorCause {
             Self::Outage => "outage",
             Self::ArqLimit => "arq_limit",
             Self::Expired => "expired",
+            Self::Reset => "reset",
+            Self::Handover => "handover",
         }
     }
 }

@@ -45,6 +45,31 @@ pub struct Arq {
     /// Without it, the link layer never gives up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+    /// What happens at the limit.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub at_limit: AtLimit,
+}
+
+/// What a link layer does when a packet has reached the limit of its retransmissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtLimit {
+    /// It discards the packet.
+    #[default]
+    Discard,
+    /// It starts anew: all that is in its buffers and on the way is lost.
+    Reset,
+}
+
+/// What becomes of what a link and its queue hold as a handover begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Held {
+    /// It waits, and goes on afterwards; what is on the way arrives.
+    #[default]
+    Delivered,
+    /// It is lost, on the way, too.
+    Lost,
 }
 
 /// Packets that take longer than the others and are overtaken by them, whatever the order of the
@@ -86,6 +111,12 @@ pub struct Duplicates {
 }
 
 impl Arq {
+    /// Whether the link starts anew at the limit.
+    #[must_use]
+    pub const fn resets(&self) -> bool {
+        matches!(self.at_limit, AtLimit::Reset)
+    }
+
     /// Which attempts fail.
     #[must_use]
     pub fn model(&self) -> ErrorModel {

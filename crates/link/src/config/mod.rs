@@ -3,11 +3,13 @@
 mod error;
 mod errors;
 mod impairments;
+mod radio;
 mod validate;
 
 pub use error::ConfigError;
 pub use errors::{CountedAt, Effect, ErrorUnit, Errors, ScriptedEvent};
-pub use impairments::{Arq, Chosen, Duplicates, Outages, Reordering};
+pub use impairments::{Arq, AtLimit, Chosen, Duplicates, Held, Outages, Reordering};
+pub use radio::{Absences, Cell, Frames, Handovers, Resets};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,6 +58,21 @@ pub struct Config {
     /// Which transmissions need the channel allocated.
     #[serde(skip_serializing_if = "is_default")]
     pub allocation: Allocation,
+    /// Radio frames into which packets are cut, and their repetition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
+    /// Delay spikes: now and then nothing is transmitted for a while, as the hiccup tool does it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spikes: Option<Absences>,
+    /// Traffic of a higher priority that takes the channel now and then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<Absences>,
+    /// Handovers to another cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handovers: Option<Handovers>,
+    /// Times at which the link layer starts anew and loses what it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resets: Option<Resets>,
     /// The random error process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Errors>,
@@ -196,7 +213,25 @@ impl Config {
         load(self.allocation_delay.as_mut(), "allocation_delay", read)?;
         load(delay, "errors.delay", read)?;
         load(round_trip, "arq.round_trip", read)?;
-        load(extra, "reordering.delay", read)
+        load(extra, "reordering.delay", read)?;
+        self.load_radio_files(read)
+    }
+
+    fn load_radio_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        load(self.frames.as_mut().map(|frames| &mut frames.round_trip), "frames.round_trip", read)?;
+        load(self.resets.as_mut().map(|resets| &mut resets.interval), "resets.interval", read)?;
+        for (key, absences) in [("spikes", &mut self.spikes), ("preemption", &mut self.preemption)] {
+            let Some(absences) = absences else { continue };
+            load(Some(&mut absences.interval), &format!("{key}.interval"), read)?;
+            load(Some(&mut absences.length), &format!("{key}.length"), read)?;
+        }
+        let Some(handovers) = &mut self.handovers else { return Ok(()) };
+        load(Some(&mut handovers.interval), "handovers.interval", read)?;
+        load(Some(&mut handovers.suspension), "handovers.suspension", read)?;
+        for (number, cell) in handovers.cells.iter_mut().enumerate() {
+            load(cell.propagation.as_mut(), &format!("handovers.cells[{number}].propagation"), read)?;
+        }
+        Ok(())
     }
 
     /// The order in which packets leave.
@@ -219,6 +254,11 @@ impl Default for Config {
             receive_buffer: None,
             allocation_delay: None,
             allocation: Allocation::default(),
+            frames: None,
+            spikes: None,
+            preemption: None,
+            handovers: None,
+            resets: None,
             errors: None,
             events: Vec::new(),
             outages: None,

@@ -4,8 +4,8 @@ use units::text::{PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Rate};
 
 use super::{
-    Allocation, Arq, Config, ConfigError, Effect, ErrorUnit, Errors, Outages, Overflow, Queue, Reordering,
-    ScriptedEvent,
+    Absences, Allocation, Arq, Cell, Config, ConfigError, Effect, ErrorUnit, Errors, Frames, Handovers,
+    Outages, Overflow, Queue, Reordering, ScriptedEvent,
 };
 use crate::distribution::{Distribution, Quantity};
 use crate::error_model::ErrorModel;
@@ -27,6 +27,7 @@ impl Config {
         self.check_allocation()?;
         self.check_errors()?;
         self.check_impairments()?;
+        self.check_radio()?;
         self.check_events()
     }
 
@@ -88,6 +89,24 @@ impl Config {
         Ok(())
     }
 
+    fn check_radio(&self) -> Check {
+        self.frames.as_ref().map_or(Ok(()), Frames::check).map_err(|error| error.below("frames"))?;
+        if self.frames.is_some() && self.arq.is_some() {
+            return refuse("arq", "frames have their own repetition", "keep one of frames and arq");
+        }
+        for (key, absences) in [("spikes", &self.spikes), ("preemption", &self.preemption)] {
+            absences.as_ref().map_or(Ok(()), Absences::check).map_err(|error| error.below(key))?;
+        }
+        if let Some(resets) = &self.resets {
+            some_time(Some(&resets.interval), "interval", ALL_THE_TIME)
+                .map_err(|error| error.below("resets"))?;
+        }
+        let Some(handovers) = &self.handovers else { return Ok(()) };
+        handovers
+            .check(self.rate.is_some() && self.available_rate.is_none())
+            .map_err(|error| error.below("handovers"))
+    }
+
     fn check_events(&self) -> Check {
         for (index, event) in self.events.iter().enumerate() {
             self.check_event(index, event).map_err(|error| error.below(&format!("events[{index}]")))?;
@@ -147,6 +166,9 @@ impl Arq {
             let message = "with a fixed number of retransmissions nothing reaches a limit";
             return refuse("limit", message, "keep one of retransmissions and limit");
         }
+        if self.resets() && self.limit.is_none() {
+            return refuse("at_limit", "there is no limit", "add limit, or leave at_limit out");
+        }
         if self.retransmissions == Some(0) {
             let message = "a packet whose first attempt failed needs a retransmission";
             return refuse("retransmissions", message, "write 1 or more");
@@ -157,6 +179,58 @@ impl Arq {
             return refuse("probability", message, "write less than 1, or add a limit");
         }
         Ok(())
+    }
+}
+
+impl Frames {
+    fn check(&self) -> Check {
+        let help = "write a size like \"30 bytes\"";
+        for (key, size) in [("size", self.size), ("payload", self.payload)] {
+            if size.is_zero() {
+                return refuse(key, "a frame of 0 bytes carries nothing", help);
+            }
+        }
+        if self.payload > self.size {
+            return refuse("payload", "a frame cannot carry more than its size", "write no more than size");
+        }
+        one_model(self.probability.is_some(), self.model.is_some())?;
+        check_model(&self.model(), self.model.is_some())?;
+        if self.probability == Some(Probability::ONE) && self.limit.is_none() {
+            let message = "every attempt would fail, for ever";
+            return refuse("probability", message, "write less than 1, or add a limit");
+        }
+        self.round_trip.check().map_err(|error| error.below("round_trip"))
+    }
+}
+
+impl Absences {
+    fn check(&self) -> Check {
+        some_time(Some(&self.interval), "interval", ALL_THE_TIME)?;
+        some_time(Some(&self.length), "length", "it would never last")
+    }
+}
+
+impl Handovers {
+    fn check(&self, has_fixed_rate: bool) -> Check {
+        some_time(Some(&self.interval), "interval", ALL_THE_TIME)?;
+        checked(Some(&self.suspension), "suspension")?;
+        for (number, cell) in self.cells.iter().enumerate() {
+            cell.check(has_fixed_rate).map_err(|error| error.below(&format!("cells[{number}]")))?;
+        }
+        Ok(())
+    }
+}
+
+impl Cell {
+    fn check(&self, has_fixed_rate: bool) -> Check {
+        if self.rate == Some(Rate::ZERO) {
+            return refuse("rate", "a rate of zero transmits nothing", "write a rate like \"9600 bit/s\"");
+        }
+        if self.rate.is_some() && !has_fixed_rate {
+            let message = "the link has no fixed rate that could change";
+            return refuse("rate", message, "give the link rate alone, or leave this out");
+        }
+        checked(self.propagation.as_ref(), "propagation")
     }
 }
 
@@ -248,6 +322,8 @@ fn some_time<Q: Quantity>(distribution: Option<&Distribution<Q>>, key: &str, mes
     }
     Ok(())
 }
+
+const ALL_THE_TIME: &str = "it would happen all the time";
 
 fn refuse(path: &str, message: &str, help: &str) -> Check {
     Err(ConfigError::new(path, message, help))

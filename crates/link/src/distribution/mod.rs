@@ -16,6 +16,7 @@ mod source;
 
 pub mod beta;
 pub mod cauchy;
+pub mod correlated;
 pub mod exponential;
 pub mod file;
 pub mod fixed;
@@ -25,6 +26,7 @@ pub mod lognormal;
 pub mod normal;
 pub mod pareto;
 pub mod sequence;
+pub mod table;
 pub mod two_phase_markov;
 pub mod uniform;
 
@@ -106,6 +108,10 @@ distributions! {
     Pareto = pareto,
     /// The values of a user's file.
     File = file,
+    /// One that leans on the number before.
+    Correlated = correlated,
+    /// A table of netem.
+    Table = table,
 }
 
 impl<Q: Quantity> Distribution<Q> {
@@ -170,6 +176,13 @@ impl<Q: Quantity> Distribution<Q> {
             Self::File(parameters) => parameters.values.iter().any(|value| *value > Q::ZERO),
             _ => true,
         }
+    }
+}
+
+impl<Q: Quantity> Default for Distribution<Q> {
+    /// Always zero.
+    fn default() -> Self {
+        Self::constant(Q::ZERO)
     }
 }
 

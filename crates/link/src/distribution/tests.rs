@@ -16,10 +16,15 @@ fn written(text: &str) -> Distribution<Duration> {
     toml::from_str::<File>(&format!("delay = {text}")).expect("a readable distribution").delay
 }
 
+/// A user's file, and a table of netem: a coarse bell with a long right side.
+const VALUES: &str = "100 ms\n200 ms # a comment\n\n6 s\n";
+const TABLE: &str = "# made up\n-8192 -4096 -4096 0\n0 0 4096 16384\n";
+
 /// The same with its user file read.
 fn loaded(text: &str) -> Distribution<Duration> {
     let mut distribution = written(text);
-    distribution.load_files(&mut |_| Ok("100 ms\n200 ms # a comment\n\n6 s\n".into())).expect("values");
+    let text = |path: &str| if path.ends_with(".dist") { TABLE } else { VALUES };
+    distribution.load_files(&mut |path| Ok(text(path).into())).expect("values");
     distribution.check().expect("good parameters");
     distribution
 }
@@ -122,6 +127,8 @@ const PINNED: &[(&str, u64)] = &[
     ("cauchy", 1_164_032_753),
     ("pareto", 1_164_935_279),
     ("file", 6_000_000_000),
+    ("correlated", 112_266_534),
+    ("table", 110_000_000),
 ];
 
 #[test]
@@ -300,4 +307,53 @@ fn the_schema_names_every_distribution() {
     for entry in ENTRIES {
         assert!(schema.contains(&format!("\"{}\"", entry.id)), "{} is missing", entry.id);
     }
+}
+
+/// The correlation of numbers that are `apart` from each other.
+fn correlation(numbers: &[f64], apart: usize) -> f64 {
+    let (mean, variance) = (mean(numbers), variance(numbers));
+    let products = numbers.iter().zip(&numbers[apart..]).map(|(one, two)| (one - mean) * (two - mean));
+    products.sum::<f64>() / (numbers.len() - apart) as f64 / variance
+}
+
+#[test]
+fn correlated_numbers_lean_on_those_before_and_keep_the_mean() {
+    let width = 40.0 * MS;
+    for (method, variance_theory) in [("hold", 1.0), ("blend", 0.75 / 1.25)] {
+        let text = format!(
+            "{{ correlated = {{ of = {{ uniform = [\"80 ms\", \"120 ms\"] }}, correlation = 0.25, method = \"{method}\" }} }}"
+        );
+        let numbers = numbers(&text);
+        assert!((mean(&numbers) / (100.0 * MS) - 1.0).abs() < 0.002, "{method}");
+        let ratio = variance(&numbers) / (variance_theory * width * width / 12.0);
+        assert!((ratio - 1.0).abs() < 0.02, "{method}: variance ratio {ratio}");
+        for (apart, theory) in [(1, 0.25), (2, 0.0625), (3, 0.015_625)] {
+            let measured = correlation(&numbers, apart);
+            assert!((measured - theory).abs() < 0.01, "{method}: {measured} at {apart}");
+        }
+    }
+}
+
+#[test]
+fn a_table_of_netem_is_scaled_to_its_mean_and_deviation() {
+    let text = "{ table = { path = \"x.dist\", mean = \"100 ms\", deviation = \"20 ms\" } }";
+    let numbers = numbers(text);
+    for (value, theory) in [(80.0, 0.125), (90.0, 0.25), (100.0, 0.375), (110.0, 0.125), (140.0, 0.125)] {
+        let share = numbers.iter().filter(|number| **number == value * MS).count() as f64 / DRAWS as f64;
+        assert!((share - theory).abs() < 0.005, "{value} ms has the share {share}");
+    }
+}
+
+#[test]
+fn a_bad_line_of_a_table_is_named() {
+    let said = |text: &str| {
+        let mut table = written("{ table = { path = \"x.dist\", mean = \"1 ms\", deviation = \"1 ms\" } }");
+        let error = table.load_files(&mut |_| Ok(text.into())).expect_err("must be refused");
+        assert_eq!(error.path, "table.path");
+        error.message
+    };
+    assert_eq!(said("# head\n1 2\n3 x4\n"), "x.dist, line 3: x4 is not a whole number of 16 bits");
+    assert_eq!(said("1 2 40000"), "x.dist, line 1: 40000 is not a whole number of 16 bits");
+    assert_eq!(said("# nothing\n"), "x.dist gave no numbers");
+    assert_eq!(said(&"1 ".repeat(16_385)), "x.dist has 16385 numbers");
 }

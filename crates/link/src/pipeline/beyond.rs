@@ -33,7 +33,8 @@ impl<P: Packet> Link<P> {
 
     /// Lets all that happens to a packet happen; none is left if it is lost at once.
     fn suffer(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) -> Option<Coming> {
-        let hits = self.errors.hits(now, self.store.passage(slot));
+        let on_air = self.frames.as_ref().map(|frames| frames.of(slot));
+        let hits = self.errors.hits(now, self.store.passage(slot), on_air);
         let mut coming = Coming { ready: now, in_line: true, doom: None };
         for (cause, hit) in hits.into_iter().flatten() {
             match hit {
@@ -154,7 +155,11 @@ impl<P: Packet> Link<P> {
 
     fn release(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
         if let Some(cause) = self.store.passage(slot).doom {
-            return self.lose(now, slot, cause, observer);
+            self.lose(now, slot, cause, observer);
+            if cause == ErrorCause::ArqLimit && self.plan.resets_at_limit() {
+                self.flush(now, ErrorCause::Reset, false, observer);
+            }
+            return;
         }
         if self.is_dropped(slot) {
             self.counters.dropper_drops += 1;

@@ -69,6 +69,12 @@ impl SendBuffer {
         self.unsent.pop_front();
     }
 
+    /// Everything is gone; those that were not transmitted.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.held = Bytes::ZERO;
+        self.unsent.drain(..).map(|(slot, _)| slot)
+    }
+
     /// The next packet leaves the buffer without having been transmitted.
     pub(super) fn discard_next(&mut self) {
         if let Some((_, size)) = self.unsent.pop_front() {
@@ -118,6 +124,10 @@ impl Underway {
 
     pub(super) fn start(&mut self, size: Bytes) {
         self.bytes += size;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes = Bytes::ZERO;
     }
 
     pub(super) fn end(&mut self, size: Bytes) {

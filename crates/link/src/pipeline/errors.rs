@@ -7,6 +7,7 @@
 use units::{Bytes, Duration, Instant, Stream, Streams};
 
 use super::arq::ArqStage;
+use super::frames::OnAir;
 use super::reordering::ReorderingStage;
 use super::store::Passage;
 use crate::config::{Config, CountedAt, Duplicates, Effect, Errors, Outages, ScriptedEvent};
@@ -43,7 +44,7 @@ pub(super) enum Hit {
 }
 
 /// What happens to one packet, each with its cause.
-pub(super) type Hits = [Option<(Cause, Hit)>; 6];
+pub(super) type Hits = [Option<(Cause, Hit)>; 7];
 
 /// What makes a thing happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl ErrorStage {
             duplicates: config.duplicates.map(duplicates),
             is_absent: false,
         };
-        stage.is_absent = stage.has_nothing();
+        stage.is_absent = stage.has_nothing() && config.frames.is_none();
         stage
     }
 
@@ -102,8 +103,8 @@ impl ErrorStage {
         !(scripts || random || self.outages.is_some() || self.arq.is_some())
     }
 
-    /// What happens to a packet that arrives at `now`.
-    pub(super) fn hits(&mut self, now: Instant, passage: &Passage) -> Hits {
+    /// What happens to a packet that arrives at `now`, in frames if it was cut.
+    pub(super) fn hits(&mut self, now: Instant, passage: &Passage, on_air: Option<OnAir>) -> Hits {
         let by = |cause| move |hit| (Cause::Error(cause), hit);
         let random = self.random.as_mut().and_then(|random| random.hit(passage.size));
         let outage = self.outages.filter(|outages| is_out(outages, now)).map(|_| Hit::Drop);
@@ -115,6 +116,7 @@ impl ErrorStage {
             self.by_transmission.hit(passage.transmission_number).map(by(ErrorCause::Scripted)),
             outage.map(by(ErrorCause::Outage)),
             arq.map(|hit| (Cause::Arq, hit)),
+            on_air.filter(OnAir::was_repeated).map(|on_air| (Cause::Arq, on_air.hit())),
             reordering.map(|hit| (Cause::Reordering, hit)),
         ]
     }

@@ -19,13 +19,16 @@ impl<P: Packet> Link<P> {
         if self.lifetime == Duration::MAX { Instant::NEVER } else { self.first_expiry() }
     }
 
-    /// An expiry needs a wake-up only where it makes room for which a neighbour waits.
+    /// An expiry needs a wake-up only where it makes room for which a neighbour waits, or lets a
+    /// transmission start.
     #[inline]
     pub(super) fn expiry_wake_up(&self) -> Instant {
-        if self.lifetime == Duration::MAX || self.queue.overflow() != Overflow::FlowControl {
+        if self.lifetime == Duration::MAX {
             return Instant::NEVER;
         }
-        self.first_expiry()
+        let waits = matches!(self.transmitter, Transmitter::Waiting { .. });
+        let matters = waits || self.queue.overflow() == Overflow::FlowControl;
+        if matters { self.first_expiry() } else { Instant::NEVER }
     }
 
     fn first_expiry(&self) -> Instant {

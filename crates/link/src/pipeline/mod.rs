@@ -5,12 +5,16 @@
 //! is due first. At one and the same time, what is further downstream goes first, and all of it
 //! goes before a packet that comes in.
 
+mod absence;
 mod allocation;
 mod arq;
 mod beyond;
 mod buffer;
 mod errors;
+mod frames;
+mod intake;
 mod lifetime;
+mod plan;
 mod rate;
 mod reordering;
 mod schedule;
@@ -24,16 +28,19 @@ use units::{Bytes, Duration, Instant, Stream, Streams};
 use crate::config::{Config, Order, Overflow};
 use crate::counters::Counters;
 use crate::distribution::Source;
-use crate::event::{DelayCause, DropRule, Event, Observer, StopReason};
+use crate::event::{DelayCause, Event, Observer, StopReason};
 use crate::packet::Packet;
-use crate::queue::{InputQueue, Judgement, Keys, Offer, Verdict, Waiting};
+use crate::queue::{InputQueue, Judgement, Waiting};
 
+use absence::AbsenceStage;
 use allocation::AllocationStage;
 use buffer::{SendBuffer, Underway};
 use errors::ErrorStage;
+use frames::FrameStage;
+use plan::Plan;
 use rate::{Answer, RateProcess};
 use schedule::Schedule;
-use store::{Passage, Store};
+use store::Store;
 use transmitter::Transmitter;
 
 /// One direction of a link.
@@ -61,6 +68,11 @@ pub struct Link<P> {
     underway: Underway,
     allocation: AllocationStage,
     rate: RateProcess,
+    frames: Option<Box<FrameStage>>,
+    absence: AbsenceStage,
+    plan: Plan,
+    /// The cell that a handover led to, if it has a propagation of its own.
+    cell: Option<usize>,
     transmitter: Transmitter,
     transmitted: u64,
     propagation: Source<Duration>,
@@ -86,8 +98,9 @@ struct Dropper {
 impl<P: Packet> Link<P> {
     /// A link of a configuration that [`Config::validate`] accepts. Its random processes draw from
     /// the streams `queue`, `available_rate`, `rate_change_interval`, `allocation`, `propagation`,
-    /// `error`, `error_delay`, `arq`, `arq_round_trip`, `reordering`, `reordering_delay`, `duplicates`
-    /// and `dropper` below `streams`.
+    /// `error`, `error_delay`, `arq`, `arq_round_trip`, `reordering`, `reordering_delay`, `duplicates`,
+    /// `dropper`, `frames`, `frames_round_trip`, `spike_*`, `preemption_*`, `handover_*`, `cell.*` and
+    /// `reset` below `streams`.
     ///
     /// # Panics
     /// May panic, now or later, on a configuration that `validate` refuses.
@@ -109,6 +122,10 @@ impl<P: Packet> Link<P> {
             underway: Underway::new(config),
             allocation: AllocationStage::new(config, streams),
             rate: RateProcess::new(config, streams),
+            frames: config.frames.as_ref().map(|frames| Box::new(FrameStage::new(frames, streams))),
+            absence: AbsenceStage::new(config, streams),
+            plan: Plan::new(config, streams),
+            cell: None,
             transmitter: Transmitter::Idle,
             transmitted: 0,
             propagation: Source::new(&config.propagation, streams.stream("propagation")),
@@ -131,9 +148,7 @@ impl<P: Packet> Link<P> {
         self.counters.packets_in += 1;
         self.counters.bytes_in += packet.size();
         let size = packet.size() + self.framing;
-        let waits = !self.queue.is_empty() || !self.takes(size);
-        let keys = if self.queue.sorts() { keys_of(&packet) } else { Keys::default() };
-        let offer = Offer { now, size, ecn: packet.ecn(), rate: self.base_rate, waits, keys };
+        let offer = self.offer(now, &packet, size);
         match self.queue.judge(&offer) {
             Judgement::Admit => self.admit(now, packet, &offer, observer),
             judgement => self.act(packet, &offer, judgement, observer),
@@ -158,7 +173,8 @@ impl<P: Packet> Link<P> {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let beyond = self.receive_buffer.first().min(self.propagating.first());
-        let next = beyond.min(self.transmitter_wake_up()).min(self.expiry_wake_up());
+        let within = self.transmitter_wake_up().min(self.expiry_wake_up());
+        let next = beyond.min(within).min(self.plan_wake_up());
         (next < Instant::NEVER).then_some(next)
     }
 
@@ -208,7 +224,7 @@ impl<P: Packet> Link<P> {
 
     fn next_due(&self) -> Instant {
         let beyond = self.receive_buffer.first().min(self.propagating.first());
-        beyond.min(self.transmitter.until()).min(self.next_expiry())
+        beyond.min(self.transmitter.until()).min(self.plan.due()).min(self.next_expiry())
     }
 
     /// What is due at `now`, furthest downstream first.
@@ -219,6 +235,8 @@ impl<P: Packet> Link<P> {
             self.arrive_first(now, observer);
         } else if self.transmitter.until() == now {
             self.on_transmitter(now, observer);
+        } else if self.plan.due() == now {
+            self.follow_plan(now, observer);
         } else {
             self.expire(now, observer);
         }
@@ -229,129 +247,12 @@ impl<P: Packet> Link<P> {
         let until = self.transmitter.until();
         match (self.transmitter, self.propagation.constant()) {
             (Transmitter::Sending { .. }, Some(propagation))
-                if self.queue.overflow() != Overflow::FlowControl =>
+                if self.queue.overflow() != Overflow::FlowControl && !self.plan.moves() =>
             {
                 until + propagation
             }
             _ => until,
         }
-    }
-
-    // --- input queue ---
-
-    fn admit(&mut self, now: Instant, packet: P, offer: &Offer, observer: &mut impl Observer<P>) {
-        let Offer { size, ecn, waits, .. } = *offer;
-        let event = Event::Queued {
-            behind: self.queue.len(),
-            behind_bytes: self.queue.bytes(),
-            average: self.queue.average(),
-        };
-        observer.on_event(now, &packet, event);
-        let arrival_number = self.counters.packets_in;
-        let slot = self.store.insert(packet, Passage::new(size, now, arrival_number));
-        let head = Waiting { slot, ecn, size, since: now };
-        if waits {
-            self.queue.push(head);
-            self.counters.queue_max = self.counters.queue_max.max(u64::from(self.queue.len()));
-        } else {
-            let verdict = self.queue.pass(now, &head);
-            self.leave_queue(now, head, verdict, observer);
-        }
-    }
-
-    /// Whatever else becomes of a packet than being let in.
-    fn act(&mut self, mut packet: P, offer: &Offer, judgement: Judgement, observer: &mut impl Observer<P>) {
-        let now = offer.now;
-        match judgement {
-            Judgement::Admit => {}
-            Judgement::Mark(rule) => self.mark(now, &mut packet, rule, observer),
-            Judgement::Refuse(rule) => return self.refuse(now, &packet, rule, observer),
-            Judgement::DropOldest(rule) => {
-                self.evict(now, rule, observer);
-            }
-            Judgement::MakeRoom => {
-                while !self.queue.has_room(offer.size) && self.evict(now, DropRule::OVERFLOW, observer) {}
-            }
-        }
-        if offer.waits && !self.queue.has_room(offer.size) {
-            return self.refuse(now, &packet, DropRule::OVERFLOW, observer);
-        }
-        self.admit(now, packet, offer, observer);
-    }
-
-    fn mark(&mut self, now: Instant, packet: &mut P, rule: DropRule, observer: &mut impl Observer<P>) {
-        self.counters.marked += 1;
-        packet.mark_ce();
-        observer.on_event(now, packet, Event::Marked { rule });
-    }
-
-    /// Drops waiting packets to make room; whether there were any.
-    fn evict(&mut self, now: Instant, rule: DropRule, observer: &mut impl Observer<P>) -> bool {
-        let mut evicted = std::mem::take(&mut self.evicted);
-        self.queue.evict(now, &mut evicted);
-        evicted.iter().for_each(|head| self.drop_queued(now, head, rule, observer));
-        let has_evicted = !evicted.is_empty();
-        evicted.clear();
-        self.evicted = evicted;
-        has_evicted
-    }
-
-    fn drop_queued(&mut self, now: Instant, head: &Waiting, rule: DropRule, observer: &mut impl Observer<P>) {
-        self.counters.queue_drops += 1;
-        let (behind, behind_bytes) = (self.queue.len(), self.queue.bytes());
-        let event = Event::QueueDropped { rule, behind, behind_bytes, average: self.queue.average() };
-        self.tell(now, head.slot, event, observer);
-        self.store.take(head.slot);
-    }
-
-    fn refuse(&mut self, now: Instant, packet: &P, rule: DropRule, observer: &mut impl Observer<P>) {
-        self.counters.queue_drops += 1;
-        let (behind, behind_bytes) = (self.queue.len(), self.queue.bytes());
-        let event = Event::QueueDropped { rule, behind, behind_bytes, average: self.queue.average() };
-        observer.on_event(now, packet, event);
-        if rule == DropRule::OVERFLOW && self.queue.overflow() == Overflow::Stop && self.stopped.is_none() {
-            let reason =
-                StopReason { at: now, packet: packet.id(), waiting: behind, waiting_bytes: behind_bytes };
-            self.stopped = Some(reason);
-        }
-    }
-
-    /// Moves on what can move: into transmission, and from the queue into the send buffer.
-    fn pump(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        if self.transmitter.is_idle() {
-            self.begin_next(now, observer);
-        }
-        while self.queue.next_size().is_some_and(|size| self.takes(size)) {
-            if let Some((head, verdict)) = self.queue.pop(now) {
-                self.leave_queue(now, head, verdict, observer);
-            }
-        }
-    }
-
-    /// Whether the next stage takes a packet from the queue.
-    fn takes(&self, size: Bytes) -> bool {
-        self.send_buffer.has_room(size) && (!self.send_buffer.is_absent() || self.underway.has_room(size))
-    }
-
-    fn leave_queue(
-        &mut self,
-        now: Instant,
-        head: Waiting,
-        verdict: Verdict,
-        observer: &mut impl Observer<P>,
-    ) {
-        if let Verdict::Drop(rule) = verdict {
-            return self.drop_queued(now, &head, rule, observer);
-        }
-        if let Verdict::Mark(rule) = verdict {
-            self.counters.marked += 1;
-            self.store.packet_mut(head.slot).map(P::mark_ce);
-            self.tell(now, head.slot, Event::Marked { rule }, observer);
-        }
-        let (left, left_bytes) = (self.queue.len(), self.queue.bytes());
-        let event = Event::LeftQueue { waited: now - head.since, left, left_bytes };
-        self.tell(now, head.slot, event, observer);
-        self.enter_send_buffer(now, head.slot, head.size, observer);
     }
 
     // --- send buffer, allocation, transmission ---
@@ -378,6 +279,9 @@ impl<P: Packet> Link<P> {
         self.underway.start(size);
         self.transmitted += 1;
         self.store.passage_mut(slot).transmission_number = self.transmitted;
+        if let Some(frames) = &mut self.frames {
+            frames.cut(slot, size);
+        }
         match self.allocation.delay(now) {
             Duration::ZERO => self.transmit(now, slot, size, observer),
             by => {
@@ -388,13 +292,47 @@ impl<P: Packet> Link<P> {
     }
 
     fn transmit(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
-        self.transmitter = match self.rate.transmission(now, size) {
+        if let Some(until) = self.stands_still(now, slot, observer) {
+            self.transmitter = Transmitter::Waiting { slot, size, until };
+            return;
+        }
+        let on_air = self.frames.as_ref().map_or(size, |frames| frames.of(slot).bytes);
+        self.transmitter = match self.rate.transmission(now, on_air) {
             Answer::OutageUntil(until) => Transmitter::Waiting { slot, size, until },
             Answer::Takes(time) => {
                 self.tell(now, slot, Event::TransmissionStarted, observer);
-                Transmitter::Sending { slot, size, until: now + time }
+                let until = self.stretched(now, now + time, slot, observer);
+                Transmitter::Sending { slot, size, until }
             }
         };
+    }
+
+    /// Until when the transmitter may not start, if it may not.
+    fn stands_still(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) -> Option<Instant> {
+        if self.absence.is_absent() {
+            return None;
+        }
+        let (until, cause) = self.absence.holds(now)?;
+        self.tell(now, slot, Event::Delayed { by: until - now, cause }, observer);
+        Some(until)
+    }
+
+    /// When a transmission that would end at `end` does, as the transmitter stands still meanwhile.
+    fn stretched(
+        &mut self,
+        now: Instant,
+        end: Instant,
+        slot: u32,
+        observer: &mut impl Observer<P>,
+    ) -> Instant {
+        if self.absence.is_absent() {
+            return end;
+        }
+        let (until, cause) = self.absence.stretch(now, end);
+        if let Some(cause) = cause {
+            self.tell(now, slot, Event::Delayed { by: until - end, cause }, observer);
+        }
+        until
     }
 
     fn on_transmitter(&mut self, now: Instant, observer: &mut impl Observer<P>) {
@@ -417,7 +355,7 @@ impl<P: Packet> Link<P> {
     // --- propagation, errors ---
 
     fn propagate(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
-        let drawn = now + self.propagation.draw();
+        let drawn = now + self.draw_propagation();
         let arrival = self.in_order(drawn, self.propagating.last());
         if arrival == now && self.propagating.is_empty() {
             self.arrive(now, slot, observer);
@@ -437,15 +375,6 @@ impl<P: Packet> Link<P> {
         if let Some(packet) = self.store.packet(slot) {
             observer.on_event(now, packet, event);
         }
-    }
-}
-
-fn keys_of(packet: &impl Packet) -> Keys {
-    Keys {
-        flow: packet.flow_key(),
-        source: packet.source(),
-        destination: packet.destination(),
-        class: packet.class(),
     }
 }
 

@@ -55,6 +55,13 @@ impl RateProcess {
         Self { mode, memo: (Rate::default(), Bytes::ZERO, Duration::MAX) }
     }
 
+    /// From now on the fixed rate is another.
+    pub(super) fn set(&mut self, rate: Rate) {
+        if let Mode::Fixed(fixed) = &mut self.mode {
+            *fixed = rate;
+        }
+    }
+
     /// How long `size` takes if its transmission starts now.
     pub(super) fn transmission(&mut self, now: Instant, size: Bytes) -> Answer {
         let rate = match &mut self.mode {

@@ -48,6 +48,13 @@ impl Schedule {
         self.first = self.first.min(at);
     }
 
+    /// Takes everything out, in order.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.first = Instant::NEVER;
+        self.last = Instant::START;
+        self.due.drain(..).map(|(_, slot)| slot)
+    }
+
     pub(super) fn pop(&mut self) -> Option<u32> {
         let (_, slot) = self.due.pop_front()?;
         self.first = self.due.front().map_or(Instant::NEVER, |(at, _)| *at);

@@ -46,6 +46,7 @@ pub(crate) struct InputQueue {
     limit_packets: u64,
     limit_bytes: Bytes,
     overflow: Overflow,
+    is_plain: bool,
 }
 
 impl InputQueue {
@@ -65,7 +66,14 @@ impl InputQueue {
             limit_packets: packets,
             limit_bytes: config.limit_bytes.map_or(bytes, |limit| limit.min(bytes)),
             overflow: config.overflow,
+            is_plain: config.discipline.is_plain(),
         }
+    }
+
+    /// Whether it never looks at what a packet is.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// Whether packets are told apart.

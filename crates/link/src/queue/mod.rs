@@ -78,6 +78,11 @@ impl Discipline {
         self.setting().service(stream)
     }
 
+    /// Whether it never looks at what a packet is.
+    const fn is_plain(&self) -> bool {
+        matches!(self, Self::TailDrop(_) | Self::FrontDrop(_) | Self::Infinite(_))
+    }
+
     /// Whether it is written as its name alone.
     fn is_bare(&self) -> bool {
         matches!(self, Self::TailDrop(_) | Self::FrontDrop(_) | Self::Infinite(_) | Self::Priority(_))

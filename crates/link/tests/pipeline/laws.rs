@@ -1,15 +1,17 @@
 //! Laws that hold for any configuration and any traffic.
 
-use link::{Counters, Event};
+use link::{Counters, DelayCause, ErrorCause, Event};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::support::{Driver, Journal, config};
 
-/// Any configuration: every stage there or not.
-fn any_config() -> impl Strategy<Value = link::Config> {
-    let queue = (1_u64..12, any::<bool>(), 0_usize..3).prop_map(|(limit, red, overflow)| {
+type Stage = Option<Value>;
+
+/// Any queue.
+fn any_queue() -> impl Strategy<Value = Value> {
+    (1_u64..12, any::<bool>(), 0_usize..3).prop_map(|(limit, red, overflow)| {
         let discipline = if red {
             json!({ "red": { "min": "1 packet", "max": "6 packets", "weight": 0.3, "max_probability": 0.4 } })
         } else {
@@ -17,7 +19,11 @@ fn any_config() -> impl Strategy<Value = link::Config> {
         };
         let overflow = ["drop", "stop", "flow-control"][overflow];
         json!({ "limit": format!("{limit} packets"), "discipline": discipline, "overflow": overflow })
-    });
+    })
+}
+
+/// Any send buffer, receive buffer and errors.
+fn any_core() -> impl Strategy<Value = Vec<(&'static str, Stage)>> {
     let send_buffer = optional((100_u64..3_000, any::<bool>()).prop_map(|(limit, delivery)| {
         json!({ "limit": format!("{limit} bytes"), "held_until": if delivery { "delivery" } else { "transmission" } })
     }));
@@ -29,41 +35,16 @@ fn any_config() -> impl Strategy<Value = link::Config> {
         1 => json!({ "probability": probability, "effect": "corrupt" }),
         _ => json!({ "probability": probability, "effect": "delay", "delay": { "uniform": ["0 s", "1 s"] } }),
     }));
-    let available = optional(Just(json!({ "normal": { "mean": "8 kbit/s", "deviation": "8 kbit/s" } })));
-    let propagation = prop_oneof![
-        Just(json!("0 s")),
-        Just(json!("70 ms")),
-        Just(json!({ "exponential": { "mean": "100 ms" } })),
-    ];
-    let beyond = (
-        optional(Just(json!({ "every": "1 s", "length": "200 ms", "phase": "100 ms" }))),
-        optional(prop_oneof![
-            Just(json!({ "probability": 0.3, "round_trip": "40 ms" })),
-            Just(json!({ "probability": 0.3, "round_trip": "40 ms", "limit": 2 })),
-        ]),
-        optional(Just(json!({ "probability": 0.2, "delay": { "uniform": ["0 s", "300 ms"] } }))),
-        optional(Just(json!({ "probability": 0.2 }))),
-        optional((50_u64..2_000).prop_map(|millis| json!(format!("{millis} ms")))),
-    );
+    let allocation = prop_oneof![Just(json!("20 ms")), Just(json!({ "exponential": { "mean": "20 ms" } }))];
     let rest = (
-        beyond,
-        available,
-        propagation,
-        optional(Just(json!("20 ms"))),
+        optional(Just(json!({ "normal": { "mean": "8 kbit/s", "deviation": "8 kbit/s" } }))),
+        optional(allocation),
         optional(Just(json!({ "probability": 0.1 }))),
     );
-    (queue, send_buffer, receive_buffer, errors, rest).prop_map(|(queue, send, receive, errors, rest)| {
-        let (beyond, available, propagation, allocation, dropper) = rest;
-        let (outages, arq, reordering, duplicates, lifetime) = beyond;
+    (send_buffer, receive_buffer, errors, rest).prop_map(|(send, receive, errors, rest)| {
+        let (available, allocation, dropper) = rest;
         let interval = available.as_ref().map(|_| json!("300 ms"));
-        let mut table = json!({
-            "rate": "16 kbit/s",
-            "framing": "7 bytes",
-            "queue": queue,
-            "propagation": propagation,
-            "events": [{ "packet": 3, "delay": "2 s" }, { "packet": 5, "effect": "drop" }],
-        });
-        let stages = [
+        vec![
             ("send_buffer", send),
             ("receive_buffer", receive),
             ("errors", errors),
@@ -71,13 +52,62 @@ fn any_config() -> impl Strategy<Value = link::Config> {
             ("rate_change_interval", interval),
             ("allocation_delay", allocation),
             ("dropper", dropper),
+        ]
+    })
+}
+
+/// Any of what else may happen to packets.
+fn any_impairments() -> impl Strategy<Value = Vec<(&'static str, Stage)>> {
+    let impairments = (
+        optional(Just(json!({ "every": "1 s", "length": "200 ms", "phase": "100 ms" }))),
+        optional(prop_oneof![
+            Just(json!({ "probability": 0.3, "round_trip": "40 ms" })),
+            Just(json!({ "probability": 0.3, "round_trip": "40 ms", "limit": 2 })),
+            Just(json!({ "probability": 0.3, "round_trip": "40 ms", "limit": 2, "at_limit": "reset" })),
+        ]),
+        optional(Just(json!({ "probability": 0.2, "delay": { "uniform": ["0 s", "300 ms"] } }))),
+        optional(Just(json!({ "probability": 0.2 }))),
+        optional((50_u64..2_000).prop_map(|millis| json!(format!("{millis} ms")))),
+    );
+    let radio = (
+        optional(Just(json!({ "interval": { "exponential": { "mean": "500 ms" } }, "length": "90 ms" }))),
+        optional(any::<bool>().prop_map(|lost| {
+            let held = if lost { "lost" } else { "delivered" };
+            json!({ "interval": "700 ms", "suspension": "50 ms", "held": held, "cells": [{ "propagation": "10 ms" }] })
+        })),
+        optional(any::<bool>().prop_map(|queue| json!({ "interval": "900 ms", "queue": queue }))),
+    );
+    (impairments, radio).prop_map(|((outages, arq, reordering, duplicates, lifetime), radio)| {
+        let (spikes, handovers, resets) = radio;
+        vec![
             ("outages", outages),
             ("arq", arq),
             ("reordering", reordering),
             ("duplicates", duplicates),
             ("lifetime", lifetime),
-        ];
-        for (key, stage) in stages {
+            ("spikes", spikes),
+            ("handovers", handovers),
+            ("resets", resets),
+        ]
+    })
+}
+
+/// Any configuration: every stage there or not.
+fn any_config() -> impl Strategy<Value = link::Config> {
+    let propagation = prop_oneof![
+        Just(json!("0 s")),
+        Just(json!("70 ms")),
+        Just(json!({ "exponential": { "mean": "100 ms" } })),
+    ];
+    (any_queue(), propagation, any_core(), any_impairments()).prop_map(|(queue, propagation, core, more)| {
+        let mut table = json!({
+            "rate": "16 kbit/s",
+            "framing": "7 bytes",
+            "queue": queue,
+            "propagation": propagation,
+            "events": [{ "packet": 3, "delay": "2 s" }, { "packet": 5, "effect": "drop" }],
+        });
+        for (key, stage) in core.into_iter().chain(more) {
             if let Some(stage) = stage {
                 table[key] = stage;
             }
@@ -86,7 +116,7 @@ fn any_config() -> impl Strategy<Value = link::Config> {
     })
 }
 
-fn optional(stage: impl Strategy<Value = Value>) -> impl Strategy<Value = Option<Value>> {
+fn optional(stage: impl Strategy<Value = Value>) -> impl Strategy<Value = Stage> {
     proptest::option::of(stage)
 }
 
@@ -132,17 +162,19 @@ fn counted(driver: &Driver, traffic: &[(u64, u64)]) -> Counters {
 /// Who was delayed beyond the propagation, and by how much, without those of no length and those that
 /// the error stage then dropped at once.
 fn error_delays(journal: &Journal) -> Vec<(u64, Duration)> {
-    let at_once = |event: &Event| {
-        let later = [link::ErrorCause::ArqLimit, link::ErrorCause::Expired];
-        matches!(event, Event::ErrorDropped { cause } if !later.contains(cause))
-    };
+    let here = [ErrorCause::Random, ErrorCause::Scripted, ErrorCause::Outage];
+    let at_once = |event: &Event| matches!(event, Event::ErrorDropped { cause } if here.contains(cause));
     let dropped = |id| journal.0.iter().any(|entry| entry.1 == id && at_once(&entry.2));
     let delay = |entry: &(Instant, u64, Event)| match entry.2 {
-        Event::Delayed { cause: link::DelayCause::Allocation, .. } => None,
-        Event::Delayed { by, .. } if !by.is_zero() => Some((entry.1, by)),
+        Event::Delayed { by, cause } if is_beyond(cause) && !by.is_zero() => Some((entry.1, by)),
         _ => None,
     };
     journal.0.iter().filter_map(delay).filter(|(id, _)| !dropped(*id)).collect()
+}
+
+/// Whether a delay is one beyond the propagation.
+fn is_beyond(cause: DelayCause) -> bool {
+    matches!(cause, DelayCause::Error(_) | DelayCause::Arq | DelayCause::Reordering)
 }
 
 proptest! {
@@ -189,6 +221,8 @@ proptest! {
         traffic in any_traffic(),
     ) {
         (config.available_rate, config.rate_change_interval) = (None, None);
+        // Nor is a transmission stretched or broken off.
+        (config.spikes, config.handovers, config.resets, config.arq) = (None, None, None, None);
         let driver = run(&config, &traffic, 1);
         let mut started = None;
         for (at, id, event) in &driver.journal.0 {

@@ -8,6 +8,7 @@ mod errors;
 mod impairments;
 mod laws;
 mod queue;
+mod radio;
 mod rates;
 mod seawind;
 mod support;

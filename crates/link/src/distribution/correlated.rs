@@ -1,0 +1,91 @@
+//! Correlated: each number leans on the one before, with this correlation.
+//!
+//! `blend` is netem's rule: ρ of the number before and 1 − ρ of a new draw. It keeps the mean, and the
+//! variance becomes (1 − ρ) / (1 + ρ) of the distribution's. `hold` repeats the number before with
+//! probability ρ and draws a new one otherwise: it keeps the distribution. With both, numbers that are
+//! k apart have the correlation ρᵏ.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Stream;
+use units::text::Probability;
+
+use super::family::ReadFile;
+use super::{Distribution, Entry, Family, Quantity, Sampler};
+use crate::config::ConfigError;
+use crate::random::happens;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "correlated",
+    summary: "each number leans on the one before, as netem correlates, or repeats it now and then",
+    example: "{ correlated = { of = { uniform = [\"80 ms\", \"120 ms\"] }, correlation = 0.25 } }",
+    source: "netem (Hemminger 2005)",
+};
+
+/// What is drawn, and how it leans.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, bound = "Q: Quantity")]
+#[schemars(bound = "Q: Quantity")]
+pub struct Parameters<Q> {
+    /// What is drawn.
+    pub of: Box<Distribution<Q>>,
+    /// Correlation of a number with the one before, below 1.
+    pub correlation: Probability,
+    /// How a number leans on the one before.
+    #[serde(default)]
+    pub method: Method,
+}
+
+/// How a number leans on the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// It is a weighted mean of both.
+    #[default]
+    Blend,
+    /// It is the same, or a new one.
+    Hold,
+}
+
+impl<Q: Quantity> Family for Parameters<Q> {
+    fn check(&self) -> Result<(), ConfigError> {
+        if self.correlation == Probability::ONE {
+            let message = "with a correlation of 1 the first number is the only one";
+            return Err(ConfigError::new("correlation", message, "write a number below 1"));
+        }
+        self.of.check().map_err(|error| error.below("of"))
+    }
+
+    fn sampler(&self) -> Box<dyn Sampler> {
+        let (of, correlation) = (self.of.sampler(), self.correlation.get());
+        Box::new(Correlated { of, correlation, method: self.method, last: None })
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.of.load_files(read).map_err(|error| error.below("of"))
+    }
+}
+
+#[derive(Debug)]
+struct Correlated {
+    of: Box<dyn Sampler>,
+    correlation: f64,
+    method: Method,
+    last: Option<f64>,
+}
+
+impl Sampler for Correlated {
+    fn sample(&mut self, stream: &mut Stream) -> f64 {
+        let next = match (self.last, self.method) {
+            (None, _) => self.of.sample(stream),
+            (Some(last), Method::Blend) => {
+                self.correlation * last + (1.0 - self.correlation) * self.of.sample(stream)
+            }
+            (Some(last), Method::Hold) if happens(stream, self.correlation) => last,
+            (Some(_), Method::Hold) => self.of.sample(stream),
+        };
+        self.last = Some(next);
+        next
+    }
+}
