@@ -26,6 +26,9 @@ pub struct Params {
     pub alpha: Option<f64>,
     /// The part that a loss takes off.
     pub(super) beta: Share,
+    /// The part that a loss takes off in the first slow start, which may have doubled the window beyond what the
+    /// path holds; without it β, and 1/2 at least (Landström 2008 §6.4.4 has β = 2/7 after the first slow start).
+    pub(super) first_beta: Option<Share>,
     /// How congestion avoidance counts.
     pub increase: Increase,
     /// What a loss takes a part of.
@@ -53,6 +56,7 @@ impl Default for Params {
         Self {
             alpha: None,
             beta: Share(0.5),
+            first_beta: None,
             increase: Increase::default(),
             halves: Halves::default(),
             slow_start_when_equal: false,
@@ -66,6 +70,14 @@ impl Params {
         let Share(beta) = self.beta;
         self.alpha.unwrap_or(3.0 * beta / (2.0 - beta))
     }
+
+    /// Nothing has set a threshold yet in the first slow start.
+    fn part(&self, window: &Window) -> Share {
+        if window.ssthresh != Bytes::MAX {
+            return self.beta;
+        }
+        self.first_beta.unwrap_or(Share(self.beta.0.max(0.5)))
+    }
 }
 
 impl Policy for Params {
@@ -74,7 +86,7 @@ impl Policy for Params {
     }
 
     fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes {
-        self.halves.less(self.beta, window, loss)
+        self.halves.less(self.part(window), window, loss)
     }
 
     fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
@@ -164,7 +176,7 @@ mod tests {
     #[test]
     fn two_sevenths_go_with_half_a_segment_a_round_trip() {
         for increase in ["per-window", "count-acks"] {
-            let mut aimd = built("aimd", json!({ "beta": "2/7", "increase": increase }));
+            let mut aimd = built("aimd", json!({ "beta": "2/7", "first_beta": "2/7", "increase": increase }));
             reduced(aimd.as_mut(), 14);
             assert_eq!((aimd.cwnd(), aimd.ssthresh()), (SMSS * 10, SMSS * 10));
             ack(aimd.as_mut(), 19);
@@ -172,10 +184,27 @@ mod tests {
             ack(aimd.as_mut(), 1);
             assert_eq!(aimd.cwnd(), SMSS * 11, "{increase}");
         }
-        let mut aimd = built("aimd", json!({ "beta": "2/7" }));
+        let mut aimd = built("aimd", json!({ "beta": "2/7", "first_beta": "2/7" }));
         reduced(aimd.as_mut(), 14);
         ack(aimd.as_mut(), 1);
         assert_eq!(aimd.cwnd(), SMSS * 10 + Bytes(50));
+    }
+
+    #[test]
+    fn the_first_slow_start_ends_with_half_of_its_window_at_most() {
+        for (keys, left) in [
+            (json!({ "beta": "2/7" }), 7),
+            (json!({ "beta": 0.75 }), 3),
+            (json!({ "beta": "2/7", "first_beta": "2/7" }), 10),
+        ] {
+            let mut aimd = built("aimd", keys.clone());
+            reduced(aimd.as_mut(), 14);
+            assert_eq!(aimd.cwnd(), SMSS * left, "{keys}");
+        }
+        let mut aimd = built("aimd", json!({ "beta": "2/7" }));
+        reduced(aimd.as_mut(), 14);
+        reduced(aimd.as_mut(), 14);
+        assert_eq!(aimd.cwnd(), SMSS * 10);
     }
 
     #[test]
