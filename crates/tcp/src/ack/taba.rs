@@ -32,6 +32,8 @@ pub struct Params {
     /// How many gaps make a block. Cheskis 2006 §2.4: 20.
     #[schemars(range(min = 2))]
     pub block: Segments,
+    /// What is smoothed as the round trip.
+    pub sample: Sample,
     /// How much of the smoothed round trip stays with each sample. Cheskis 2006 §2.4: 7/8.
     pub alpha: f64,
     /// Which share of the round trip the greatest gap of a block must reach in slow start; and two gaps are
@@ -66,6 +68,19 @@ pub enum Amplifies {
     Always,
 }
 
+/// What the detector takes for a sample of the round trip. The document has "sample" and no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sample {
+    /// What the endpoint knows of it, with each segment: by echoed clocks, or from the handshake.
+    #[default]
+    RoundTrip,
+    /// The greatest gap of each block: what a receiver that goes by gaps alone sees of a round trip in slow start.
+    GreatestGap,
+    /// The sum of a block's gaps, as the document's name for the smoothed value, `ssum`, may mean.
+    SumOfGaps,
+}
+
 /// The common receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -86,6 +101,7 @@ impl Default for Params {
             factor: vec![Stage { at: Duration::ZERO, after: Segments(0), parts: 2 }],
             amplifies: Amplifies::default(),
             block: Segments(20),
+            sample: Sample::default(),
             alpha: 7.0 / 8.0,
             beta: 0.6,
             otherwise: Otherwise::default(),
@@ -157,6 +173,8 @@ struct Detector {
     gaps: u64,
     least: Duration,
     greatest: Duration,
+    /// Their sum.
+    sum: Duration,
     /// The smoothed round trip, in nanoseconds.
     round_trip: Option<f64>,
     in_slow_start: bool,
@@ -170,6 +188,7 @@ impl Default for Detector {
             gaps: 0,
             least: Duration::MAX,
             greatest: Duration::ZERO,
+            sum: Duration::ZERO,
             round_trip: None,
             in_slow_start: true,
         }
@@ -178,13 +197,21 @@ impl Default for Detector {
 
 impl Detector {
     fn on_segment(&mut self, data: &Data, params: &Params) {
-        self.smooth(data.rtt, params.alpha);
+        if params.sample == Sample::RoundTrip {
+            self.smooth(data.rtt, params.alpha);
+        }
         let Some(last) = self.last.replace(data.now) else { return };
         let gap = data.now - last;
         self.gaps += 1;
+        self.sum += gap;
         self.least = self.least.min(gap);
         self.greatest = self.greatest.max(gap);
         if self.gaps == params.block.0 {
+            match params.sample {
+                Sample::RoundTrip => {}
+                Sample::GreatestGap => self.smooth(Some(self.greatest), params.alpha),
+                Sample::SumOfGaps => self.smooth(Some(self.sum), params.alpha),
+            }
             self.judge(params.beta);
             *self = Self {
                 last: self.last,

@@ -31,6 +31,9 @@ pub struct Params {
     /// Whether go-back-N after a timeout outlives a fast retransmit, as in BSD, which goes on where it was
     /// (`snd_nxt = onxt`). Otherwise what it has not sent again yet is taken for on its way.
     pub go_back_n_goes_on: bool,
+    /// Whether duplicate ACKs inflate the window by no more than was outstanding when the loss was found: more
+    /// segments cannot have left the network, so that spoofed duplicates gain nothing (RFC 5681 §3.2, MAY).
+    pub limits_inflation: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +44,8 @@ struct Reno {
     after_timeout: AfterTimeout,
     recover: Option<Seq>,
     inflation: Bytes,
+    /// The most that it may become.
+    greatest_inflation: Bytes,
     /// The fast retransmit has yet to go out.
     forced: bool,
 }
@@ -55,7 +60,7 @@ impl Recovery for Reno {
         }
         let restart_timer = self.params.timer_restarts_on_duplicates;
         if self.recover.is_some() {
-            self.inflation += ack.smss;
+            self.inflation = (self.inflation + ack.smss).min(self.greatest_inflation);
             return Verdict::Hold { restart_timer };
         }
         self.after_timeout.on_ack(ack, board);
@@ -126,7 +131,8 @@ impl Reno {
         }
         self.limited_transmit.end();
         self.recover = Some(ack.nxt);
-        self.inflation = ack.smss * u64::from(ack.dupthresh);
+        self.greatest_inflation = if self.params.limits_inflation { board.outstanding() } else { Bytes::MAX };
+        self.inflation = (ack.smss * u64::from(ack.dupthresh)).min(self.greatest_inflation);
         self.forced = true;
         board.mark_lost(0, Cause::FastRetransmit);
     }
@@ -153,6 +159,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
                 params: params.clone(),
                 recover: None,
                 inflation: Bytes::ZERO,
+                greatest_inflation: Bytes::MAX,
                 forced: false,
             })
         }))
