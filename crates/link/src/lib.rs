@@ -7,11 +7,13 @@
 //!
 //! Read first: [`Config`] for what can be set and what it means, then `pipeline/mod.rs`, the walk of
 //! a packet. What varies is plugged in: a queue discipline is one file under `queue/`, a random
-//! distribution one under `distribution/`, an error model one under `error_model/`, each with one
+//! distribution one under `distribution/`, an error model one under `error_model/`,
+//! a rate source one under `capacity/`, each with one
 //! line in its registry.
 //!
 //! This crate never asks the time, reads no file, and knows nothing of what is inside a packet.
 
+pub mod capacity;
 pub mod config;
 mod counters;
 pub mod distribution;

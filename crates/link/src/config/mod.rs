@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use units::text::{PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Rate};
 
+use crate::capacity::Capacity;
 use crate::distribution::{Distribution, Quantity, ReadFile};
 use crate::queue::Discipline;
 
@@ -27,6 +28,11 @@ pub struct Config {
     /// Base rate of transmission. Without one, transmission takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// In place of a fixed rate, a rate that varies in time: a square wave, a schedule, a trace, a
+    /// token bucket. A transmission goes on across its changes. Where it needs a base rate, that is
+    /// `rate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
     /// The rate that is available as time goes on; the base rate holds until the first change. A
     /// draw of zero is an outage: no transmission starts before the next change. A transmission
     /// keeps the rate that it started with.
@@ -208,6 +214,8 @@ impl Config {
         let round_trip = self.arq.as_mut().map(|arq| &mut arq.round_trip);
         let extra = self.reordering.as_mut().map(|reordering| &mut reordering.delay);
         load(Some(&mut self.propagation), "propagation", read)?;
+        let capacity = self.capacity.as_mut().map_or(Ok(()), |capacity| capacity.load_files(read));
+        capacity.map_err(|error| error.below("capacity"))?;
         load(self.available_rate.as_mut(), "available_rate", read)?;
         load(self.rate_change_interval.as_mut(), "rate_change_interval", read)?;
         load(self.allocation_delay.as_mut(), "allocation_delay", read)?;
@@ -234,6 +242,12 @@ impl Config {
         Ok(())
     }
 
+    /// One number for the rate: the base rate, or else what the capacity is in the mean.
+    #[must_use]
+    pub fn nominal_rate(&self) -> Option<Rate> {
+        self.capacity.as_ref().map_or(self.rate, |capacity| capacity.nominal(self.rate))
+    }
+
     /// The order in which packets leave.
     #[must_use]
     pub fn order(&self) -> Order {
@@ -245,6 +259,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             rate: None,
+            capacity: None,
             available_rate: None,
             rate_change_interval: None,
             propagation: Distribution::constant(Duration::ZERO),
@@ -281,7 +296,7 @@ fn load<Q: Quantity>(
         .map_err(|error| error.below(key))
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 

@@ -39,6 +39,11 @@ impl Config {
             let help = "add available_rate, or leave the interval out";
             return refuse("rate_change_interval", "there is no available_rate to change", help);
         }
+        if self.capacity.is_some() && self.available_rate.is_some() {
+            return refuse("available_rate", "the capacity says the rate", "keep one of the two");
+        }
+        let capacity = self.capacity.as_ref().map_or(Ok(()), |capacity| capacity.check(self.rate));
+        capacity.map_err(|error| error.below("capacity"))?;
         if self.available_rate.is_some() && self.rate.is_none() {
             let help = "add rate, which holds until the first change";
             return refuse("available_rate", "there is no base rate", help);
@@ -102,9 +107,8 @@ impl Config {
                 .map_err(|error| error.below("resets"))?;
         }
         let Some(handovers) = &self.handovers else { return Ok(()) };
-        handovers
-            .check(self.rate.is_some() && self.available_rate.is_none())
-            .map_err(|error| error.below("handovers"))
+        let varies = self.available_rate.is_some() || self.capacity.is_some();
+        handovers.check(self.rate.is_some() && !varies).map_err(|error| error.below("handovers"))
     }
 
     fn check_events(&self) -> Check {

@@ -115,7 +115,7 @@ impl<P: Packet> Link<P> {
             due: Instant::NEVER,
             framing: config.framing,
             order: config.order(),
-            base_rate: config.rate,
+            base_rate: config.nominal_rate(),
             queue: InputQueue::new(&config.queue, streams.stream("queue")),
             evicted: Vec::new(),
             send_buffer: SendBuffer::new(config),

@@ -2,6 +2,7 @@
 
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
+use crate::capacity::{Ending, RateSource};
 use crate::config::Config;
 use crate::distribution::{Quantity, Source};
 
@@ -19,6 +20,7 @@ enum Mode {
     Fixed(Rate),
     PerPacket(Source<Rate>),
     Changing(Course),
+    Source(Box<dyn RateSource>),
 }
 
 /// A rate that changes on its own, whether or not there is anything to transmit.
@@ -39,6 +41,10 @@ pub(super) enum Answer {
 impl RateProcess {
     pub(super) fn new(config: &Config, streams: &Streams) -> Self {
         let mode = match (config.rate, &config.available_rate) {
+            (rate, _) if config.capacity.is_some() => {
+                let source = config.capacity.as_ref().map(|capacity| capacity.source(rate, streams));
+                source.map_or(Mode::Instantaneous, Mode::Source)
+            }
             (None, _) => Mode::Instantaneous,
             (Some(rate), None) => Mode::Fixed(rate),
             (Some(rate), Some(available)) => {
@@ -65,6 +71,12 @@ impl RateProcess {
     /// How long `size` takes if its transmission starts now.
     pub(super) fn transmission(&mut self, now: Instant, size: Bytes) -> Answer {
         let rate = match &mut self.mode {
+            Mode::Source(source) => {
+                return match source.transmit(now, size) {
+                    Ending::At(end) => Answer::Takes(end - now),
+                    Ending::NotBefore(then) => Answer::OutageUntil(then),
+                };
+            }
             Mode::Instantaneous => return Answer::Takes(Duration::ZERO),
             Mode::Fixed(rate) => *rate,
             Mode::PerPacket(rates) => rates.draw().max(SLOWEST),

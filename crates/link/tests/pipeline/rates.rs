@@ -86,3 +86,43 @@ fn a_receive_buffer_holds_transmission_back_and_loses_nothing() {
     let at: Vec<u64> = driver.out.iter().map(|(at, _)| at.as_nanos() / 1_000_000).collect();
     assert_eq!(at, [1_100, 1_200, 2_200, 2_300]);
 }
+
+#[test]
+fn a_capacity_takes_the_place_of_the_rate() {
+    let table = json!({
+        "propagation": "10 ms",
+        "capacity": { "schedule": { "steps": [
+            { "at": "0 s", "rate": "8 kbit/s" },
+            { "at": "50 ms", "rate": "0 bit/s" },
+            { "at": "1 s", "rate": "16 kbit/s" },
+        ] } },
+    });
+    let mut driver = Driver::new(&config(table), 1);
+    driver.send_many(Instant::START, 100, 2);
+    driver.send(ms(1_200), 100);
+    driver.run();
+    assert_eq!(driver.deliveries(), [(1, ms(1_035)), (2, ms(1_085)), (3, ms(1_260))]);
+}
+
+#[test]
+fn a_transmission_waits_for_its_tokens_and_may_grow_too_old_meanwhile() {
+    let table = json!({
+        "capacity": { "token-bucket": { "rate": "8 kbit/s", "burst": "100 bytes" } },
+        "lifetime": "150 ms",
+    });
+    let mut driver = Driver::new(&config(table), 1);
+    driver.send_many(Instant::START, 100, 3);
+    driver.run();
+    assert_eq!(driver.deliveries(), [(1, ms(0)), (2, ms(100))]);
+    assert_eq!(driver.who("error_drop"), [3]);
+}
+
+#[test]
+fn a_capacity_and_an_available_rate_are_refused_together() {
+    let table = json!({
+        "rate": "1 Mbit/s",
+        "available_rate": "1 Mbit/s",
+        "capacity": { "token-bucket": { "rate": "8 kbit/s", "burst": "100 bytes" } },
+    });
+    assert_eq!(config(table).validate().expect_err("no").path, "available_rate");
+}

@@ -1,0 +1,38 @@
+//! What each rate source's file provides.
+
+use std::fmt::Debug;
+
+use units::{Bytes, Instant, Rate, Streams};
+
+use crate::config::ConfigError;
+
+/// The parameters of one source.
+pub trait Setting {
+    /// Whether they make sense beside the link's base rate.
+    ///
+    /// # Errors
+    /// The first that does not, with its key as the path.
+    fn check(&self, base: Option<Rate>) -> Result<(), ConfigError>;
+
+    /// A source of these parameters; they have passed [`Setting::check`].
+    fn source(&self, base: Option<Rate>, streams: &Streams) -> Box<dyn RateSource>;
+
+    /// The rate that it has in the mean.
+    fn nominal(&self, base: Option<Rate>) -> Option<Rate>;
+}
+
+/// Says when transmissions end.
+pub trait RateSource: Debug + Send {
+    /// What becomes of a transmission of `size` that starts at `now`. Called in order of time, once
+    /// for each transmission, and again where it may not start yet.
+    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending;
+}
+
+/// When a transmission ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Then.
+    At(Instant),
+    /// There is no rate now: it may start then.
+    NotBefore(Instant),
+}

@@ -1,0 +1,98 @@
+//! Token bucket: a long-term rate, and bursts at the link's own rate (RFC 2697 has the bucket in its
+//! simplest form). A packet leaves once the bucket holds as many tokens as it has bytes; one that is
+//! larger than the bucket leaves when the bucket is full, and the debt is paid before the next.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Rate, Streams};
+
+use super::{Ending, RateSource, Setting};
+use crate::config::ConfigError;
+use crate::distribution::Quantity;
+use crate::registry::Entry;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "token-bucket",
+    summary: "a long-term rate, and bursts at the link's rate",
+    example: "{ token-bucket = { rate = \"1 Mbit/s\", burst = \"30 kB\" } }",
+    source: "RFC 2697; tc-tbf(8)",
+};
+
+/// How fast tokens come, and how many are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// How fast tokens come, a byte each: the rate in the long run.
+    pub rate: Rate,
+    /// The most tokens that are kept; as many there are at the start. The link's `rate` is that of the
+    /// bursts; without one, they take no time.
+    pub burst: Bytes,
+}
+
+impl Setting for Parameters {
+    fn check(&self, base: Option<Rate>) -> Result<(), ConfigError> {
+        if self.rate == Rate::ZERO {
+            return Err(ConfigError::new(
+                "rate",
+                "no tokens would ever come",
+                "write a rate like \"1 Mbit/s\"",
+            ));
+        }
+        if self.burst.is_zero() {
+            let message = "a bucket of 0 bytes keeps no tokens";
+            return Err(ConfigError::new("burst", message, "write a size like \"30 kB\""));
+        }
+        if base.is_some_and(|base| base < self.rate) {
+            let message = "tokens come faster than the link transmits";
+            return Err(ConfigError::new("rate", message, "write no more than the link's rate"));
+        }
+        Ok(())
+    }
+
+    fn source(&self, base: Option<Rate>, _: &Streams) -> Box<dyn RateSource> {
+        let full = i128::from(self.burst.0) * BIT_NANOS_PER_BYTE;
+        let per_nano = i128::from(self.rate.bits_per_sec());
+        Box::new(TokenBucket { per_nano, full, tokens: full, at: Instant::START, peak: base })
+    }
+
+    fn nominal(&self, _: Option<Rate>) -> Option<Rate> {
+        Some(self.rate)
+    }
+}
+
+/// Tokens are counted in bits times nanoseconds, so that nothing is rounded; a debt is negative.
+#[derive(Debug)]
+struct TokenBucket {
+    per_nano: i128,
+    full: i128,
+    tokens: i128,
+    /// When there were so many.
+    at: Instant,
+    peak: Option<Rate>,
+}
+
+impl TokenBucket {
+    fn fill(&mut self, now: Instant) {
+        let came = self.per_nano * i128::from((now.saturating_since(self.at)).as_nanos());
+        self.tokens = (self.tokens + came).min(self.full);
+        self.at = self.at.max(now);
+    }
+}
+
+impl RateSource for TokenBucket {
+    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending {
+        self.fill(now);
+        let cost = i128::from(size.0) * BIT_NANOS_PER_BYTE;
+        let missing = cost.min(self.full) - self.tokens;
+        if missing > 0 {
+            let nanos = (missing + self.per_nano - 1) / self.per_nano;
+            return Ending::NotBefore(now + Duration::from_nanos(nanos as u64));
+        }
+        self.tokens -= cost;
+        Ending::At(now + self.peak.map_or(Duration::ZERO, |peak| peak.time_for(size)))
+    }
+}
+
+/// A bit takes a nanosecond at a rate of 10⁹ bit/s.
+const BIT_NANOS_PER_BYTE: i128 = 8_000_000_000;

@@ -1,0 +1,217 @@
+//! Trace: opportunities to transmit, from a file in Mahimahi's format (Netravali et al. 2015,
+//! "Mahimahi: accurate record-and-replay for HTTP"; mm-link(1)).
+//!
+//! Each line is a time in milliseconds at which 1500 bytes may leave; a time may stand in several
+//! lines. After the last it starts anew, the last time being the period. What an opportunity does not
+//! use of its bytes is there for what else waits at that very time, and is lost after it. A packet
+//! leaves with the opportunity that takes its last byte.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, PacketId, Rate, Streams};
+
+use super::{Ending, RateSource, Setting};
+use crate::Link;
+use crate::config::{Config, ConfigError};
+use crate::distribution::ReadFile;
+use crate::packet::Packet;
+use crate::registry::Entry;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "trace",
+    summary: "opportunities to send 1500 bytes, at the times of a file, as Mahimahi replays them",
+    example: "{ trace = { path = \"lte.trace\" } }",
+    source: "Netravali et al. 2015; mm-link(1)",
+};
+
+/// Bytes of an opportunity: Mahimahi's packet, an Ethernet MTU.
+pub const OPPORTUNITY: Bytes = Bytes(1500);
+
+/// Which file, and its times once it was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The file, relative to the one that names it.
+    pub path: String,
+    /// The times of the opportunities in milliseconds; none before the file was read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub millis: Vec<u64>,
+}
+
+impl Parameters {
+    /// Takes the times from the file's text. Lines that are empty or begin with `#` do not count.
+    ///
+    /// # Errors
+    /// A line that is not a time or runs back, with its number; a file without times, or whose last
+    /// time is 0, so that it would last no time.
+    pub fn load(&mut self, text: &str) -> Result<(), ConfigError> {
+        let mut millis: Vec<u64> = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let written = line.trim();
+            if written.is_empty() || written.starts_with('#') {
+                continue;
+            }
+            let wrong = |what: String, help: &str| {
+                let message = format!("{}, line {}: {what}", self.path, number + 1);
+                Err(ConfigError::new("path", message, help))
+            };
+            match (written.parse(), millis.last()) {
+                (Err(_), _) => return wrong(format!("{written} is not a time"), "write whole milliseconds"),
+                (Ok(time), Some(last)) if time < *last => {
+                    return wrong(format!("{time} is before {last}"), "write the times in order");
+                }
+                (Ok(time), _) => millis.push(time),
+            }
+        }
+        self.millis = millis;
+        self.check_times()
+    }
+
+    pub(super) fn load_file(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        if self.millis.is_empty() {
+            let text = read(&self.path).map_err(|error| error.below("path"))?;
+            self.load(&text)?;
+        }
+        Ok(())
+    }
+
+    fn check_times(&self) -> Result<(), ConfigError> {
+        let message = match self.millis.last() {
+            None => format!("{} gave no times", self.path),
+            Some(0) => format!("{} ends at 0 ms, so it lasts no time", self.path),
+            Some(_) => return Ok(()),
+        };
+        Err(ConfigError::new("path", message, "write a time in milliseconds to each line"))
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self, _: Option<Rate>) -> Result<(), ConfigError> {
+        self.check_times()?;
+        if self.millis.windows(2).any(|pair| pair[1] < pair[0]) {
+            return Err(ConfigError::new("millis", "the times run back", "write them in order"));
+        }
+        Ok(())
+    }
+
+    fn source(&self, _: Option<Rate>, _: &Streams) -> Box<dyn RateSource> {
+        Box::new(Trace { millis: self.millis.clone(), next: 0, left: Bytes::ZERO, left_at: Instant::START })
+    }
+
+    fn nominal(&self, _: Option<Rate>) -> Option<Rate> {
+        let period = *self.millis.last()?;
+        let bits = 8_000 * OPPORTUNITY.0 * self.millis.len() as u64;
+        Some(Rate::from_bits_per_sec(bits / period.max(1)))
+    }
+}
+
+/// Writes opportunities as a trace: each at the millisecond in which it is.
+#[must_use]
+pub fn write(opportunities: impl IntoIterator<Item = Instant>) -> String {
+    opportunities.into_iter().fold(String::new(), |mut text, at| {
+        let _ = writeln!(text, "{}", at.as_nanos() / NANOS_PER_MILLI);
+        text
+    })
+}
+
+/// The opportunities that a link's transmitter gives in a time, as a trace: when packets of 1500 bytes
+/// leave it that always wait. Only what says when the transmitter sends is looked at: rate, capacity,
+/// available rate, spikes, pre-emption and frames.
+#[must_use]
+pub fn record(config: &Config, streams: &Streams, length: Duration) -> String {
+    let config = Config {
+        rate: config.rate,
+        capacity: config.capacity.clone(),
+        available_rate: config.available_rate.clone(),
+        rate_change_interval: config.rate_change_interval.clone(),
+        frames: config.frames.clone(),
+        spikes: config.spikes.clone(),
+        preemption: config.preemption.clone(),
+        ..Config::default()
+    };
+    let (mut link, mut times) = (Link::new(&config, streams), Vec::new());
+    let mut now = Instant::START;
+    while now <= Instant::START + length && times.len() < MOST_OPPORTUNITIES {
+        link.handle_packet(now, Full, &mut ());
+        while let Some(due) = link.poll_timeout() {
+            now = due;
+            link.handle_timeout(now, &mut ());
+        }
+        times.extend(link.poll_delivery().map(|_| now));
+    }
+    write(times.into_iter().filter(|at| *at <= Instant::START + length))
+}
+
+/// A packet that uses up an opportunity.
+struct Full;
+
+impl Packet for Full {
+    fn id(&self) -> PacketId {
+        PacketId(0)
+    }
+
+    fn size(&self) -> Bytes {
+        OPPORTUNITY
+    }
+
+    fn corrupt(&mut self) {}
+}
+
+/// Where a link has no rate, its opportunities never end; a file of them would be 100 MB.
+const MOST_OPPORTUNITIES: usize = 10_000_000;
+
+#[derive(Debug)]
+struct Trace {
+    millis: Vec<u64>,
+    /// The first opportunity that nobody has used or missed, counted over all rounds.
+    next: u64,
+    /// What is left of the one before, and when that was.
+    left: Bytes,
+    left_at: Instant,
+}
+
+impl Trace {
+    fn time(&self, opportunity: u64) -> Instant {
+        let count = self.millis.len() as u64;
+        let period = self.millis[self.millis.len() - 1];
+        let millis = (opportunity / count) * period + self.millis[(opportunity % count) as usize];
+        Instant::START + Duration::from_millis(millis)
+    }
+
+    /// Those before `now` are missed.
+    fn skip_to(&mut self, now: Instant) {
+        let period = self.millis[self.millis.len() - 1] * NANOS_PER_MILLI;
+        // The last of a round falls together with the start of the next, so look one round back.
+        let round = (now.as_nanos() / period).saturating_sub(1);
+        let within = now.as_nanos() - round * period;
+        let place = self.millis.partition_point(|millis| millis * NANOS_PER_MILLI < within);
+        self.next = self.next.max(round * self.millis.len() as u64 + place as u64);
+        while self.time(self.next) < now {
+            self.next += 1;
+        }
+    }
+}
+
+impl RateSource for Trace {
+    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending {
+        if self.left_at != now {
+            self.left = Bytes::ZERO;
+            self.skip_to(now);
+        }
+        let (mut missing, mut at) = (size, now);
+        while self.left < missing {
+            missing -= self.left;
+            at = self.time(self.next);
+            self.next += 1;
+            self.left = OPPORTUNITY;
+        }
+        self.left -= missing;
+        self.left_at = at;
+        Ending::At(at)
+    }
+}
+
+const NANOS_PER_MILLI: u64 = 1_000_000;
