@@ -173,7 +173,8 @@ impl Sending {
     pub(crate) fn view(&self) -> View {
         let now = (self.board.outstanding(), self.queue.len());
         let (flight, unsent) = if self.duplicates == 0 { now } else { self.at_first_duplicate };
-        View { flight, cwnd: self.congestion.cwnd(), advertised: self.wnd, unsent, smss: self.smss }
+        let cwnd = self.recovery.held_window().unwrap_or_else(|| self.congestion.cwnd());
+        View { flight, cwnd, advertised: self.wnd, unsent, smss: self.smss }
     }
 
     /// The retransmission timer's length, back-off included (RFC 6298 §5.5).
