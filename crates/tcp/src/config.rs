@@ -277,7 +277,7 @@ impl Config {
         if recovery.judges_signals() && self.spurious.id != "none" {
             return Err(error(
                 "spurious.algorithm",
-                format!("{id} judges its loss signals itself; {} would judge them again", self.spurious.id),
+                format!("{id} judges its loss signals itself, and has none for {}", self.spurious.id),
                 "spurious = { algorithm = \"none\" }".to_owned(),
             ));
         }
@@ -450,6 +450,24 @@ mod tests {
         assert_eq!([window(536), window(1460), window(4000)], [Bytes(2144), Bytes(4380), Bytes(8000)]);
         let text = refusal(&json!({ "initial_window": "rfc2581" }));
         assert!(text.starts_with("initial_window: "), "{text}");
+    }
+
+    #[test]
+    fn a_recovery_that_judges_by_timestamps_needs_them() {
+        let text = refusal(&json!({ "recovery": { "algorithm": "aix" } }));
+        assert!(text.starts_with("recovery.algorithm: ") && text.contains("timestamps = true"), "{text}");
+        let aix = json!({ "timestamps": true, "recovery": { "algorithm": "aix" } });
+        assert!(Config::from_profile(&aix).is_ok());
+    }
+
+    #[test]
+    fn a_recovery_that_judges_takes_no_detector() {
+        for recovery in ["aix", "pr"] {
+            let text = refusal(&json!({
+                "timestamps": true, "recovery": { "algorithm": recovery }, "spurious": { "algorithm": "eifel" },
+            }));
+            assert!(text.starts_with("spurious.algorithm: ") && text.contains("none"), "{text}");
+        }
     }
 
     #[test]
