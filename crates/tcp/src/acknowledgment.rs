@@ -248,6 +248,9 @@ impl Endpoint {
         sending.expirations = 0;
         sending.stream_acked += acked.bytes;
         let rtt = self.take_sample(now, segment, acked, flight);
+        if self.sending.rto.forgets_backoff() {
+            self.sending.backoff = 0;
+        }
         if self.sending.has_nothing_left() {
             self.stop_probing();
         }

@@ -36,6 +36,11 @@ pub trait Rto: std::fmt::Debug + Send {
     /// The longest that a backed-off timer may become.
     fn longest(&self) -> Duration;
 
+    /// Whether any ACK of new data ends the back-off, without a sample.
+    fn forgets_backoff(&self) -> bool {
+        false
+    }
+
     /// The handshake has lost its SYN and so gave no sample: whether the timer starts anew for the data.
     /// Otherwise the backed-off length is kept.
     fn restarts_after_lost_syn(&mut self) -> bool {

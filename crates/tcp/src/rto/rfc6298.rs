@@ -21,6 +21,19 @@ pub struct Params {
     pub max: Duration,
     /// Tick of the clock that measures and runs out; 1 ms as in most kernels.
     pub granularity: Duration,
+    /// How long a doubled length is kept.
+    pub backoff: Backoff,
+}
+
+/// How long a doubled length is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backoff {
+    /// Until a segment that was sent once is acknowledged (Karn's rule; RFC 6298 §5.7).
+    #[default]
+    UntilSample,
+    /// Until anything new is acknowledged, be it by a copy's ACK: an aggressive timer (Gurtov 2001).
+    UntilNewAck,
 }
 
 impl Default for Params {
@@ -30,6 +43,7 @@ impl Default for Params {
             min: Duration::from_secs(1),
             max: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
+            backoff: Backoff::default(),
         }
     }
 }
@@ -61,7 +75,7 @@ impl Rto for Rfc6298 {
     }
 
     fn length(&self) -> Duration {
-        let Params { initial, min, max, granularity } = self.params;
+        let Params { initial, min, max, granularity, .. } = self.params;
         match self.estimate {
             None => initial,
             Some(Estimate { srtt, rttvar }) => {
@@ -72,6 +86,10 @@ impl Rto for Rfc6298 {
 
     fn longest(&self) -> Duration {
         self.params.max
+    }
+
+    fn forgets_backoff(&self) -> bool {
+        self.params.backoff == Backoff::UntilNewAck
     }
 
     fn estimate(&self) -> Option<Estimate> {
