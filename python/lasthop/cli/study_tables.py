@@ -19,7 +19,9 @@ _JUDGED = {True: "holds", False: "FAILS", None: "not judged"}
 
 def print_study_table(table: object, rows: Sequence[Row]) -> None:
     """Print one table of the document: for each metric what was published, what was measured, and their ratio."""
-    naming = [key for key in takewhile(lambda key: key != "published", rows[0]) if key not in {"table", "metric"}]
+    naming = [
+        key for key in takewhile(lambda key: key != "published", rows[0]) if key not in {"table", "figure", "metric"}
+    ]
     same = [key for key in naming if len({row[key] for row in rows}) == 1]
     title = ", ".join([f"Table {table}", *(f"{key} {rows[0][key]}" for key in same)])
     lines = _lines(rows, [key for key in naming if key not in same])
