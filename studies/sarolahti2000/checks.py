@@ -24,6 +24,11 @@ SINGLE_S = 1.0
 TOLERANCE = 0.025
 """Of elapsed times without delays, as for the tables."""
 
+NEARLY_SEVEN = 5
+"""Claim 45: seven in the document; which segment is delayed, it does not say for sure."""
+UP_TO_THREE = 3
+"""Claim 50: eight segments less four in the link's buffer and one on its way (section 6.5)."""
+
 Row = dict[str, Any]
 
 
@@ -153,6 +158,44 @@ def leader_has_twice_the_window(evidence: Evidence) -> Verdict:
     windows = sorted(_window(run, first, flow) for flow in flows)
     told = f"cwnd at the first drop: {windows[0]:g} and {windows[-1]:g} segments"
     return Verdict(1.5 * windows[0] <= windows[-1], told)
+
+
+def overflow_in_spite_of_the_window(evidence: Evidence) -> Verdict:
+    """Claim 45: needless retransmissions after the timeout, and what the router drops of them."""
+    (run,) = evidence.runs.values()
+    resent, dropped = _needless_after_timeout(run), len(_drops(run))
+    told = f"{resent} segments resent needlessly after the timeout, {dropped} packets dropped"
+    return Verdict(resent >= NEARLY_SEVEN and dropped > 0, told)
+
+
+def queue_within_three(evidence: Evidence) -> Verdict:
+    """Claim 50: the longest queue at the router."""
+    (run,) = evidence.runs.values()
+    longest = _router(run)["queue_max"]
+    return Verdict(longest <= UP_TO_THREE, f"the longest queue was {longest} packets")
+
+
+def red_shortens_the_queue(evidence: Evidence) -> Verdict:
+    """Claim 58: the mean length of the router's queue over the transfer."""
+    means: dict[str, dict[int, float]] = {"baseline": {}, "red_r3": {}}
+    for case, run in evidence.runs.items():
+        values = evidence.cases[case].values
+        means[values["enhancement"]][values["buffer_pkts"]] = _mean_queue(run)
+    pairs = [(buffer, means["baseline"][buffer], means["red_r3"][buffer]) for buffer in means["baseline"]]
+    told = [f"buffer {buffer}: {tail:.1f} packets with tail drop, {red:.1f} with RED" for buffer, tail, red in pairs]
+    return Verdict(all(red < tail for _, tail, red in pairs), "; ".join(told))
+
+
+def _mean_queue(run: Run) -> float:
+    """Return the length of the router's queue, averaged over the time from its first packet to its last."""
+    rows = [row for row in _rows(run, "queue") if (row["link"], row["direction"]) == ("lasthop", "down")]
+    weighted = sum(row["packets"] * (later["time_ns"] - row["time_ns"]) for row, later in pairwise(rows))
+    return float(weighted) / float(rows[-1]["time_ns"] - rows[0]["time_ns"])
+
+
+def _router(run: Run) -> Row:
+    links: list[Row] = run.summary["links"]
+    return next(row for row in links if (row["link"], row["direction"]) == ("lasthop", "down"))
 
 
 def _rows(run: Run, table: str) -> list[Row]:

@@ -4,7 +4,9 @@
 //! Each connection offers its part of what is left of the budget, so that together they never put more
 //! into the last hop than it holds. Bytes received take of the budget until the user reads them. When the
 //! part becomes smaller, because another connection has opened, the window is not shrunk (RFC 9293
-//! §3.8.6): it is just not opened again until what it offered has arrived.
+//! §3.8.6): it is just not opened again until what it offered has arrived. Bytes that wait behind a gap lie
+//! inside what was offered already, and take nothing off the budget, or a window of the pipe's size would stop
+//! a sender in recovery (Sarolahti 2000, Table 33, buffer 7).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +53,7 @@ impl Default for Params {
 pub struct Pool {
     /// How many are open for receiving.
     connections: AtomicU64,
-    /// Bytes that have arrived at any of them and are not read.
+    /// Bytes that have arrived in order at any of them and are not read.
     held: AtomicU64,
 }
 
@@ -75,7 +77,7 @@ impl Shared {
 
 impl Window for Shared {
     fn room(&mut self, held: &Held) -> Bytes {
-        self.report(held.unread.0 + held.out_of_order.0);
+        self.report(held.unread.0);
         let left = self.params.budget.saturating_sub(Bytes(self.pool.held.load(Ordering::Relaxed)));
         let share = left / self.pool.connections.load(Ordering::Relaxed).max(1);
         share.min(self.params.buffer.saturating_sub(held.unread))
