@@ -15,6 +15,17 @@ pub enum LiveError {
     #[error(transparent)]
     Build(#[from] sim::BuildError),
 
+    /// The scenario asks for what only virtual time has.
+    #[error(
+        "flow {flow}: the workload {workload} runs in virtual time only; in real time flows have bytes or until"
+    )]
+    Workload {
+        /// Which flow.
+        flow: String,
+        /// Its workload.
+        workload: &'static str,
+    },
+
     /// The kernel refused a setting.
     #[error("host {host}: the kernel refused {name} = {value:?}: {source}")]
     Sysctl {

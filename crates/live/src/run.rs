@@ -11,7 +11,7 @@ use crate::LiveError;
 use crate::between::Between;
 use crate::doctor::obstacles;
 use crate::outcome::{LiveOutcome, gather};
-use crate::scene::Scene;
+use crate::scene::{self, Scene};
 use crate::session;
 use crate::sightings::Sightings;
 use crate::sysctl::Sysctls;
@@ -63,6 +63,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     }
     let flows: &[FlowSpec] = if options.command.is_empty() { &spec.flows } else { &[] };
     let between = Between::new(spec)?;
+    scene::check(flows)?;
     let scene = Scene::new(spec, flows);
     let plans = scene.plans(&options);
     let sightings = Sightings::new(scene.hosts.len(), flows);

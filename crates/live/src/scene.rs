@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use sim::{FlowSpec, Spec, Workload};
 use units::{Bytes, Instant};
 
+use crate::LiveError;
 use crate::bulk::{Amount, Receiver, Sender};
 use crate::command::CommandLine;
 use crate::host::Plan;
@@ -19,6 +20,25 @@ pub(crate) struct Scene<'a> {
     pub(crate) flows: &'a [FlowSpec],
     /// The nodes that are hosts.
     pub(crate) hosts: Vec<usize>,
+}
+
+/// Refuses flows that no kernel's socket sends as they want.
+pub(crate) fn check(flows: &[FlowSpec]) -> Result<(), LiveError> {
+    flows.iter().try_for_each(|flow| match &flow.workload {
+        Workload::Bulk(_) => Ok(()),
+        Workload::Application { application, .. } => {
+            Err(LiveError::Workload { flow: flow.name.clone(), workload: application.id() })
+        }
+    })
+}
+
+/// How much a bulk flow sends; a workload, which [`check`] refuses, nothing.
+fn amount(workload: &Workload) -> Amount {
+    match workload {
+        Workload::Bulk(sim::Amount::Bytes(bytes)) => Amount::Bytes(bytes.0),
+        Workload::Bulk(sim::Amount::Until(time)) => Amount::Until(Instant::START + *time),
+        Workload::Application { .. } => Amount::Bytes(0),
+    }
 }
 
 impl<'a> Scene<'a> {
@@ -65,16 +85,12 @@ impl<'a> Scene<'a> {
     fn sender(&self, index: usize, options: &Options<'_>) -> Sender {
         let flow = &self.flows[index];
         let [local, remote] = self.ends(index);
-        let Workload::Bulk(amount) = flow.workload;
         Sender {
             flow: flow.name.clone(),
             local,
             remote,
             start: flow.start_at(self.spec.seed),
-            amount: match amount {
-                sim::Amount::Bytes(bytes) => Amount::Bytes(bytes.0),
-                sim::Amount::Until(time) => Amount::Until(Instant::START + time),
-            },
+            amount: amount(&flow.workload),
             options: SocketOptions {
                 congestion: options.congestion.clone(),
                 nodelay: !flow.sender.plain.nagle,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use serde_json::Value;
+use sim::workload::Application;
 use units::text::write_bytes;
 use units::{Bytes, Streams};
 
@@ -68,13 +69,15 @@ pub(crate) fn direction(
         let path = at.join(&KeyPath::of_config(&error.path));
         tree.error(&path, error.message, error.help)
     };
-    let mut read = |path: &str| {
-        let text = read_text(&tree.folder_of_text(at, path).join(path));
-        text.map_err(|error| link::ConfigError::new("", format!("{path}: {}", error.message), error.help))
-    };
-    config.load_files(&mut read).map_err(located)?;
+    config.load_files(&mut |path| reading(tree, at, path)).map_err(located)?;
     config.validate().map_err(located)?;
     Ok(config)
+}
+
+/// The text of the file that a value below `at` names.
+fn reading(tree: &Tree, at: &KeyPath, path: &str) -> Result<String, link::ConfigError> {
+    let text = read_text(&tree.folder_of_text(at, path).join(path));
+    text.map_err(|error| link::ConfigError::new("", format!("{path}: {}", error.message), error.help))
 }
 
 struct Check<'a> {
@@ -204,7 +207,8 @@ impl Check<'_> {
         for i in 0..self.file.flows.len() {
             self.flow_ends(i)?;
             self.flow_amount(i)?;
-            flows.extend(self.alike(i)?);
+            let workload = self.workload(i)?;
+            flows.extend(self.alike(i, workload.as_ref())?);
         }
         Ok(flows)
     }
@@ -250,6 +254,9 @@ impl Check<'_> {
         let flow = &self.file.flows[i];
         let path = |key| place_of("flows", i, key);
         let flow_itself = KeyPath::of(["flows"]).below(i);
+        if flow.workload.is_some() {
+            return self.application_amount(i);
+        }
         match (flow.bytes, flow.until) {
             (None, None) => {
                 let help = "add bytes = \"1 MB\" or until = \"30 s\"";
@@ -278,8 +285,47 @@ impl Check<'_> {
         }
     }
 
+    /// A workload has an end, and nothing that only a bulk transfer has.
+    fn application_amount(&self, i: usize) -> Result<(), InputError> {
+        let flow = &self.file.flows[i];
+        let path = |key| place_of("flows", i, key);
+        if flow.bytes.is_some() {
+            return Err(self.tree.error(
+                &path("bytes"),
+                "a workload is given as well",
+                "keep one of the two",
+            ));
+        }
+        if !flow.milestones.is_empty() {
+            let message = "a workload has no milestones";
+            return Err(self.tree.error(
+                &path("milestones"),
+                message,
+                "leave them to flows with bytes or until",
+            ));
+        }
+        if flow.until.is_none() && self.file.stop.is_none() {
+            let help = "add until = \"60 s\", or give the run a `stop`";
+            return Err(self.tree.error(&path("workload"), "it would go on for ever", help));
+        }
+        Ok(())
+    }
+
+    /// The workload, checked, with the files that its distributions name read in.
+    fn workload(&self, i: usize) -> Result<Option<Application>, InputError> {
+        let at = place_of("flows", i, "workload");
+        let Some(mut workload) = self.file.flows[i].workload.clone() else { return Ok(None) };
+        let located = |error: link::ConfigError| {
+            let path = at.join(&KeyPath::of_config(&error.path));
+            self.tree.error(&path, error.message, error.help)
+        };
+        workload.load_files(&mut |path| reading(self.tree, &at, path)).map_err(located)?;
+        workload.check().map_err(located)?;
+        Ok(Some(workload))
+    }
+
     /// The flows that one entry stands for.
-    fn alike(&self, i: usize) -> Result<Vec<Flow>, InputError> {
+    fn alike(&self, i: usize, workload: Option<&Application>) -> Result<Vec<Flow>, InputError> {
         let file = &self.file.flows[i];
         let (start, start_jitter) = Start::parts(file.start);
         let flow = |name: String| Flow {
@@ -288,6 +334,7 @@ impl Check<'_> {
             to: file.to.clone(),
             bytes: file.bytes,
             until: file.until,
+            workload: workload.cloned(),
             start,
             start_jitter,
             milestones: file.milestones.clone(),

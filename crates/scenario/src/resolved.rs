@@ -8,6 +8,7 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sim::workload::Application;
 use units::{Bytes, Duration};
 
 use crate::error::InputError;
@@ -118,6 +119,9 @@ pub struct Flow {
     pub bytes: Option<Bytes>,
     /// Until when is sent, where that is fixed.
     pub until: Option<Duration>,
+    /// What is done instead of sending as fast as possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Application>,
     /// The earliest start.
     pub start: Duration,
     /// The longest delay drawn on top.

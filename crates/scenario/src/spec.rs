@@ -73,9 +73,12 @@ impl Resolved {
             let no_host = || self.refuse(format!("there is no host \"{name}\""));
             tcps.get(name).cloned().ok_or_else(no_host)
         };
-        let amount = match (flow.bytes, flow.until) {
-            (Some(bytes), None) => Amount::Bytes(bytes),
-            (None, Some(time)) => Amount::Until(time),
+        let workload = match (&flow.workload, flow.bytes, flow.until) {
+            (Some(application), None, until) => {
+                Workload::Application { application: application.clone(), until }
+            }
+            (None, Some(bytes), None) => Workload::Bulk(Amount::Bytes(bytes)),
+            (None, None, Some(time)) => Workload::Bulk(Amount::Until(time)),
             _ => return Err(self.refuse(format!("flow \"{}\" needs one of bytes and until", flow.name))),
         };
         Ok(FlowSpec {
@@ -84,7 +87,7 @@ impl Resolved {
             to: self.place(places, &flow.to)?,
             start: flow.start,
             start_jitter: flow.start_jitter,
-            workload: Workload::Bulk(amount),
+            workload,
             sender: tcp(&flow.from)?,
             receiver: tcp(&flow.to)?,
             milestones: flow.milestones.clone(),
@@ -100,6 +103,7 @@ impl Resolved {
             queue: keeps(Table::Queue),
             segments: keeps(Table::Segments),
             captures: captures.collect::<Result<_, _>>()?,
+            transfers: keeps(Table::Transfers),
             queue_lengths: keeps(Table::QueueLengths),
             measure: self.measure_spec(keeps(Table::Progress)),
         })

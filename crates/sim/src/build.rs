@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use tcp::{Endpoint, Ports};
-use units::{Bytes, Instant, Seq, Streams};
+use tcp::Ports;
+use units::{Bytes, Instant, Streams};
 use wire::Segment;
 
+use crate::connection::Connection;
 use crate::engine::{Direction, End, Engine};
 use crate::external::Gateway;
 use crate::flow::Flow;
@@ -95,8 +96,8 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
     let links: Vec<Direction> = spec.links.iter().flat_map(|link| directions(link, &streams)).collect();
     let mut routes = Vec::new();
     let gateway = gateway(spec, &mut routes);
-    let (flows, ends) = flows_and_ends(spec, &streams, &mut routes)?;
-    let components = [(links.len(), 0), (ends.len(), 1), (flows.len(), 2)];
+    let (flows, ends) = flows_and_ends(spec, &streams.below("flow"), &mut routes)?;
+    let components = [(links.len(), LINK_PRIORITY), (flows.len(), FLOW_PRIORITY), (ends.len(), END_PRIORITY)];
     let priorities = components.iter().flat_map(|&(count, priority)| std::iter::repeat_n(priority, count));
     let mut engine = Engine {
         now: Instant::START,
@@ -104,6 +105,10 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
         queue: EventQueue::new(priorities.collect()),
         meters: vec![LinkMeter::new(); links.len()],
         gauge: Gauge::new(&spec.record),
+        connections: connections(spec),
+        news: VecDeque::new(),
+        used_ports: UsedPorts::default(),
+        diagnoses: BTreeMap::new(),
         links,
         ends,
         open_flows: flows.len(),
@@ -120,6 +125,12 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
     };
     engine.arm();
     Ok(engine)
+}
+
+/// The first place of each flow.
+fn connections(spec: &Spec) -> Vec<Connection> {
+    let flows = (0..).zip(&spec.flows);
+    flows.map(|(index, flow)| Connection::new(index, index, &flow.milestones)).collect()
 }
 
 fn directions(spec: &LinkSpec, streams: &Streams) -> [Direction; 2] {
@@ -169,22 +180,18 @@ fn flows_and_ends(
     let pairs: Vec<(usize, usize)> =
         spec.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]).collect();
     let paths = shortest_paths(&Graph::new(&spec.nodes, &spec.links), &pairs);
-    let mut used_ports = BTreeSet::new();
     let (mut flows, mut ends) = (Vec::new(), Vec::new());
     for (flow, paths) in spec.flows.iter().zip(paths.chunks_exact(2)) {
-        let streams = streams.below("flow").below(&flow.name);
-        let number = |name| Seq(streams.number(name) as u32);
-        let ports = ports(flow, &streams, &mut used_ports);
         let path = paths.iter().flatten().flatten();
         let mtu = path.map(|direction| spec.links[*direction as usize / 2].mtu).min();
-        let [sender, receiver] = [&flow.sender, &flow.receiver].map(|config| fitted(config, mtu));
-        let receiver = Endpoint::listen(&receiver, ports.remote, number("iss.receiver"));
-        for ((path, endpoint), node) in paths.iter().zip([None, Some(receiver)]).zip([flow.from, flow.to]) {
+        for (path, node) in paths.iter().zip([flow.from, flow.to]) {
             let path = path.clone().ok_or_else(|| no_route(spec, flow))?;
-            ends.push(End::new(endpoint, node, routes.len(), path[0]));
+            ends.push(End::new(None, node, routes.len(), path[0]));
             routes.push(path.into());
         }
-        flows.push(Flow::new(flow, sender, flow.start_at(spec.seed), ports, number("iss.sender")));
+        let tcps = [&flow.sender, &flow.receiver].map(|config| fitted(config, mtu));
+        let place = flows.len() as u32;
+        flows.push(Flow::new(flow, tcps, streams.below(&flow.name), flow.start_at(spec.seed), place));
     }
     Ok((flows, ends))
 }
@@ -218,15 +225,27 @@ fn shortest_paths(graph: &Graph, pairs: &[(usize, usize)]) -> Vec<Option<Vec<Lin
     paths
 }
 
-/// A port of the dynamic range for the sender; the first that the same two hosts do not use yet.
-fn ports(flow: &FlowSpec, streams: &Streams, used: &mut BTreeSet<(usize, usize, u16)>) -> Ports {
-    let drawn = streams.number("port") % u64::from(DYNAMIC_PORTS);
-    let port = |step: u64| FIRST_DYNAMIC_PORT + ((drawn + step) % u64::from(DYNAMIC_PORTS)) as u16;
-    let local = (0..u64::from(DYNAMIC_PORTS))
-        .map(port)
-        .find(|port| used.insert((flow.from, flow.to, *port)))
-        .unwrap_or_else(|| port(0));
-    Ports { local, remote: SERVICE_PORT }
+/// The ports in use between each two hosts.
+#[derive(Debug, Default)]
+pub(crate) struct UsedPorts(BTreeSet<(u32, u32, u16)>);
+
+impl UsedPorts {
+    /// A port of the dynamic range for who connects, the first from a drawn one on that the same two
+    /// hosts do not use yet, and the `service`'s for who listens.
+    pub(crate) fn draw(&mut self, hosts: [u32; 2], streams: &Streams, service: u16) -> Ports {
+        let drawn = streams.number("port") % u64::from(DYNAMIC_PORTS);
+        let port = |step: u64| FIRST_DYNAMIC_PORT + ((drawn + step) % u64::from(DYNAMIC_PORTS)) as u16;
+        let local = (0..u64::from(DYNAMIC_PORTS))
+            .map(port)
+            .find(|port| self.0.insert((hosts[0], hosts[1], *port)))
+            .unwrap_or_else(|| port(0));
+        Ports { local, remote: service }
+    }
+
+    /// A connection is over and its port free again.
+    pub(crate) fn release(&mut self, hosts: [u32; 2], ports: Ports) {
+        self.0.remove(&(hosts[0], hosts[1], ports.local));
+    }
 }
 
 fn no_route(spec: &Spec, flow: &FlowSpec) -> BuildError {
@@ -303,8 +322,10 @@ fn there_is(what: String, kind: &'static str, index: usize, count: usize) -> Res
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
 const DYNAMIC_PORTS: u16 = 65_535 - FIRST_DYNAMIC_PORT + 1;
 
-/// Where receivers listen: the port of ttcp and iperf, which every tool knows for bulk data.
-const SERVICE_PORT: u16 = 5001;
+/// Who goes first where all want the same time: links, then ends of connections, then flows.
+const LINK_PRIORITY: u8 = 0;
+pub(crate) const END_PRIORITY: u8 = 1;
+const FLOW_PRIORITY: u8 = 2;
 
 /// The IPv4 header without options (RFC 791 §3.1).
 pub(crate) const IPV4_HEADER_LEN: u32 = 20;

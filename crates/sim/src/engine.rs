@@ -1,24 +1,30 @@
 //! The engine: takes the next wake-up, lets its component act, and carries packets on.
 //!
 //! Written once for any recorder; with [`crate::record::Off`] recording costs nothing.
-//! Components stand in the event queue in this order: directions of links, ends of flows, flows.
+//! Components stand in the event queue in this order: directions of links, flows, ends of connections.
+//!
+//! The rest of `impl Engine`: `transport.rs` for what the ends of connections do, `orders.rs` for what
+//! programs want.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use tcp::{Endpoint, Event, Transmit};
-use units::{Duration, Instant, PacketId};
+use tcp::Endpoint;
+use trace::ledger::Diagnosis;
+use units::{Bytes, Duration, Instant, PacketId};
 use wire::{Payload, Segment};
 
-use crate::build::IPV4_HEADER_LEN;
+use crate::build::UsedPorts;
+use crate::connection::{Connection, Stage};
 use crate::external::{Admitted, ExternalPacket, Gateway};
-use crate::flow::{Flow, Phase};
-use crate::kinship::{Kin, Kinship};
-use crate::measure::{Gauge, LinkMeter, LinkReading, Reading};
+use crate::flow::Flow;
+use crate::kinship::Kinship;
+use crate::measure::{DelayHistogram, FlowReading, Gauge, LinkMeter, LinkReading, Reading};
 use crate::packet::{Body, Boxes, Parcel};
 use crate::queue::EventQueue;
 use crate::record::Recorder;
 use crate::route::LinkDirection;
 use crate::witness::witness;
+use crate::workload::News;
 use crate::world::{RunError, Stop};
 
 /// The state of a run.
@@ -31,9 +37,16 @@ pub(crate) struct Engine<R> {
     /// What each direction of a link adds up over time.
     pub(crate) meters: Vec<LinkMeter>,
     pub(crate) gauge: Gauge,
-    /// Flow `i` has ends `2 i` (the sender) and `2 i + 1` (the receiver).
+    /// Connection `i` has ends `2 i` (the sender) and `2 i + 1` (the receiver). The first place for a
+    /// connection of flow `i` is `i`.
     pub(crate) ends: Vec<End>,
+    pub(crate) connections: Vec<Connection>,
     pub(crate) flows: Vec<Flow>,
+    /// What happened that programs asked to hear of.
+    pub(crate) news: VecDeque<(u32, u32, News)>,
+    pub(crate) used_ports: UsedPorts,
+    /// The verdicts on connections that are counted, by conversation; kept where anything is recorded.
+    pub(crate) diagnoses: BTreeMap<u32, Diagnosis>,
     pub(crate) routes: Vec<Box<[LinkDirection]>>,
     /// Packets that passed a link without taking time, in order.
     pub(crate) boxes: Boxes,
@@ -62,21 +75,21 @@ pub(crate) struct Direction {
 impl Direction {
     /// Whether a packet may enter now; if not, flow control holds it back.
     #[inline]
-    fn accepts(&self) -> bool {
+    pub(crate) fn accepts(&self) -> bool {
         self.held.is_empty() && self.link.can_accept()
     }
 }
 
 /// One end of a flow.
 pub(crate) struct End {
-    /// Not there until the flow starts.
+    /// Not there until the connection is opened.
     pub(crate) endpoint: Option<Endpoint>,
     pub(crate) node: u32,
     pub(crate) route: u32,
     pub(crate) first_hop: LinkDirection,
     pub(crate) over: bool,
     /// Whether the end stands in its first link's `waiting`.
-    waiting: bool,
+    pub(crate) waiting: bool,
 }
 
 impl End {
@@ -91,8 +104,8 @@ impl End {
     }
 }
 
-/// Whether `end` is the sending one of its flow.
-const fn sends(end: usize) -> bool {
+/// Whether `end` is the sending one of its connection.
+pub(crate) const fn sends(end: usize) -> bool {
     end.is_multiple_of(2)
 }
 
@@ -124,13 +137,13 @@ impl<R: Recorder> Engine<R> {
     fn wake(&mut self, at: Instant, component: usize) {
         debug_assert!(at >= self.now, "time ran back: {at} is before {}", self.now);
         (self.now, self.woken) = (at, at);
-        let (links, ends) = (self.links.len(), self.ends.len());
+        let (links, flows) = (self.links.len(), self.flows.len());
         if component < links {
             self.wake_link(component);
-        } else if component < links + ends {
-            self.wake_end(component - links);
+        } else if component >= links + flows {
+            self.wake_end(component - links - flows);
         } else {
-            self.wake_flow(component - links - ends);
+            self.wake_flow(component - links);
         }
         self.settle();
     }
@@ -176,68 +189,31 @@ impl<R: Recorder> Engine<R> {
         let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
         if due > self.now {
             // Woken early: the timer was pushed ahead meanwhile, or cleared.
-            return self.queue.set(self.links.len() + end, due);
+            return self.queue.set(self.component_of(end), due);
         }
         endpoint.handle_timeout(self.now);
         self.pump(end);
     }
 
-    fn wake_flow(&mut self, index: usize) {
-        if self.flows[index].phase == Phase::Waiting {
-            self.ask_siblings(2 * index);
-        }
-        let kin = self.kin(2 * index);
-        let flow = &mut self.flows[index];
-        let end = &mut self.ends[2 * index];
-        if flow.phase == Phase::Waiting {
-            let endpoint = end.endpoint.insert(Endpoint::connect(&flow.config, flow.ports, flow.iss));
-            self.kinship.greet(self.now, kin, endpoint);
-            endpoint.set_recording(R::ON);
-            flow.open(endpoint);
-            self.progress = self.now;
-        } else if let Some(endpoint) = &mut end.endpoint {
-            flow.stop_writing(endpoint);
-        }
-        self.pump(2 * index);
-        self.rearm_flow(index);
-    }
-
-    /// Who an end is to the other connections of its host.
-    fn kin(&self, end: usize) -> Kin {
-        let this = &self.ends[end];
-        Kin { node: this.node, interface: this.first_hop, peer: self.ends[end ^ 1].node }
-    }
-
-    /// What the open connections between the same two hosts know, a new one may begin with.
-    fn ask_siblings(&mut self, end: usize) {
-        if self.flows[end / 2].config.plain.interdependence.is_none() {
-            return;
-        }
-        let kin = self.kin(end);
-        for sibling in (0..self.ends.len()).filter(|sibling| sends(*sibling)) {
-            let open = self.flows[sibling / 2].phase == Phase::Open;
-            if let Some(endpoint) = self.ends[sibling].endpoint.as_ref().filter(|_| open)
-                && self.kin(sibling) == kin
-            {
-                self.kinship.learn(self.now, kin, endpoint);
+    /// Carries on what passed a link without taking time, and what programs make of it.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            while let Some(parcel) = self.arrivals.pop_front() {
+                self.arrive(parcel);
             }
+            let Some((flow, line, news)) = self.news.pop_front() else { return };
+            self.tell(flow as usize, line, news);
         }
     }
 
-    fn rearm_flow(&mut self, index: usize) {
-        let component = self.links.len() + self.ends.len() + index;
-        self.queue.set(component, self.flows[index].wake_up());
-    }
-
-    /// Carries on what passed a link without taking time.
-    fn settle(&mut self) {
-        while let Some(parcel) = self.arrivals.pop_front() {
-            self.arrive(parcel);
-        }
+    /// Where an end stands in the event queue.
+    #[inline]
+    pub(crate) fn component_of(&self, end: usize) -> usize {
+        self.links.len() + self.flows.len() + end
     }
 
     /// A packet is at a node: at its birth, and whenever a link has delivered it.
-    fn arrive(&mut self, parcel: Parcel) {
+    pub(crate) fn arrive(&mut self, parcel: Parcel) {
         let packet = &parcel.0;
         match self.routes[packet.route as usize].get(usize::from(packet.hop)) {
             Some(&direction) => self.forward(direction as usize, parcel),
@@ -245,7 +221,7 @@ impl<R: Recorder> Engine<R> {
         }
     }
 
-    fn forward(&mut self, index: usize, parcel: Parcel) {
+    pub(crate) fn forward(&mut self, index: usize, parcel: Parcel) {
         let direction = &mut self.links[index];
         if parcel.0.size > direction.mtu {
             self.refuse(index, parcel);
@@ -288,15 +264,20 @@ impl<R: Recorder> Engine<R> {
         match &mut packet.body {
             // The checksum tells, and the segment is as if it had never come.
             Body::Segment(sent) if corrupted => {
-                let flow = &mut self.flows[destination / 2];
-                flow.on_lost(self.now, id, &sent.segment, !sends(destination), CORRUPTED);
+                let connection = &mut self.connections[destination / 2];
+                connection.on_lost(self.now, id, &sent.segment, !sends(destination), CORRUPTED);
             }
             Body::Segment(sent) => {
                 let payload = std::mem::replace(&mut sent.segment.payload, Payload::EMPTY);
                 let segment = Segment { payload, ..sent.segment };
                 // Before the answer is packed, which then takes the box that is at hand.
                 self.boxes.put_back(parcel);
-                self.receive(destination, segment);
+                self.receive(id, destination, segment);
+            }
+            Body::Datagram(datagram) => {
+                let (datagram, size) = (*datagram, Bytes(u64::from(packet.size)));
+                self.boxes.put_back(parcel);
+                self.receive_datagram(destination / 2, datagram, (!corrupted).then_some(size));
             }
             Body::Raw(bytes) => {
                 let arrived = ExternalPacket { id, due: self.now, bytes: std::mem::take(bytes) };
@@ -305,135 +286,8 @@ impl<R: Recorder> Engine<R> {
         }
     }
 
-    fn receive(&mut self, end: usize, segment: Segment) {
-        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
-        self.progress = self.now;
-        endpoint.handle_segment(self.now, segment);
-        if sends(end) {
-            self.flows[end / 2].on_acknowledged(self.now, endpoint);
-        }
-        self.pump(end);
-    }
-
-    /// Takes from an endpoint all that it has to say: bytes and news for the program, segments, and
-    /// when to wake it.
-    fn pump(&mut self, end: usize) {
-        self.read_all(end);
-        while let Some(event) = self.next_event_of(end) {
-            self.on_event(end, event);
-        }
-        self.send_all(end);
-        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
-        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
-        self.queue.set_at_latest(self.links.len() + end, due);
-        if R::ON {
-            self.recorder.on_decisions(end, endpoint);
-        }
-    }
-
-    /// The receiving program reads at once whatever there is.
-    fn read_all(&mut self, end: usize) {
-        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
-        let flow = &mut self.flows[end / 2];
-        while let Some(payload) = endpoint.read() {
-            if let Err(position) = flow.on_read(&payload) {
-                let flow = flow.name.clone();
-                self.failure.get_or_insert(RunError::Integrity { flow, position, at: self.now });
-            }
-        }
-    }
-
-    fn next_event_of(&mut self, end: usize) -> Option<Event> {
-        self.ends[end].endpoint.as_mut()?.poll_event()
-    }
-
-    fn on_event(&mut self, end: usize, event: Event) {
-        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
-        let flow = &mut self.flows[end / 2];
-        match event {
-            Event::Connected if sends(end) => flow.on_connected(endpoint),
-            Event::PeerClosed if !sends(end) => {
-                flow.on_end_of_stream();
-                // A program that has read to the end of the stream has no more to say.
-                endpoint.close();
-            }
-            Event::Closed | Event::Reset(_) => self.ends_over(end, event),
-            _ => {}
-        }
-    }
-
-    /// An end has done its part. A reset sender has nobody left to speak with, whether or not the
-    /// receiver ever hears of it.
-    #[cold]
-    fn ends_over(&mut self, end: usize, event: Event) {
-        self.ends[end].over = true;
-        if let Some(endpoint) = &self.ends[end].endpoint {
-            self.kinship.learn(self.now, self.kin(end), endpoint);
-        }
-        let reset = sends(end) && matches!(event, Event::Reset(_));
-        let flow = &mut self.flows[end / 2];
-        if flow.phase != Phase::Over && (reset || self.ends[end ^ 1].over) {
-            flow.phase = Phase::Over;
-            self.open_flows -= 1;
-            if self.open_flows == 0 {
-                self.stopped.get_or_insert(Stop::FlowsOver);
-            }
-        }
-    }
-
-    fn send_all(&mut self, end: usize) {
-        while self.may_send(end) {
-            let Some(endpoint) = &mut self.ends[end].endpoint else { return };
-            if sends(end) {
-                self.flows[end / 2].feed(endpoint);
-            }
-            let Some(transmit) = endpoint.poll_transmit(self.now) else { return };
-            self.send(end, transmit);
-        }
-    }
-
-    /// Whether the first link takes a packet; otherwise the end queues up for it.
-    fn may_send(&mut self, end: usize) -> bool {
-        let sender = &mut self.ends[end];
-        let direction = &mut self.links[sender.first_hop as usize];
-        if direction.accepts() {
-            return true;
-        }
-        if !std::mem::replace(&mut sender.waiting, true) {
-            direction.waiting.push_back(end as u32);
-        }
-        false
-    }
-
-    /// Kept out of line: inlined, it would take the segment apart and put it together again.
-    #[inline(never)]
-    fn send(&mut self, end: usize, transmit: Transmit) {
-        let flow = &mut self.flows[end / 2];
-        let id = flow.next_packet((end / 2) as u32);
-        if sends(end) {
-            flow.on_sent(self.now, id, &transmit);
-        }
-        let size = IPV4_HEADER_LEN + transmit.segment.wire_len();
-        if !sends(end) {
-            flow.on_acknowledging(size);
-        }
-        let (sender, peer) = (&self.ends[end], end ^ 1);
-        let first_hop = sender.first_hop as usize;
-        let mut parcel = self.boxes.pack(id, size, sender.route, peer as u32, Body::Segment(transmit));
-        if R::ON {
-            self.recorder.on_sent(self.now, &mut parcel.0, [sender.node, self.ends[peer].node]);
-        }
-        self.forward(first_hop, parcel);
-    }
-
     /// Arms every component for the first time.
     pub(crate) fn arm(&mut self) {
-        for end in 0..self.ends.len() {
-            let kin = self.kin(end);
-            if let Some(endpoint) = &mut self.ends[end].endpoint {
-                self.kinship.greet(self.now, kin, endpoint);
-            }
-        }
         for index in 0..self.links.len() {
             self.rearm_link(index);
         }
@@ -484,7 +338,7 @@ impl<R: Recorder> Engine<R> {
         let Admitted { id, route, destination } = self.gateway.admit(node, &bytes)?;
         let size = bytes.len() as u32;
         let mut parcel = self.boxes.pack(id, size, route, destination as u32, Body::Raw(bytes));
-        self.recorder.on_sent(self.now, &mut parcel.0, [node as u32, destination as u32]);
+        self.recorder.on_sent(self.now, &mut parcel.0, [node as u32, destination as u32], 0);
         self.arrive(parcel);
         self.settle();
         Some(id)
@@ -492,9 +346,22 @@ impl<R: Recorder> Engine<R> {
 
     /// The totals at `at`, up to and with which everything has happened.
     pub(crate) fn reading(&mut self, at: Instant) -> Reading {
-        let flows = self.flows.iter().zip(self.ends.chunks_exact(2));
-        let flows = flows.map(|(flow, ends)| flow.reading(ends[0].endpoint.as_ref())).collect();
-        Reading { at, flows, links: (0..self.links.len()).map(|index| self.read_link(index, at)).collect() }
+        let links = (0..self.links.len()).map(|index| self.read_link(index, at)).collect();
+        let delays = if self.gauge.is_at_boundary() { self.delays() } else { Vec::new() };
+        Reading { at, flows: self.flows.iter().map(|flow| self.read_flow(flow)).collect(), links, delays }
+    }
+
+    fn read_flow(&self, flow: &Flow) -> FlowReading {
+        let places = flow.places.iter().map(|place| *place as usize);
+        let open = places.filter(|place| self.connections[*place].stage != Stage::Idle);
+        flow.reading(
+            open.map(|place| self.connections[place].reading(self.ends[2 * place].endpoint.as_ref())),
+        )
+    }
+
+    /// The delays of each flow's datagrams so far.
+    pub(crate) fn delays(&self) -> Vec<DelayHistogram> {
+        self.flows.iter().map(|flow| flow.datagrams.delays().clone()).collect()
     }
 
     fn read_link(&mut self, index: usize, at: Instant) -> LinkReading {

@@ -90,6 +90,11 @@ impl Gateway {
         Self { series: series as u32, ..Self::default() }
     }
 
+    /// How many external nodes there are: each has a series of packet identities behind the flows'.
+    pub(crate) fn nodes(&self) -> usize {
+        self.born.len()
+    }
+
     pub(crate) fn add_node(&mut self, node: usize, address: Ipv4Addr) {
         self.addresses.insert(address, node);
         self.born.insert(node, 0);

@@ -1,30 +1,36 @@
-//! One flow: what it sends, how far it got, and whether what arrived is what was sent.
+//! One flow: its program, its connections, and what they come to together.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tcp::{Endpoint, Kind, Transmit};
-use trace::ledger::{Diagnosis, Ledger, Retransmission};
-use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
-use wire::{Payload, Segment};
+use trace::ledger::Diagnosis;
+use units::{Duration, Instant, Streams};
 
-use crate::measure::FlowReading;
-use crate::spec::{Amount, FlowSpec, Workload};
+use crate::connection::{self, Connection};
+use crate::datagrams::Datagrams;
+use crate::measure::{DelayHistogram, Delays, FlowMeasures, FlowReading};
+use crate::spec::{FlowSpec, Workload};
 use crate::summary::{FlowSummary, MilestoneSummary};
+use crate::workload::{BULK_PORT, Program, Service, Side, Transfer, Transport, bulk::Bulk};
 
-/// A flow between two ends.
+/// A flow between two hosts.
 pub(crate) struct Flow {
     pub(crate) name: String,
-    pub(crate) config: Arc<tcp::Config>,
-    pub(crate) ports: tcp::Ports,
-    pub(crate) iss: Seq,
-    pub(crate) start: Instant,
-    pub(crate) ledger: Ledger,
+    /// The TCPs of `from` and `to`.
+    pub(crate) tcps: [Arc<tcp::Config>; 2],
+    pub(crate) streams: Streams,
+    pub(crate) service: Service,
     pub(crate) phase: Phase,
-    connected: bool,
-    source: Source,
-    sending: Sending,
-    receiving: Receiving,
-    packets_born: u64,
+    pub(crate) program: Box<dyn Program>,
+    /// The places of its connections: pairs of ends. The first is the flow's own place in the run.
+    pub(crate) places: Vec<u32>,
+    /// Places whose connection is over, the longest first.
+    pub(crate) free: VecDeque<u32>,
+    /// Connections so far.
+    pub(crate) opened: u32,
+    pub(crate) transfers: Vec<Transfer>,
+    pub(crate) datagrams: Datagrams,
+    totals: Totals,
 }
 
 /// Where a flow stands.
@@ -32,258 +38,105 @@ pub(crate) struct Flow {
 pub(crate) enum Phase {
     /// Not yet started.
     Waiting,
-    /// Connecting, sending or closing.
+    /// Its program runs, or its connections are still closing.
     Open,
-    /// Closed at both ends, or reset.
+    /// The program is done and every connection closed.
     Over,
 }
 
-/// What the sending program writes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Source {
-    /// So much at once; then it closes.
-    Fixed(Bytes),
-    /// Whenever there is room; at `until` it closes.
-    Endless { written: u64, until: Instant },
-    /// It has written everything.
-    Done,
-}
-
-/// What is known at the sending end.
+/// What came of the connections that are over.
 #[derive(Default)]
-struct Sending {
+struct Totals {
+    reading: FlowReading,
     first_syn: Option<Instant>,
     last_ack: Option<Instant>,
-    fin_acked: bool,
-    segments: u64,
-    /// Bytes of payload, copies among them.
-    bytes: u64,
-    retransmissions: u64,
-    snd_max: Option<Seq>,
-    milestones: Vec<Milestone>,
-    /// How many milestones are behind us, and the amount of the next one.
-    passed: usize,
-    next_milestone: Option<Bytes>,
-}
-
-#[derive(Clone, Copy)]
-struct Milestone {
-    amount: Bytes,
-    /// Place in the specification.
-    place: usize,
-    reached: Option<(Instant, u64)>,
-}
-
-/// What is known at the receiving end.
-#[derive(Default)]
-struct Receiving {
-    position: u64,
-    ended: bool,
-    /// Packets that the receiving end sent, and their bytes.
-    acks: u64,
-    ack_bytes: u64,
+    fast_retransmits: u64,
+    incomplete: u64,
+    needless: u64,
+    spurious: u64,
+    causes: std::collections::BTreeMap<String, u64>,
+    milestones: Vec<MilestoneSummary>,
 }
 
 impl Flow {
     pub(crate) fn new(
         spec: &FlowSpec,
-        config: Arc<tcp::Config>,
+        tcps: [Arc<tcp::Config>; 2],
+        streams: Streams,
         start: Instant,
-        ports: tcp::Ports,
-        iss: Seq,
+        place: u32,
     ) -> Self {
-        let Workload::Bulk(amount) = spec.workload;
-        let source = match amount {
-            Amount::Bytes(bytes) => Source::Fixed(bytes),
-            Amount::Until(time) => Source::Endless { written: 0, until: Instant::START + time },
+        let (program, service): (Box<dyn Program>, _) = match &spec.workload {
+            Workload::Bulk(amount) => {
+                let service = Service { transport: Transport::Tcp, port: BULK_PORT, budget: None };
+                (Box::new(Bulk::new(*amount, start)), service)
+            }
+            Workload::Application { application, until } => {
+                let until = until.map_or(Instant::NEVER, |until| Instant::START + until);
+                (application.program(&streams, start, until), application.service())
+            }
         };
         Self {
             name: spec.name.clone(),
-            config,
-            ports,
-            iss,
-            start,
-            ledger: Ledger::new(),
+            tcps,
+            streams,
+            service,
             phase: Phase::Waiting,
-            connected: false,
-            source,
-            sending: Sending::new(&spec.milestones),
-            receiving: Receiving::default(),
-            packets_born: 0,
+            program,
+            places: vec![place],
+            free: VecDeque::from([place]),
+            opened: 0,
+            transfers: Vec::new(),
+            datagrams: Datagrams::new(service.budget),
+            totals: Totals::default(),
         }
     }
 
-    /// The identity of the flow's next packet, in either direction.
-    #[inline]
-    pub(crate) fn next_packet(&mut self, series: u32) -> PacketId {
-        self.packets_born += 1;
-        PacketId::in_series(series, self.packets_born)
+    /// Whether the flow has nothing more to do and nothing more to come.
+    pub(crate) fn is_done(&self) -> bool {
+        self.program.is_done() && self.free.len() == self.places.len() && self.datagrams.outstanding() == 0
     }
 
-    /// The connection opens: a fixed amount is written at once.
-    pub(crate) fn open(&mut self, endpoint: &mut Endpoint) {
-        self.phase = Phase::Open;
-        if let Source::Fixed(amount) = self.source {
-            write_pattern(endpoint, 0, amount.0);
-            self.source = Source::Done;
+    /// A connection's place is given up, with what came of it.
+    pub(crate) fn add(&mut self, result: connection::Result, milestones: Vec<MilestoneSummary>) -> Diagnosis {
+        let totals = &mut self.totals;
+        totals.reading += result.reading;
+        totals.first_syn = totals.first_syn.into_iter().chain(result.first_syn).min();
+        totals.last_ack = totals.last_ack.max(result.last_ack);
+        totals.fast_retransmits += result.fast_retransmits;
+        totals.incomplete += u64::from(!result.complete);
+        totals.needless += result.diagnosis.unnecessary_retransmissions();
+        totals.spurious += result.diagnosis.spurious_timeouts();
+        for (cause, count) in result.diagnosis.causes() {
+            *totals.causes.entry(cause.to_owned()).or_default() += count;
         }
-        self.feed(endpoint);
-    }
-
-    /// The handshake is done. Only now may a program close that has written all it wants: in
-    /// SYN-SENT that would give the connection up (RFC 9293 §3.10.4).
-    pub(crate) fn on_connected(&mut self, endpoint: &mut Endpoint) {
-        self.connected = true;
-        if matches!(self.source, Source::Done) {
-            endpoint.close();
+        if totals.milestones.is_empty() {
+            totals.milestones = milestones;
         }
+        result.diagnosis
     }
 
-    /// Keeps an endless source's backlog filled.
-    #[inline]
-    pub(crate) fn feed(&mut self, endpoint: &mut Endpoint) {
-        if let Source::Endless { written, .. } = &mut self.source
-            && endpoint.unsent() < BACKLOG
-        {
-            write_pattern(endpoint, *written, BACKLOG.0);
-            *written += BACKLOG.0;
+    /// The totals so far; `open` are those of the connections that are not counted yet.
+    pub(crate) fn reading(&self, open: impl Iterator<Item = FlowReading>) -> FlowReading {
+        let mut reading = self.totals.reading;
+        open.for_each(|connection| reading += connection);
+        if self.service.transport == Transport::Udp {
+            self.datagrams.fill(&mut reading);
         }
+        reading
     }
 
-    /// When the flow itself wants to be woken next: to start, or to stop writing.
-    pub(crate) fn wake_up(&self) -> Instant {
-        match (self.phase, self.source) {
-            (Phase::Waiting, _) => self.start,
-            (Phase::Open, Source::Endless { until, .. }) => until,
-            _ => Instant::NEVER,
-        }
-    }
-
-    /// An endless source's time is up.
-    pub(crate) fn stop_writing(&mut self, endpoint: &mut Endpoint) {
-        self.source = Source::Done;
-        if self.connected {
-            endpoint.close();
-        }
-    }
-
-    /// The sending end sent a segment.
-    #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, packet: PacketId, sent: &Transmit) {
-        let segment = &sent.segment;
-        let sending = &mut self.sending;
-        sending.segments += u64::from(!segment.payload.is_empty());
-        sending.bytes += u64::from(segment.payload.len());
-        let before = sending.snd_max.unwrap_or(segment.seq);
-        let end = segment.seq + segment.seq_len();
-        let snd_max = before.max(end);
-        sending.snd_max = Some(snd_max);
-        if let Kind::Retransmission { cause, .. } = sent.kind {
-            let range = SeqRange { start: segment.seq, end: end.min(before) };
-            self.on_resent(now, packet, range, cause);
-        } else if (before.0 ^ snd_max.0) >> 31 != 0 {
-            self.ledger.advance_to(snd_max);
-        }
-        self.sending.first_syn.get_or_insert(now);
-    }
-
-    /// The receiving end sent a packet of `size` bytes.
-    #[inline]
-    pub(crate) fn on_acknowledging(&mut self, size: u32) {
-        self.receiving.acks += 1;
-        self.receiving.ack_bytes += u64::from(size);
-    }
-
-    #[cold]
-    fn on_resent(&mut self, at: Instant, packet: PacketId, range: SeqRange, cause: tcp::Cause) {
-        self.sending.retransmissions += 1;
-        if cause == tcp::Cause::Timeout {
-            self.ledger.on_timeout(at, range);
-        }
-        let snd_max = self.sending.snd_max.unwrap_or(range.end);
-        self.ledger.on_retransmission(Retransmission { packet, at, range, cause: cause.id(), snd_max });
-    }
-
-    /// The sending end has dealt with a segment from its peer.
-    #[inline]
-    pub(crate) fn on_acknowledged(&mut self, now: Instant, endpoint: &Endpoint) {
-        let sending = &mut self.sending;
-        if sending.fin_acked {
-            return;
-        }
-        sending.last_ack = Some(now);
-        sending.fin_acked = endpoint.fin_acked();
-        while let Some(amount) = sending.next_milestone
-            && endpoint.acked() >= amount
-        {
-            sending.milestones[sending.passed].reached = Some((now, sending.retransmissions));
-            sending.passed += 1;
-            sending.next_milestone = sending.milestones.get(sending.passed).map(|next| next.amount);
-        }
-    }
-
-    /// The receiving program has read `payload`; answers where it differs from what was sent.
-    #[inline]
-    pub(crate) fn on_read(&mut self, payload: &Payload) -> Result<(), u64> {
-        let position = self.receiving.position;
-        self.receiving.position += u64::from(payload.len());
-        match payload {
-            Payload::Pattern { offset, .. } if *offset == position => Ok(()),
-            Payload::Pattern { .. } => Err(position),
-            Payload::Data(data) => (position..)
-                .zip(data)
-                .find(|(place, byte)| Payload::pattern_byte(*place) != **byte)
-                .map_or(Ok(()), |(place, _)| Err(place)),
-        }
-    }
-
-    /// The stream has ended at the receiver.
-    pub(crate) fn on_end_of_stream(&mut self) {
-        self.receiving.ended = true;
-    }
-
-    /// A packet of this flow was lost on its way. `to_receiver`: it carried the sender's segment.
-    #[cold]
-    pub(crate) fn on_lost(
-        &mut self,
-        at: Instant,
-        id: PacketId,
-        segment: &Segment,
-        to_receiver: bool,
-        rule: &'static str,
-    ) {
-        if to_receiver {
-            self.ledger.on_drop(id, segment.seq_range(), at, rule);
-        } else if segment.flags.contains(wire::Flags::ACK) {
-            self.ledger.on_ack_drop(at, segment.ack);
-        }
-    }
-
-    /// The totals so far.
-    pub(crate) fn reading(&self, endpoint: Option<&Endpoint>) -> FlowReading {
-        FlowReading {
-            sent: self.sending.bytes,
-            acked: endpoint.map_or(0, |endpoint| endpoint.acked().0),
-            received: self.receiving.position,
-            segments: self.sending.segments,
-            retransmissions: self.sending.retransmissions,
-            timeouts: endpoint.map_or(0, Endpoint::timeouts),
-            acks: self.receiving.acks,
-            ack_bytes: self.receiving.ack_bytes,
-        }
-    }
-
-    /// The flow's part of the summary, with the verdicts that it rests on.
-    pub(crate) fn finish(
-        &mut self,
-        endpoint: Option<&Endpoint>,
-        from: &str,
-        to: &str,
-    ) -> (FlowSummary, Diagnosis) {
-        let diagnosis = std::mem::take(&mut self.ledger).finish();
-        let bytes = endpoint.map_or(0, |endpoint| endpoint.acked().0);
-        let elapsed = self.sending.elapsed(self.sending.last_ack);
-        let summary = FlowSummary {
+    /// The flow's part of the summary, once every connection is counted.
+    pub(crate) fn summary(&mut self, from: &str, to: &str) -> FlowSummary {
+        let reading = self.reading(std::iter::empty());
+        let totals = std::mem::take(&mut self.totals);
+        let [first, last] = match self.service.transport {
+            Transport::Tcp => [totals.first_syn, totals.last_ack],
+            Transport::Udp => self.datagrams.span(),
+        };
+        let elapsed = first.zip(last).map(|(first, last)| last.saturating_since(first));
+        let bytes = reading.acked;
+        FlowSummary {
             flow: self.name.clone(),
             from: from.to_owned(),
             to: to.to_owned(),
@@ -292,123 +145,55 @@ impl Flow {
             throughput_bps: elapsed
                 .filter(|time| !time.is_zero())
                 .map(|time| bytes as f64 / time.as_secs_f64()),
-            segments_sent: self.sending.segments,
-            retransmissions: self.sending.retransmissions,
-            unnecessary_retransmissions: diagnosis.unnecessary_retransmissions(),
-            timeouts: endpoint.map_or(0, Endpoint::timeouts),
-            spurious_timeouts: diagnosis.spurious_timeouts(),
-            fast_retransmits: endpoint.map_or(0, Endpoint::fast_retransmits),
-            completed: self.is_complete(bytes),
-            milestones: self.sending.milestone_summaries(),
-            causes: diagnosis.causes().into_iter().map(|(cause, count)| (cause.to_owned(), count)).collect(),
-            received: self.receiving.position,
-            acks: self.receiving.acks,
-            ack_bytes: self.receiving.ack_bytes,
+            segments_sent: reading.segments,
+            retransmissions: reading.retransmissions,
+            unnecessary_retransmissions: totals.needless,
+            timeouts: reading.timeouts,
+            spurious_timeouts: totals.spurious,
+            fast_retransmits: totals.fast_retransmits,
+            completed: self.is_complete(&totals),
+            milestones: totals.milestones,
+            causes: totals.causes,
+            received: reading.received,
+            acks: reading.acks,
+            ack_bytes: reading.ack_bytes,
+            connections: u64::from(self.opened),
+            measures: FlowMeasures::of(&reading, self.delays_since(None), &self.transfers),
             windows: Vec::new(),
-        };
-        (summary, diagnosis)
+        }
     }
 
-    fn is_complete(&self, acked: u64) -> bool {
-        self.sending.fin_acked && self.receiving.ended && self.receiving.position == acked
-    }
-}
-
-impl Sending {
-    fn new(amounts: &[Bytes]) -> Self {
-        let numbered = amounts.iter().enumerate();
-        let mut milestones: Vec<Milestone> =
-            numbered.map(|(place, amount)| Milestone { amount: *amount, place, reached: None }).collect();
-        milestones.sort_by_key(|milestone| milestone.amount);
-        let next_milestone = milestones.first().map(|first| first.amount);
-        Self { milestones, next_milestone, ..Self::default() }
+    /// The delays of datagrams since a reading.
+    pub(crate) fn delays_since(&self, before: Option<&DelayHistogram>) -> Option<Delays> {
+        self.datagrams.delays().since(before.unwrap_or(&DelayHistogram::default()))
     }
 
-    fn elapsed(&self, until: Option<Instant>) -> Option<Duration> {
-        Some(until? - self.first_syn?)
-    }
-
-    /// In the order of the specification.
-    fn milestone_summaries(&self) -> Vec<MilestoneSummary> {
-        let mut milestones = self.milestones.clone();
-        milestones.sort_by_key(|milestone| milestone.place);
-        let summary = |milestone: Milestone| MilestoneSummary {
-            bytes: milestone.amount.0,
-            elapsed_s: self.elapsed(milestone.reached.map(|(at, _)| at)).map(Duration::as_secs_f64),
-            retransmissions: milestone.reached.map_or(self.retransmissions, |(_, so_far)| so_far),
-        };
-        milestones.into_iter().map(summary).collect()
+    fn is_complete(&self, totals: &Totals) -> bool {
+        match self.service.transport {
+            Transport::Tcp => self.opened > 0 && totals.incomplete == 0,
+            Transport::Udp => self.phase == Phase::Over,
+        }
     }
 }
 
-fn write_pattern(endpoint: &mut Endpoint, from: u64, amount: u64) {
-    let mut offset = from;
-    while offset < from + amount {
-        let len = (from + amount - offset).min(LONGEST_WRITE) as u32;
-        endpoint.write(Payload::Pattern { offset, len });
-        offset += u64::from(len);
+/// The place of a side among a connection's ends.
+pub(crate) const fn place_of(side: Side) -> usize {
+    match side {
+        Side::From => 0,
+        Side::To => 1,
     }
 }
 
-/// An endless source keeps at least this much unsent, as a program does that fills a socket buffer
-/// of the usual size.
-const BACKLOG: Bytes = Bytes(65_536);
+/// The side at a place.
+pub(crate) const fn side_at(place: usize) -> Side {
+    if place.is_multiple_of(2) { Side::From } else { Side::To }
+}
 
-/// A payload's length is 32 bits.
-const LONGEST_WRITE: u64 = 1 << 30;
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn flow() -> Flow {
-        let config = Arc::new(tcp::Config::from_profile(&json!({})).unwrap());
-        let spec = FlowSpec {
-            name: "download".to_owned(),
-            from: 0,
-            to: 1,
-            start: Duration::ZERO,
-            start_jitter: None,
-            workload: Workload::Bulk(Amount::Bytes(Bytes(1000))),
-            sender: Arc::clone(&config),
-            receiver: Arc::clone(&config),
-            milestones: Vec::new(),
-        };
-        Flow::new(&spec, config, Instant::START, tcp::Ports { local: 1, remote: 2 }, Seq(0))
-    }
-
-    fn data(from: u64, len: u32) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        Payload::Pattern { offset: from, len }.write_to(&mut bytes);
-        bytes
-    }
-
-    #[test]
-    fn the_pattern_in_order_is_what_was_sent_by_name_or_byte_for_byte() {
-        let mut flow = flow();
-        assert_eq!(flow.on_read(&Payload::Pattern { offset: 0, len: 100 }), Ok(()));
-        assert_eq!(flow.on_read(&Payload::Data(data(100, 50).into())), Ok(()));
-        assert_eq!(flow.on_read(&Payload::Pattern { offset: 150, len: 10 }), Ok(()));
-    }
-
-    #[test]
-    fn a_misplaced_repeated_or_changed_byte_is_found_where_it_is() {
-        let mut skipped = flow();
-        assert_eq!(skipped.on_read(&Payload::Pattern { offset: 10, len: 100 }), Err(0));
-        let mut repeated = flow();
-        assert_eq!(repeated.on_read(&Payload::Pattern { offset: 0, len: 100 }), Ok(()));
-        assert_eq!(repeated.on_read(&Payload::Pattern { offset: 0, len: 100 }), Err(100));
-        let mut changed = data(0, 100);
-        changed[42] ^= 1;
-        assert_eq!(flow().on_read(&Payload::Data(changed.into())), Err(42));
-    }
-
-    #[test]
-    fn packets_of_a_flow_are_a_series_of_their_own() {
-        let mut flow = flow();
-        let ids = [flow.next_packet(3), flow.next_packet(3)];
-        assert_eq!(ids.map(|id| (id.series(), id.number())), [(3, 1), (3, 2)]);
-    }
+/// The place of the open connection of this number.
+pub(crate) fn place_of_line(flow: &Flow, connections: &[Connection], line: u32) -> Option<u32> {
+    let is_meant = |place: &&u32| {
+        let connection = &connections[**place as usize];
+        connection.stage == connection::Stage::Open && connection.line == line
+    };
+    flow.places.iter().find(is_meant).copied()
 }

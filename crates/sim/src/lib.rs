@@ -13,11 +13,14 @@
 //! let the order of a hash map or the presence of an unrelated component change a packet.
 
 mod build;
+mod connection;
+mod datagrams;
 mod engine;
 mod external;
 mod flow;
 mod kinship;
 mod measure;
+mod orders;
 mod outcome;
 mod packet;
 mod queue;
@@ -25,12 +28,14 @@ mod record;
 mod route;
 mod spec;
 mod summary;
+mod transport;
 mod witness;
+pub mod workload;
 mod world;
 
 pub use build::BuildError;
 pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow};
-pub use measure::{FlowSpan, LinkMeasures, LinkSpan};
+pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 pub use queue::EventQueue;
 pub use spec::{
     Amount, CapturePoint, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec, Spec, WindowSpec,

@@ -16,8 +16,9 @@ pub(crate) fn gather<R: Recorder>(
     spec: &Spec,
     observed: Vec<ObservedFlow>,
 ) -> Outcome {
-    let last = engine.reading(engine.now);
+    let last = Reading { delays: engine.delays(), ..engine.reading(engine.now) };
     let (windows, samples) = std::mem::take(&mut engine.gauge).finish(&last);
+    let transfers = record::transfers(engine.flows.iter().map(|flow| (&*flow.name, &*flow.transfers)));
     let (mut flows, mut diagnoses) = flows(&mut engine, spec, &windows);
     engine.recorder.identify(&observed, &mut diagnoses);
     flows.extend(observed.into_iter().map(|flow| flow.summary));
@@ -32,6 +33,9 @@ pub(crate) fn gather<R: Recorder>(
     };
     let (mut tables, captures) = engine.recorder.finish(spec, &summary, &diagnoses);
     tables.extend(measured_tables(spec, &last, &windows, &samples));
+    if spec.record.transfers {
+        tables.push(transfers);
+    }
     Outcome { summary, tables, captures }
 }
 
@@ -54,18 +58,29 @@ fn clock(spec: &Spec) -> Clock {
     if external { Clock::Real } else { Clock::Virtual }
 }
 
-fn flows<R>(engine: &mut Engine<R>, spec: &Spec, windows: &[Seen]) -> (Vec<FlowSummary>, Vec<Diagnosis>) {
-    let flows = spec.flows.iter().zip(&mut engine.flows).zip(engine.ends.chunks_exact(2));
-    (0..)
-        .zip(flows)
-        .map(|(index, ((flow_spec, flow), ends))| {
-            let name = |node: usize| spec.nodes[node].name.as_str();
-            let (mut summary, diagnosis) =
-                flow.finish(ends[0].endpoint.as_ref(), name(flow_spec.from), name(flow_spec.to));
-            summary.windows = windows.iter().map(|window| window.flow(index)).collect();
-            (summary, diagnosis)
-        })
-        .unzip()
+fn flows<R: Recorder>(
+    engine: &mut Engine<R>,
+    spec: &Spec,
+    windows: &[Seen],
+) -> (Vec<FlowSummary>, Vec<Diagnosis>) {
+    (0..engine.connections.len()).for_each(|place| engine.count(place));
+    let flows = spec.flows.iter().zip(&mut engine.flows);
+    let summaries = (0..).zip(flows).map(|(index, (flow_spec, flow))| {
+        let name = |node: usize| spec.nodes[node].name.as_str();
+        let windows = windows.iter().map(|window| window.flow(index, &flow.transfers)).collect();
+        FlowSummary { windows, ..flow.summary(name(flow_spec.from), name(flow_spec.to)) }
+    });
+    (summaries.collect(), diagnoses(engine))
+}
+
+/// The verdicts by conversation; those without any have been passed over.
+fn diagnoses<R>(engine: &mut Engine<R>) -> Vec<Diagnosis> {
+    let mut verdicts = Vec::new();
+    for (conversation, diagnosis) in std::mem::take(&mut engine.diagnoses) {
+        verdicts.resize(conversation as usize, Diagnosis::default());
+        verdicts.push(diagnosis);
+    }
+    verdicts
 }
 
 fn links<R>(engine: &Engine<R>, spec: &Spec, last: &Reading, windows: &[Seen]) -> Vec<LinkSummary> {

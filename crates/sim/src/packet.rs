@@ -4,6 +4,8 @@ use link::Ecn;
 use tcp::Transmit;
 use units::{Bytes, PacketId};
 
+use crate::datagrams::Datagram;
+
 /// A packet under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
@@ -29,6 +31,8 @@ pub(crate) struct Packet {
 pub(crate) enum Body {
     /// A segment between two of our own endpoints.
     Segment(Transmit),
+    /// A datagram of one of our own flows.
+    Datagram(Datagram),
     /// An IP packet between two external nodes, as bytes.
     Raw(Vec<u8>),
 }
@@ -111,8 +115,8 @@ impl link::Packet for Parcel {
                 wire::Ecn::Capable | wire::Ecn::Capable1 => Ecn::Capable,
                 wire::Ecn::Experienced => Ecn::CongestionExperienced,
             },
-            // What comes from outside is not opened; it passes as it came.
-            Body::Raw(_) => Ecn::NotCapable,
+            // What comes from outside is not opened; it passes as it came. Datagrams do without marks.
+            Body::Raw(_) | Body::Datagram(_) => Ecn::NotCapable,
         }
     }
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use units::{Bytes, Duration, Instant, Streams};
 
+use crate::workload::Application;
+
 /// A whole run: who is there, how they are joined, who sends what, and what is kept of it.
 ///
 /// Nodes, links and flows refer to each other by their place in these lists. Names are what random
@@ -94,10 +96,17 @@ pub struct FlowSpec {
 }
 
 /// What a flow sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
     /// As fast as the connection takes it; then the sender closes.
     Bulk(Amount),
+    /// What a program wants.
+    Application {
+        /// Which.
+        application: Application,
+        /// When it asks for nothing new any more; without it, it goes on until the run's end.
+        until: Option<Duration>,
+    },
 }
 
 /// How much a bulk flow sends.
@@ -124,6 +133,8 @@ pub struct RecordSpec {
     pub captures: Vec<CapturePoint>,
     /// The table `queue_lengths`: for how long each queue had each length, in each window.
     pub queue_lengths: bool,
+    /// The table `transfers`: every file, page or echo that a program waited for.
+    pub transfers: bool,
     /// What is measured over spans of the run.
     pub measure: MeasureSpec,
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{FlowSpan, LinkMeasures, LinkSpan};
+use crate::measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,6 +81,12 @@ pub struct FlowSummary {
     /// Their bytes, IP header included.
     #[serde(default)]
     pub ack_bytes: u64,
+    /// Connections that it opened.
+    #[serde(default)]
+    pub connections: u64,
+    /// What its transfers and datagrams come to.
+    #[serde(flatten)]
+    pub measures: FlowMeasures,
     /// What the flow did in each window of the scenario.
     #[serde(default)]
     pub windows: Vec<FlowSpan>,

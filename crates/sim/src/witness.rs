@@ -1,19 +1,25 @@
 //! What the world does about each event on a link: it tells the flow of its losses, and has
 //! everything recorded where that is wanted.
 
+use std::collections::VecDeque;
+
 use link::{Event, Observer};
 use units::{Duration, Instant};
 
+use crate::connection::Connection;
 use crate::external::{ExternalEvent, ExternalFate, Gateway};
 use crate::flow::Flow;
 use crate::measure::LinkMeter;
 use crate::packet::{Body, Packet, Parcel};
 use crate::record::Recorder;
+use crate::workload::News;
 
 /// The observer of one direction of a link while that is called.
 pub(crate) struct Witness<'a, R> {
     pub(crate) link: usize,
+    pub(crate) connections: &'a mut [Connection],
     pub(crate) flows: &'a mut [Flow],
+    pub(crate) news: &'a mut VecDeque<(u32, u32, News)>,
     pub(crate) meter: &'a mut LinkMeter,
     pub(crate) gateway: &'a mut Gateway,
     pub(crate) recorder: &'a mut R,
@@ -26,7 +32,9 @@ macro_rules! witness {
             &mut $engine.links[$index],
             $crate::witness::Witness {
                 link: $index,
+                connections: &mut $engine.connections,
                 flows: &mut $engine.flows,
+                news: &mut $engine.news,
                 meter: &mut $engine.meters[$index],
                 gateway: &mut $engine.gateway,
                 recorder: &mut $engine.recorder,
@@ -65,7 +73,13 @@ impl<R> Witness<'_, R> {
             Body::Segment(_) if packet.copy => {}
             Body::Segment(sent) => {
                 let end = packet.destination as usize;
-                self.flows[end / 2].on_lost(now, packet.id, &sent.segment, end % 2 == 1, rule);
+                self.connections[end / 2].on_lost(now, packet.id, &sent.segment, end % 2 == 1, rule);
+            }
+            Body::Datagram(_) if packet.copy => {}
+            Body::Datagram(datagram) => {
+                let flow = packet.destination / 2;
+                self.flows[flow as usize].datagrams.on_lost(*datagram);
+                self.news.push_back((flow, 0, News::Lost));
             }
             Body::Raw(bytes) => self.tell(now, packet, bytes, ExternalFate::Lost { rule }),
         }
@@ -75,8 +89,9 @@ impl<R> Witness<'_, R> {
     fn delay(&mut self, now: Instant, packet: &Packet, by: Duration, cause: &'static str) {
         match &packet.body {
             Body::Segment(_) => {
-                self.flows[packet.destination as usize / 2].ledger.on_delay(now, by, cause);
+                self.connections[packet.destination as usize / 2].ledger.on_delay(now, by, cause);
             }
+            Body::Datagram(_) => {}
             Body::Raw(bytes) => self.tell(now, packet, bytes, ExternalFate::Delayed { by, cause }),
         }
     }

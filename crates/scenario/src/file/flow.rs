@@ -1,27 +1,31 @@
-//! A flow: one connection, or several alike, and what is sent over it.
+//! A flow: what one host asks of the path to another, or several alike.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use sim::workload::Application;
 use units::text::{REMEDY, parse_duration};
 use units::{Bytes, Duration};
 
-/// One connection, or several alike, over which `from` sends as fast as it can.
+/// One connection, or several alike, over which `from` sends as fast as it can; or what a workload makes of it.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Its name; several alike are called name-1, name-2, …
     pub name: String,
-    /// The host that connects and sends.
+    /// The host that sends.
     pub from: String,
-    /// The host that listens and reads.
+    /// The host that reads.
     pub to: String,
     /// How much is sent; or else give `until`.
     pub bytes: Option<Bytes>,
-    /// Sends until this time of the run; or else give `bytes`.
+    /// Sends until this time of the run; or else give `bytes`. A workload asks for nothing new from then on.
     pub until: Option<Duration>,
+    /// What is done instead of sending as fast as possible, written as a table of one key, its name:
+    /// `{ web = { connection = "persistent" } }`.
+    pub workload: Option<Application>,
     /// When it starts; without it, at once.
     #[serde(default)]
     pub start: Start,

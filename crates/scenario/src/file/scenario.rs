@@ -100,6 +100,8 @@ pub enum Table {
     Segments,
     /// How far each flow had got, sampled.
     Progress,
+    /// Every file, page or echo that a program waited for.
+    Transfers,
     /// For how long each queue had each length.
     #[serde(rename = "queue_lengths")]
     QueueLengths,

@@ -5,6 +5,7 @@
 //! packet. Read first: `reading.rs` for what is read, then [`Gauge`]; `meter.rs` adds up what a link
 //! does not count itself.
 
+mod delays;
 mod meter;
 mod reading;
 mod summary;
@@ -13,10 +14,11 @@ use units::{Duration, Instant};
 
 use crate::spec::RecordSpec;
 
+pub(crate) use delays::{DelayHistogram, Delays};
 pub(crate) use meter::LinkMeter;
 pub(crate) use reading::{FlowReading, LinkReading, Reading};
 pub(crate) use summary::times_between;
-pub use summary::{FlowSpan, LinkMeasures, LinkSpan};
+pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 
 /// Reads the run at the times that its windows and samples ask for.
 #[derive(Debug, Default)]
@@ -78,6 +80,11 @@ impl Gauge {
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.next_sample.min(self.boundaries.last().copied().unwrap_or(Instant::NEVER))
+    }
+
+    /// Whether a window opens or closes at the next reading.
+    pub(crate) fn is_at_boundary(&self) -> bool {
+        self.boundaries.last() == Some(&self.next())
     }
 
     /// Takes a reading at the time that [`Gauge::next`] gave.
@@ -157,7 +164,12 @@ mod tests {
         let mut times = Vec::new();
         while gauge.next() <= Instant::START + Duration::from_secs(end) {
             let at = gauge.next();
-            gauge.take(&Reading { at, flows: vec![FlowReading::default()], links: Vec::new() });
+            gauge.take(&Reading {
+                at,
+                flows: vec![FlowReading::default()],
+                links: Vec::new(),
+                delays: Vec::new(),
+            });
             times.push((at - Instant::START).as_nanos() / 1_000_000_000);
         }
         times
@@ -174,7 +186,8 @@ mod tests {
         let mut gauge = gauge(&[(1, None), (20, Some(30))], None);
         read(&mut gauge, 10);
         let at = Instant::START + Duration::from_secs(12);
-        let (seen, samples) = gauge.finish(&Reading { at, flows: Vec::new(), links: Vec::new() });
+        let (seen, samples) =
+            gauge.finish(&Reading { at, flows: Vec::new(), links: Vec::new(), delays: Vec::new() });
         assert_eq!(seen.len(), 1);
         assert_eq!(seen[0].closed.at, at);
         assert!(samples.is_empty());

@@ -1,6 +1,10 @@
 //! A reading: the totals of every flow and link at one time.
 
+use std::ops::AddAssign;
+
 use units::{Duration, Instant};
+
+use super::DelayHistogram;
 
 /// Everything at one time.
 #[derive(Clone, Debug)]
@@ -9,12 +13,14 @@ pub(crate) struct Reading {
     pub(crate) flows: Vec<FlowReading>,
     /// Directions of links.
     pub(crate) links: Vec<LinkReading>,
+    /// The delays of each flow's datagrams, where a window opens or closes.
+    pub(crate) delays: Vec<DelayHistogram>,
 }
 
 impl Reading {
     /// Before anything has happened.
     pub(crate) const fn at_start() -> Self {
-        Self { at: Instant::START, flows: Vec::new(), links: Vec::new() }
+        Self { at: Instant::START, flows: Vec::new(), links: Vec::new(), delays: Vec::new() }
     }
 
     /// Direction `index` of the links; nothing where the reading is from before the start.
@@ -39,6 +45,50 @@ pub(crate) struct FlowReading {
     /// Packets that the receiving end sent, and their bytes, IP header included.
     pub(crate) acks: u64,
     pub(crate) ack_bytes: u64,
+    /// Datagrams that arrived, those of them that were late, those that did not arrive.
+    pub(crate) datagrams_received: u64,
+    pub(crate) datagrams_late: u64,
+    pub(crate) datagrams_lost: u64,
+    /// Differences of the delays of datagrams that arrived one after the other.
+    pub(crate) jitter_sum: Duration,
+    pub(crate) jitter_count: u64,
+}
+
+impl AddAssign for FlowReading {
+    fn add_assign(&mut self, more: Self) {
+        *self = self.with(more, |a, b| a + b, |a, b| a + b);
+    }
+}
+
+impl FlowReading {
+    /// What happened since an earlier reading.
+    pub(crate) fn since(self, before: Self) -> Self {
+        self.with(before, |a, b| a - b, Duration::saturating_sub)
+    }
+
+    fn with(
+        self,
+        other: Self,
+        count: impl Fn(u64, u64) -> u64,
+        time: impl Fn(Duration, Duration) -> Duration,
+    ) -> Self {
+        let of = |pick: fn(&Self) -> u64| count(pick(&self), pick(&other));
+        Self {
+            sent: of(|totals| totals.sent),
+            acked: of(|totals| totals.acked),
+            received: of(|totals| totals.received),
+            segments: of(|totals| totals.segments),
+            retransmissions: of(|totals| totals.retransmissions),
+            timeouts: of(|totals| totals.timeouts),
+            acks: of(|totals| totals.acks),
+            ack_bytes: of(|totals| totals.ack_bytes),
+            datagrams_received: of(|totals| totals.datagrams_received),
+            datagrams_late: of(|totals| totals.datagrams_late),
+            datagrams_lost: of(|totals| totals.datagrams_lost),
+            jitter_sum: time(self.jitter_sum, other.jitter_sum),
+            jitter_count: of(|totals| totals.jitter_count),
+        }
+    }
 }
 
 /// The totals of one direction of a link.

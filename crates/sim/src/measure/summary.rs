@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::Seen;
 use super::reading::{FlowReading, LinkReading, LinkTimes};
+use super::{Delays, Reading, Seen};
+use crate::workload::Transfer;
 
 /// What one flow did between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,41 @@ pub struct FlowSpan {
     pub acks: u64,
     /// Their bits per second, IP header included.
     pub ack_bit_rate: Option<f64>,
+    /// What programs and datagrams come to.
+    #[serde(flatten)]
+    pub measures: FlowMeasures,
+}
+
+/// What the transfers and the datagrams of a flow come to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowMeasures {
+    /// Transfers that ended: files, pages, echoes, as the workload has them.
+    pub transfers: u64,
+    /// Their mean time, from the request to the last byte.
+    pub transfer_mean_s: Option<f64>,
+    /// The time that half of them did not exceed.
+    pub transfer_p50_s: Option<f64>,
+    /// The same for 95 % of them.
+    pub transfer_p95_s: Option<f64>,
+    /// Their bytes over their times.
+    #[serde(rename = "transfer_Bps")]
+    pub transfer_bps: Option<f64>,
+    /// Datagrams that did not arrive.
+    pub packets_lost: u64,
+    /// Datagrams that took longer than their budget.
+    pub packets_late: u64,
+    /// Lost or late, of those whose fate is known.
+    pub frame_loss: Option<f64>,
+    /// The mean time that datagrams took.
+    pub delay_mean_s: Option<f64>,
+    /// The time that half of them did not exceed, to 1 %.
+    pub delay_p50_s: Option<f64>,
+    /// The same for 95 % of them.
+    pub delay_p95_s: Option<f64>,
+    /// The same for 99 % of them.
+    pub delay_p99_s: Option<f64>,
+    /// The mean difference of the delays of one datagram and the next (D of RFC 3550 §6.4.1).
+    pub jitter_s: Option<f64>,
 }
 
 /// What one direction of a link did between two times.
@@ -85,26 +121,29 @@ pub struct LinkMeasures {
 
 impl Seen {
     /// What flow `index` did in the window.
-    pub(crate) fn flow(&self, index: usize) -> FlowSpan {
-        let none = FlowReading::default();
-        let before = self.opened.flows.get(index).unwrap_or(&none);
-        let after = self.closed.flows.get(index).unwrap_or(&none);
+    pub(crate) fn flow(&self, index: usize, transfers: &[Transfer]) -> FlowSpan {
+        let total = |reading: &Reading| reading.flows.get(index).copied().unwrap_or_default();
+        let inside = total(&self.closed).since(total(&self.opened));
         let per_second = |amount: u64| rate(amount, self.length());
-        let (bytes, received) = (after.acked - before.acked, after.received - before.received);
+        let within = |transfer: &&Transfer| self.opened.at < transfer.end && transfer.end <= self.closed.at;
+        let transfers: Vec<Transfer> = transfers.iter().filter(within).copied().collect();
+        let delays = |reading: &Reading| reading.delays.get(index).cloned().unwrap_or_default();
+        let delays = delays(&self.closed).since(&delays(&self.opened));
         FlowSpan {
             window: self.name.clone(),
             from_s: self.opened.at.as_secs_f64(),
             to_s: self.closed.at.as_secs_f64(),
-            bytes,
-            received,
-            throughput_bps: per_second(bytes),
-            goodput_bps: per_second(received),
-            sent_bps: per_second(after.sent - before.sent),
-            segments_sent: after.segments - before.segments,
-            retransmissions: after.retransmissions - before.retransmissions,
-            timeouts: after.timeouts - before.timeouts,
-            acks: after.acks - before.acks,
-            ack_bit_rate: per_second(8 * (after.ack_bytes - before.ack_bytes)),
+            bytes: inside.acked,
+            received: inside.received,
+            throughput_bps: per_second(inside.acked),
+            goodput_bps: per_second(inside.received),
+            sent_bps: per_second(inside.sent),
+            segments_sent: inside.segments,
+            retransmissions: inside.retransmissions,
+            timeouts: inside.timeouts,
+            acks: inside.acks,
+            ack_bit_rate: per_second(8 * inside.ack_bytes),
+            measures: FlowMeasures::of(&inside, delays, &transfers),
         }
     }
 
@@ -126,6 +165,33 @@ impl Seen {
 
     fn length(&self) -> Duration {
         self.closed.at.saturating_since(self.opened.at)
+    }
+}
+
+impl FlowMeasures {
+    /// What these totals, delays and transfers come to.
+    pub(crate) fn of(totals: &FlowReading, delays: Option<Delays>, transfers: &[Transfer]) -> Self {
+        let mut times: Vec<f64> = transfers.iter().map(|one| (one.end - one.start).as_secs_f64()).collect();
+        times.sort_by(f64::total_cmp);
+        let (time, bytes): (f64, u64) = (times.iter().sum(), transfers.iter().map(|one| one.bytes.0).sum());
+        let at = |p: f64| times.get((p * times.len() as f64).ceil() as usize - 1).copied();
+        let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+        let known = totals.datagrams_received + totals.datagrams_lost;
+        Self {
+            transfers: times.len() as u64,
+            transfer_mean_s: share(time, times.len() as f64),
+            transfer_p50_s: if times.is_empty() { None } else { at(0.50) },
+            transfer_p95_s: if times.is_empty() { None } else { at(0.95) },
+            transfer_bps: share(bytes as f64, time),
+            packets_lost: totals.datagrams_lost,
+            packets_late: totals.datagrams_late,
+            frame_loss: share((totals.datagrams_lost + totals.datagrams_late) as f64, known as f64),
+            delay_mean_s: delays.map(|delays| delays.mean_s),
+            delay_p50_s: delays.map(|delays| delays.p50_s),
+            delay_p95_s: delays.map(|delays| delays.p95_s),
+            delay_p99_s: delays.map(|delays| delays.p99_s),
+            jitter_s: share(totals.jitter_sum.as_secs_f64(), totals.jitter_count as f64),
+        }
     }
 }
 

@@ -55,6 +55,28 @@ impl EventQueue {
         Self { keys: vec![Key::IDLE; leaves], priorities, winners, armed: 0 }
     }
 
+    /// One more component, behind the last, which does not want to be woken yet.
+    pub fn add(&mut self, priority: u8) -> usize {
+        let component = self.priorities.len();
+        self.priorities.push(priority);
+        if component == self.keys.len() {
+            self.grow();
+        }
+        component
+    }
+
+    /// Twice the leaves, and every game played anew.
+    fn grow(&mut self) {
+        let leaves = 2 * self.keys.len();
+        self.keys.resize(leaves, Key::IDLE);
+        self.winners = (0..2 * leaves).map(|node| (node % leaves) as u32).collect();
+        for node in (1..leaves).rev() {
+            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
+            let right_wins = self.keys[right as usize] < self.keys[left as usize];
+            self.winners[node] = if right_wins { right } else { left };
+        }
+    }
+
     /// Wakes `component` at `at` and not when it wanted before; [`Instant::NEVER`] lets it sleep.
     /// The same time as before keeps its place among equals.
     #[inline]

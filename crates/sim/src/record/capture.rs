@@ -8,15 +8,20 @@ use std::net::Ipv4Addr;
 
 use trace::ledger::Diagnosis;
 use units::Instant;
+use wire::Payload;
 use wire::capture::{Direction, Frame, Interface, VIRTUAL_EPOCH};
 use wire::pcapng::{Section, Writer};
+use wire::udp::Datagram;
 
 use super::passage::{Fate, Passage};
-use super::sent::{Content, Described};
+use super::sent::{Content, DATAGRAM_HEADERS, Described};
 use super::tables::direction;
 use super::{Recording, verdict};
 use crate::packet::Packet;
 use crate::spec::{CapturePoint, Spec};
+
+/// RFC 3551 §8: RTP's port. One is as good as another for datagrams of any workload.
+const DATAGRAM_PORT: u16 = 5004;
 
 /// A point of observation, and what passed it.
 pub(super) struct Tap {
@@ -152,6 +157,14 @@ fn bytes(packet: &Described, spec: &Spec) -> Vec<u8> {
     let address = |node: u32| spec.nodes[node as usize].kind.address().unwrap_or(Ipv4Addr::UNSPECIFIED);
     match packet.content.as_deref() {
         Some(Content::Raw(bytes)) => bytes.clone(),
+        Some(Content::Datagram { size }) => {
+            let len = size.saturating_sub(DATAGRAM_HEADERS);
+            let payload = Payload::Pattern { offset: 0, len };
+            // A header that a link compresses is written out: no capture could hold less.
+            let datagram = Datagram { source_port: DATAGRAM_PORT, destination_port: DATAGRAM_PORT, payload };
+            let identification = packet.id.number() as u16;
+            wire::emit_udp_ipv4(address(packet.from), address(packet.to), identification, &datagram)
+        }
         Some(Content::Segment(segment)) => {
             let identification = packet.id.number() as u16;
             wire::emit_ipv4(address(packet.from), address(packet.to), identification, segment)

@@ -12,7 +12,7 @@ mod passage;
 mod sent;
 mod tables;
 
-pub(crate) use tables::{progress, queue_lengths};
+pub(crate) use tables::{progress, queue_lengths, transfers};
 
 use arrow_array::RecordBatch;
 use link::Event;
@@ -35,8 +35,11 @@ pub(crate) trait Recorder {
     /// Whether links are metered: how long they sent, and how long their queues were.
     const METERS: bool;
 
-    /// An end has sent a packet; `between` are its two nodes.
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2]);
+    /// An end has sent a packet; `between` are its two nodes, `conversation` its connection. For
+    /// packets from outside the recorder looks itself.
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2], conversation: u32);
+    /// A flow has opened one more connection; the answer is what that is called from now on.
+    fn on_opened(&mut self, flow: u32) -> u32;
     /// A packet has come to a link.
     fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet);
     /// Something has happened to a packet on a link.
@@ -46,7 +49,7 @@ pub(crate) trait Recorder {
     /// A packet has come to its end.
     fn on_received(&mut self, now: Instant, packet: &Packet);
     /// An endpoint may have made decisions.
-    fn on_decisions(&mut self, end: usize, endpoint: &mut Endpoint);
+    fn on_decisions(&mut self, conversation: u32, end: usize, endpoint: &mut Endpoint);
     /// Flows between external nodes have names and verdicts; the verdicts are put where those of
     /// the packets' flows are looked for.
     fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>);
@@ -71,12 +74,15 @@ impl<const METERS: bool> Recorder for Nothing<METERS> {
     const ON: bool = false;
     const METERS: bool = METERS;
 
-    fn on_sent(&mut self, _: Instant, _: &mut Packet, _: [u32; 2]) {}
+    fn on_sent(&mut self, _: Instant, _: &mut Packet, _: [u32; 2], _: u32) {}
+    fn on_opened(&mut self, flow: u32) -> u32 {
+        flow
+    }
     fn on_entered(&mut self, _: Instant, _: usize, _: &mut Packet) {}
     fn on_link_event(&mut self, _: Instant, _: usize, _: &Packet, _: Event) {}
     fn on_oversize(&mut self, _: &Packet) {}
     fn on_received(&mut self, _: Instant, _: &Packet) {}
-    fn on_decisions(&mut self, _: usize, _: &mut Endpoint) {}
+    fn on_decisions(&mut self, _: u32, _: usize, _: &mut Endpoint) {}
     fn identify(&mut self, _: &[ObservedFlow], _: &mut Vec<Diagnosis>) {}
 
     fn finish(self, _: &Spec, summary: &Summary, _: &[Diagnosis]) -> (Tables, Captures) {
@@ -90,6 +96,7 @@ pub(crate) struct Recording {
     register: Register,
     passages: Vec<Passage>,
     sightings: Vec<Sighting>,
+    /// By twice the conversation, and one more for its receiver.
     decisions: Vec<(u32, tcp::Record)>,
     queue_lengths: Vec<QueueLength>,
     /// Framing of each direction of each link.
@@ -148,8 +155,12 @@ impl Recorder for Recording {
     const ON: bool = true;
     const METERS: bool = true;
 
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2]) {
-        packet.described = self.register.enter(packet, between, !self.taps.is_empty());
+    fn on_opened(&mut self, flow: u32) -> u32 {
+        self.register.open(flow)
+    }
+
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2], conversation: u32) {
+        packet.described = self.register.enter(packet, between, conversation, !self.taps.is_empty());
         if self.wanted.segments {
             self.sightings.push(Sighting { at: now, packet: packet.described, received: false });
         }
@@ -186,10 +197,11 @@ impl Recorder for Recording {
         }
     }
 
-    fn on_decisions(&mut self, end: usize, endpoint: &mut Endpoint) {
+    fn on_decisions(&mut self, conversation: u32, end: usize, endpoint: &mut Endpoint) {
         let records = endpoint.take_records();
         if self.wanted.tcp {
-            self.decisions.extend(records.into_iter().map(|record| (end as u32, record)));
+            let key = 2 * conversation + end as u32 % 2;
+            self.decisions.extend(records.into_iter().map(|record| (key, record)));
         }
     }
 

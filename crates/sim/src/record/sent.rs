@@ -38,6 +38,7 @@ pub(super) struct Described {
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Segment(Segment),
+    Datagram { size: u32 },
     Raw(Vec<u8>),
 }
 
@@ -45,11 +46,16 @@ pub(super) enum Content {
 pub(super) struct Register {
     packets: Vec<Described>,
     conversations: Vec<Conversation>,
+    /// Connections of each flow so far.
+    opened: Vec<u32>,
 }
 
 /// A connection: one of our flows, or one that was seen between external nodes.
 struct Conversation {
     name: String,
+    /// The flow of the scenario, and which of its connections it is, from 1 on.
+    flow: Option<u32>,
+    number: u32,
     /// Whose it is, for connections from outside.
     key: Option<Key>,
     /// What each direction has shown: that of the one that sent first (or `from`), then the other.
@@ -67,28 +73,55 @@ struct Shown {
 
 impl Register {
     pub(super) fn new(spec: &Spec) -> Self {
-        let conversation = |flow: &crate::spec::FlowSpec| Conversation::new(flow.name.clone(), None);
-        Self { packets: Vec::new(), conversations: spec.flows.iter().map(conversation).collect() }
+        let conversation = |(index, flow): (u32, &crate::spec::FlowSpec)| Conversation {
+            flow: Some(index),
+            ..Conversation::new(flow.name.clone(), None)
+        };
+        let opened = vec![1; spec.flows.len()];
+        Self {
+            packets: Vec::new(),
+            conversations: (0..).zip(&spec.flows).map(conversation).collect(),
+            opened,
+        }
+    }
+
+    /// A flow has opened one more connection.
+    pub(super) fn open(&mut self, flow: u32) -> u32 {
+        self.opened[flow as usize] += 1;
+        let (name, number) = (self.conversations[flow as usize].name.clone(), self.opened[flow as usize]);
+        self.conversations.push(Conversation { flow: Some(flow), number, ..Conversation::new(name, None) });
+        (self.conversations.len() - 1) as u32
     }
 
     /// Describes a packet at its birth; the answer names the description.
-    pub(super) fn enter(&mut self, packet: &Packet, between: [u32; 2], with_content: bool) -> u32 {
+    pub(super) fn enter(
+        &mut self,
+        packet: &Packet,
+        between: [u32; 2],
+        conversation: u32,
+        with_content: bool,
+    ) -> u32 {
         let mut described = match &packet.body {
             Body::Segment(Transmit { segment, kind }) => {
-                let (flow, backward) =
-                    (packet.destination as usize / 2, packet.destination.is_multiple_of(2));
-                let conversation = &mut self.conversations[flow];
-                let mut described = conversation.describe(segment, backward);
+                let backward = packet.destination.is_multiple_of(2);
+                let mut described = self.conversations[conversation as usize].describe(segment, backward);
                 (described.kind, described.cause) = kind_and_cause(*kind);
                 described.retransmission = matches!(kind, Kind::Retransmission { .. });
-                described.flow = flow as u32;
+                described.flow = conversation;
                 described
             }
+            Body::Datagram(datagram) => Described {
+                flow: conversation,
+                kind: "datagram",
+                seq: datagram.number as u32,
+                len: packet.size.saturating_sub(DATAGRAM_HEADERS),
+                ..Described::other()
+            },
             Body::Raw(bytes) => self.describe_raw(bytes),
         };
         described.id = packet.id;
         [described.from, described.to] = between;
-        described.content = with_content.then(|| Box::new(Content::of(&packet.body)));
+        described.content = with_content.then(|| Box::new(Content::of(packet)));
         self.packets.push(described);
         (self.packets.len() - 1) as u32
     }
@@ -100,6 +133,16 @@ impl Register {
     /// The name of a flow.
     pub(super) fn flow_name(&self, flow: u32) -> &str {
         &self.conversations[flow as usize].name
+    }
+
+    /// The place of a conversation's flow in the scenario, if it is one of the scenario's.
+    pub(super) fn flow_of(&self, conversation: u32) -> Option<u32> {
+        self.conversations[conversation as usize].flow
+    }
+
+    /// Which of its flow's connections a conversation is, from 1 on.
+    pub(super) fn number(&self, conversation: u32) -> u32 {
+        self.conversations[conversation as usize].number
     }
 
     /// `seq` of `end`'s direction, relative.
@@ -165,7 +208,7 @@ impl Register {
 
 impl Conversation {
     fn new(name: String, key: Option<Key>) -> Self {
-        Self { name, key, directions: [Shown::default(); 2] }
+        Self { name, flow: None, number: 1, key, directions: [Shown::default(); 2] }
     }
 
     /// Whether the first sequence number that `segment` takes was sent before.
@@ -222,9 +265,10 @@ impl Described {
 }
 
 impl Content {
-    fn of(body: &Body) -> Self {
-        match body {
+    fn of(packet: &Packet) -> Self {
+        match &packet.body {
             Body::Segment(sent) => Self::Segment(sent.segment.clone()),
+            Body::Datagram(_) => Self::Datagram { size: packet.size },
             Body::Raw(bytes) => Self::Raw(bytes.clone()),
         }
     }
@@ -268,6 +312,9 @@ fn raw_kind(segment: &Segment) -> &'static str {
         () => "ack",
     }
 }
+
+/// IPv4 (RFC 791) and UDP (RFC 768).
+pub(super) const DATAGRAM_HEADERS: u32 = 20 + 8;
 
 /// The key under which everything that is not TCP is kept.
 const NOBODY: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);

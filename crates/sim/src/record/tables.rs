@@ -11,6 +11,7 @@ use super::{Recording, Tables, verdict};
 use crate::measure::{Reading, Sample, Seen, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
+use crate::workload::Transfer;
 
 /// Every table that was asked for, and `flows`.
 pub(super) fn all(kept: &Recording, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> Tables {
@@ -60,7 +61,8 @@ fn packets(kept: &Recording, spec: &Spec) -> Table {
         .text("fate", rows().map(|row| row.fate.id()))
         .maybe_text("rule", rows().map(|row| row.rule))
         .length("delay_ns", rows().map(|row| row.delay))
-        .maybe_text("delay_cause", rows().map(|row| row.delay_cause));
+        .maybe_text("delay_cause", rows().map(|row| row.delay_cause))
+        .u32("connection", sent().map(|packet| kept.register.number(packet.flow)));
     ("packets", columns.finish())
 }
 
@@ -74,7 +76,7 @@ fn tcp(kept: &Recording, spec: &Spec) -> Table {
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
         .text("flow", ends().map(|end| kept.register.flow_name(end / 2)))
-        .text("host", ends().map(|end| host_of_end(spec, end)))
+        .text("host", ends().map(|end| host_of_end(kept, spec, end)))
         .text("event", rows().map(|row| row.event))
         .text("reason", rows().map(|row| row.reason))
         .u32("seq", relative)
@@ -86,7 +88,8 @@ fn tcp(kept: &Recording, spec: &Spec) -> Table {
         .maybe_length("srtt_ns", rows().map(|row| row.srtt))
         .maybe_length("rttvar_ns", rows().map(|row| row.rttvar))
         .length("rto_ns", rows().map(|row| row.rto))
-        .text("phase", rows().map(|row| row.phase));
+        .text("phase", rows().map(|row| row.phase))
+        .u32("connection", ends().map(|end| kept.register.number(end / 2)));
     ("tcp", columns.finish())
 }
 
@@ -133,7 +136,8 @@ fn segments(kept: &Recording, spec: &Spec, diagnoses: &[Diagnosis]) -> Table {
         .maybe_text("why", verdicts().map(|verdict| verdict.map(|found| found.why.id())))
         .maybe_text("explanation", verdicts().map(|verdict| verdict.map(|found| found.why.to_string())))
         .text("flags", sent().map(|packet| packet.flags.to_string()))
-        .maybe_text("sack", sent().map(|packet| packet.sack.as_deref()));
+        .maybe_text("sack", sent().map(|packet| packet.sack.as_deref()))
+        .u32("connection", sent().map(|packet| kept.register.number(packet.flow)));
     ("segments", columns.finish())
 }
 
@@ -151,6 +155,17 @@ pub(crate) fn progress(spec: &Spec, samples: &[Sample]) -> Table {
         .u64("retransmissions", totals().map(|totals| totals.retransmissions))
         .u64("acks", totals().map(|totals| totals.acks));
     ("progress", columns.finish())
+}
+
+/// One row for each transfer that has ended: what a program asked for and got.
+pub(crate) fn transfers<'a>(flows: impl Iterator<Item = (&'a str, &'a [Transfer])>) -> Table {
+    let rows: Vec<_> = flows.flat_map(|(flow, all)| all.iter().map(move |one| (flow, one))).collect();
+    let columns = Columns::default()
+        .text("flow", rows.iter().map(|row| row.0))
+        .time("start_ns", rows.iter().map(|row| row.1.start))
+        .time("end_ns", rows.iter().map(|row| row.1.end))
+        .u64("bytes", rows.iter().map(|row| row.1.bytes.0));
+    ("transfers", columns.finish())
 }
 
 /// One row for each length that a queue had, over the whole run and in each window: the share of
@@ -207,8 +222,10 @@ pub(super) const fn direction(link: u32) -> &'static str {
     if link.is_multiple_of(2) { "down" } else { "up" }
 }
 
-fn host_of_end(spec: &Spec, end: u32) -> &str {
-    let flow = &spec.flows[end as usize / 2];
+fn host_of_end<'a>(kept: &Recording, spec: &'a Spec, end: u32) -> &'a str {
+    // Only our own endpoints make decisions.
+    let Some(flow) = kept.register.flow_of(end / 2) else { return "" };
+    let flow = &spec.flows[flow as usize];
     let node = if end.is_multiple_of(2) { flow.from } else { flow.to };
     &spec.nodes[node].name
 }

@@ -9,3 +9,4 @@ mod records;
 mod support;
 mod topology;
 mod transfer;
+mod workload;

@@ -1,0 +1,206 @@
+//! Datagrams of a flow: which of them arrived, how late, and how evenly.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Duration, Instant};
+
+use crate::measure::{DelayHistogram, FlowReading};
+
+/// A datagram under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Datagram {
+    /// Its number within the flow.
+    pub(crate) number: u64,
+    /// When it was sent.
+    pub(crate) sent: Instant,
+}
+
+/// What became of a flow's datagrams.
+#[derive(Debug)]
+pub(crate) struct Datagrams {
+    budget: Option<Duration>,
+    /// The fate of each from `first` on; those before have one.
+    fates: VecDeque<Fate>,
+    first: u64,
+    sent: Totals,
+    received: Totals,
+    late: u64,
+    lost: u64,
+    delays: DelayHistogram,
+    jitter: Jitter,
+    span: [Option<Instant>; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    packets: u64,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    UnderWay,
+    Lost,
+    Received,
+}
+
+/// The difference in spacing at the receiver and the sender, D(i−1, i) of RFC 3550 §6.4.1, summed up:
+/// its mean is what the smoothed jitter of receivers' reports comes to over a long time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Jitter {
+    last: Option<Duration>,
+    sum: Duration,
+    differences: u64,
+}
+
+impl Totals {
+    fn add(&mut self, size: Bytes) {
+        self.packets += 1;
+        self.bytes += size.0;
+    }
+}
+
+impl Datagrams {
+    pub(crate) fn new(budget: Option<Duration>) -> Self {
+        Self {
+            budget,
+            fates: VecDeque::new(),
+            first: 0,
+            sent: Totals::default(),
+            received: Totals::default(),
+            late: 0,
+            lost: 0,
+            delays: DelayHistogram::default(),
+            jitter: Jitter::default(),
+            span: [None; 2],
+        }
+    }
+
+    /// One of `size` bytes is sent.
+    pub(crate) fn send(&mut self, now: Instant, size: Bytes) -> Datagram {
+        let number = self.first + self.fates.len() as u64;
+        self.fates.push_back(Fate::UnderWay);
+        self.sent.add(size);
+        self.span[0].get_or_insert(now);
+        Datagram { number, sent: now }
+    }
+
+    /// One has arrived. A copy of one that came before counts for nothing.
+    pub(crate) fn on_received(&mut self, now: Instant, datagram: Datagram, size: Bytes) {
+        let Some(fate) = self.fate(datagram.number) else { return };
+        match std::mem::replace(fate, Fate::Received) {
+            Fate::Received => return,
+            // Another copy of it was lost, and this one was not.
+            Fate::Lost => self.lost -= 1,
+            Fate::UnderWay => {}
+        }
+        let delay = now - datagram.sent;
+        self.received.add(size);
+        self.late += u64::from(self.budget.is_some_and(|budget| delay > budget));
+        self.delays.add(delay);
+        self.jitter.add(delay);
+        self.span[1] = Some(now);
+        self.forget();
+    }
+
+    /// One was lost on its way.
+    pub(crate) fn on_lost(&mut self, datagram: Datagram) {
+        if let Some(fate @ Fate::UnderWay) = self.fate(datagram.number) {
+            *fate = Fate::Lost;
+            self.lost += 1;
+            self.forget();
+        }
+    }
+
+    /// How many have no fate yet.
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.sent.packets - self.received.packets - self.lost
+    }
+
+    /// When the first was sent and the last arrived.
+    pub(crate) const fn span(&self) -> [Option<Instant>; 2] {
+        self.span
+    }
+
+    pub(crate) const fn delays(&self) -> &DelayHistogram {
+        &self.delays
+    }
+
+    /// The totals. What a sender of datagrams cannot know, the receiver's count stands for.
+    pub(crate) fn fill(&self, reading: &mut FlowReading) {
+        reading.sent = self.sent.bytes;
+        reading.segments = self.sent.packets;
+        (reading.acked, reading.received) = (self.received.bytes, self.received.bytes);
+        reading.datagrams_received = self.received.packets;
+        reading.datagrams_late = self.late;
+        reading.datagrams_lost = self.lost;
+        reading.jitter_sum = self.jitter.sum;
+        reading.jitter_count = self.jitter.differences;
+    }
+
+    fn fate(&mut self, number: u64) -> Option<&mut Fate> {
+        self.fates.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    fn forget(&mut self) {
+        while self.fates.front().is_some_and(|fate| *fate != Fate::UnderWay) {
+            self.fates.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+impl Jitter {
+    fn add(&mut self, delay: Duration) {
+        if let Some(last) = self.last.replace(delay) {
+            self.sum += delay.abs_diff(last);
+            self.differences += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Bytes = Bytes(100);
+
+    fn at(ms: u64) -> Instant {
+        Instant::START + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn late_lost_and_doubled_datagrams_are_told_apart() {
+        let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)));
+        let sent: Vec<Datagram> = (0..4).map(|n| datagrams.send(at(20 * n), SIZE)).collect();
+        datagrams.on_received(at(30), sent[0], SIZE);
+        datagrams.on_received(at(31), sent[0], SIZE);
+        datagrams.on_received(at(71), sent[1], SIZE);
+        datagrams.on_lost(sent[2]);
+        assert_eq!(datagrams.outstanding(), 1);
+        let mut reading = FlowReading::default();
+        datagrams.fill(&mut reading);
+        assert_eq!((reading.datagrams_received, reading.datagrams_late, reading.datagrams_lost), (2, 1, 1));
+    }
+
+    #[test]
+    fn a_copy_that_arrives_after_another_was_lost_counts_as_received() {
+        let mut datagrams = Datagrams::new(None);
+        let [first, second] = [datagrams.send(at(0), SIZE), datagrams.send(at(20), SIZE)];
+        datagrams.on_lost(second);
+        datagrams.on_received(at(40), second, SIZE);
+        assert_eq!((datagrams.lost, datagrams.outstanding()), (0, 1));
+        datagrams.on_received(at(50), first, SIZE);
+        assert_eq!(datagrams.outstanding(), 0);
+    }
+
+    #[test]
+    fn even_spacing_has_no_jitter_and_alternating_delays_have_their_difference() {
+        let mut jitter = Jitter::default();
+        (0..100).for_each(|_| jitter.add(Duration::from_millis(40)));
+        assert_eq!(jitter.sum, Duration::ZERO);
+        let mut jitter = Jitter::default();
+        (0..1000).for_each(|n| jitter.add(Duration::from_millis(40 + n % 2 * 10)));
+        assert_eq!(jitter.sum, Duration::from_millis(9_990));
+    }
+}

@@ -1,0 +1,181 @@
+//! The ends of connections: what comes in, what goes out, and what their programs hear of it.
+
+use tcp::{Event, Transmit};
+use units::{Bytes, PacketId};
+use wire::Segment;
+
+use crate::build::IPV4_HEADER_LEN;
+use crate::connection::Stage;
+use crate::datagrams::Datagram;
+use crate::engine::{Engine, sends};
+use crate::flow::{Phase, side_at};
+use crate::kinship::Kin;
+use crate::packet::Body;
+use crate::record::Recorder;
+use crate::workload::News;
+use crate::world::{RunError, Stop};
+use units::Instant;
+
+impl<R: Recorder> Engine<R> {
+    pub(crate) fn receive(&mut self, packet: PacketId, end: usize, segment: Segment) {
+        // It may be for a connection that had the place before.
+        let ours = self.connections[end / 2].owns(packet);
+        let Some(endpoint) = self.ends[end].endpoint.as_mut().filter(|_| ours) else { return };
+        self.progress = self.now;
+        endpoint.handle_segment(self.now, segment);
+        if sends(end) {
+            self.connections[end / 2].on_acknowledged(self.now, endpoint);
+        }
+        self.pump(end);
+    }
+
+    /// A datagram has come to its end, whole if its size is told.
+    pub(crate) fn receive_datagram(&mut self, index: usize, datagram: Datagram, size: Option<Bytes>) {
+        self.progress = self.now;
+        let flow = &mut self.flows[index];
+        match size {
+            Some(size) => flow.datagrams.on_received(self.now, datagram, size),
+            None => flow.datagrams.on_lost(datagram),
+        }
+        self.conclude_flow(index);
+    }
+
+    /// Takes from an endpoint all that it has to say: bytes and news for the program, segments, and
+    /// when to wake it.
+    pub(crate) fn pump(&mut self, end: usize) {
+        self.read_all(end);
+        while let Some(event) = self.next_event_of(end) {
+            self.on_event(end, event);
+        }
+        self.send_all(end);
+        let component = self.component_of(end);
+        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
+        self.queue.set_at_latest(component, due);
+        if R::ON {
+            self.recorder.on_decisions(self.connections[end / 2].conversation, end, endpoint);
+        }
+    }
+
+    /// The reading program reads at once whatever there is.
+    fn read_all(&mut self, end: usize) {
+        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        let connection = &mut self.connections[end / 2];
+        while let Some(payload) = endpoint.read() {
+            match connection.on_read(end % 2, &payload) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let news = News::Read { side: side_at(end), position: connection.told(end % 2) };
+                    self.news.push_back((connection.flow, connection.line, news));
+                }
+                Err(position) => {
+                    let flow = self.flows[connection.flow as usize].name.clone();
+                    self.failure.get_or_insert(RunError::Integrity { flow, position, at: self.now });
+                }
+            }
+        }
+    }
+
+    fn next_event_of(&mut self, end: usize) -> Option<Event> {
+        self.ends[end].endpoint.as_mut()?.poll_event()
+    }
+
+    fn on_event(&mut self, end: usize, event: Event) {
+        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        let connection = &mut self.connections[end / 2];
+        match event {
+            Event::Connected => connection.on_connected(end % 2, endpoint),
+            Event::PeerClosed => {
+                if !sends(end) {
+                    connection.on_end_of_stream();
+                }
+                // A program that has read to the end of the stream has no more to say.
+                connection.close(end % 2, endpoint);
+            }
+            Event::Closed | Event::Reset(_) => self.end_is_over(end, event),
+            _ => {}
+        }
+    }
+
+    /// An end has done its part. A reset end that opened the connection has nobody left to speak with,
+    /// whether or not the other ever hears of it.
+    #[cold]
+    fn end_is_over(&mut self, end: usize, event: Event) {
+        self.ends[end].over = true;
+        if let Some(endpoint) = &self.ends[end].endpoint {
+            self.kinship.learn(self.now, self.kin(end), endpoint);
+        }
+        let connection = &mut self.connections[end / 2];
+        let reset = matches!(event, Event::Reset(_)) && connection.dies_with(end % 2);
+        if connection.stage == Stage::Open && (reset || self.ends[end ^ 1].over) {
+            connection.stage = Stage::Over;
+            let (flow, line) = (connection.flow, connection.line);
+            self.flows[flow as usize].free.push_back((end / 2) as u32);
+            self.news.push_back((flow, line, News::Over));
+        }
+    }
+
+    /// A flow may have nothing more to do.
+    pub(crate) fn conclude_flow(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        if flow.phase == Phase::Open && flow.is_done() {
+            flow.phase = Phase::Over;
+            self.open_flows -= 1;
+            if self.open_flows == 0 {
+                self.stopped.get_or_insert(Stop::FlowsOver);
+            }
+        }
+    }
+
+    fn send_all(&mut self, end: usize) {
+        while self.may_send(end) {
+            let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+            if sends(end) {
+                self.connections[end / 2].feed(endpoint);
+            }
+            let Some(transmit) = endpoint.poll_transmit(self.now) else { return };
+            self.send(end, transmit);
+        }
+    }
+
+    /// Whether the first link takes a packet; otherwise the end queues up for it.
+    fn may_send(&mut self, end: usize) -> bool {
+        let sender = &mut self.ends[end];
+        let direction = &mut self.links[sender.first_hop as usize];
+        if direction.accepts() {
+            return true;
+        }
+        if !std::mem::replace(&mut sender.waiting, true) {
+            direction.waiting.push_back(end as u32);
+        }
+        false
+    }
+
+    /// Kept out of line: inlined, it would take the segment apart and put it together again.
+    #[inline(never)]
+    fn send(&mut self, end: usize, transmit: Transmit) {
+        let connection = &mut self.connections[end / 2];
+        let id = connection.next_packet();
+        if sends(end) {
+            connection.on_sent(self.now, id, &transmit);
+        }
+        let size = IPV4_HEADER_LEN + transmit.segment.wire_len();
+        if !sends(end) {
+            connection.on_acknowledging(size);
+        }
+        let (sender, peer) = (&self.ends[end], end ^ 1);
+        let first_hop = sender.first_hop as usize;
+        let mut parcel = self.boxes.pack(id, size, sender.route, peer as u32, Body::Segment(transmit));
+        if R::ON {
+            let between = [sender.node, self.ends[peer].node];
+            self.recorder.on_sent(self.now, &mut parcel.0, between, connection.conversation);
+        }
+        self.forward(first_hop, parcel);
+    }
+
+    /// Who an end is to the other connections of its host.
+    pub(crate) fn kin(&self, end: usize) -> Kin {
+        let this = &self.ends[end];
+        Kin { node: this.node, interface: this.first_hop, peer: self.ends[end ^ 1].node }
+    }
+}

@@ -1,0 +1,148 @@
+//! Arrivals: connections that come at random, each with something to send: the traffic of others.
+
+use link::distribution::{Distribution, Source, exponential};
+use link::{ConfigError, registry::Entry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Rate, Streams};
+
+use super::program::{News, Order, Orders, Program, Side, Transfer};
+use super::{Service, Setting, Transport};
+
+/// The list's line.
+pub const ENTRY: Entry = Entry {
+    id: "arrivals",
+    summary: "connections that come at random, each with something to send: background traffic",
+    example: "{ arrivals = { size = \"10 kB\", load = \"200 kbit/s\" } }",
+    source: "Poisson arrivals of flows (Paxson and Floyd 1995, section 3)",
+};
+
+/// What comes, and how often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// How much each connection sends.
+    pub size: Distribution<Bytes>,
+    /// The rate that all together offer; they then come as a Poisson process. Or else give `gap`.
+    pub load: Option<Rate>,
+    /// The time from one connection to the next.
+    pub gap: Option<Distribution<Duration>>,
+}
+
+impl Parameters {
+    /// The time between two connections.
+    fn gaps(&self) -> Option<Distribution<Duration>> {
+        let (mean, load) = (self.size.mean(), self.load);
+        let poisson = || {
+            let seconds = 8.0 * mean? / load?.bits_per_sec() as f64;
+            let mean = Duration::from_secs_f64(seconds);
+            Some(Distribution::Exponential(exponential::Parameters { mean }))
+        };
+        self.gap.clone().or_else(poisson)
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        self.size.check().map_err(|error| error.below("size"))?;
+        if let Some(gap) = &self.gap {
+            gap.check().map_err(|error| error.below("gap"))?;
+        }
+        match (self.load, &self.gap) {
+            (None, None) => {
+                let help = "add load = \"200 kbit/s\" or gap = \"100 ms\"";
+                Err(ConfigError::new("", "how often connections come is missing", help))
+            }
+            (Some(_), Some(_)) => {
+                Err(ConfigError::new("gap", "load is given as well", "keep one of the two"))
+            }
+            (Some(load), None) if load.bits_per_sec() == 0 => {
+                Err(ConfigError::new("load", "a load of nothing", "write a rate above zero"))
+            }
+            (Some(_), None) if self.size.mean().is_none() => {
+                let help =
+                    "give gap instead, or a distribution with a plain mean: pareto, exponential, a list";
+                Err(ConfigError::new("load", "the mean of these sizes is not known", help))
+            }
+            (None, Some(gap)) if !gap.can_be_positive() => {
+                Err(ConfigError::new("gap", "connections without time between them", "write \"100 ms\""))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn service(&self) -> Service {
+        Service { transport: Transport::Tcp, port: super::BULK_PORT, budget: None }
+    }
+
+    fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
+        let gaps = self.gaps().unwrap_or_else(|| Distribution::constant(Duration::MAX));
+        let mut gap = Source::new(&gaps, streams.stream("gap"));
+        let first = start + gap.draw();
+        Box::new(Arrivals {
+            size: Source::new(&self.size, streams.stream("size")),
+            gap,
+            next: if first < until { first } else { Instant::NEVER },
+            until,
+            lines: 0,
+            open: Vec::new(),
+            orders: Orders::default(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Arrivals {
+    size: Source<Bytes>,
+    gap: Source<Duration>,
+    next: Instant,
+    until: Instant,
+    lines: u32,
+    /// Lines whose data are not there yet: when they came, and what they bring.
+    open: Vec<(u32, Instant, Bytes)>,
+    orders: Orders,
+}
+
+impl Arrivals {
+    fn arrive(&mut self, now: Instant) {
+        let (line, bytes) = (self.lines, self.size.draw().max(Bytes(1)));
+        self.lines += 1;
+        self.open.push((line, now, bytes));
+        self.orders.give(Order::Open { line, by: Side::From });
+        self.orders.give(Order::Write { line, side: Side::From, bytes });
+        self.orders.give(Order::Expect { line, side: Side::To, position: bytes.0 });
+        self.orders.give(Order::Close { line, side: Side::From });
+    }
+}
+
+impl Program for Arrivals {
+    fn poll_timeout(&self) -> Instant {
+        self.next
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if now < self.until {
+            self.arrive(now);
+            self.next = now + self.gap.draw();
+        }
+        if self.next >= self.until {
+            self.next = Instant::NEVER;
+        }
+    }
+
+    fn handle_news(&mut self, now: Instant, line: u32, news: News) {
+        let Some(place) = self.open.iter().position(|(open, ..)| *open == line) else { return };
+        let (_, start, bytes) = self.open.swap_remove(place);
+        if matches!(news, News::Read { .. }) {
+            self.orders.give(Order::Report(Transfer { start, end: now, bytes }));
+        }
+    }
+
+    fn poll_order(&mut self) -> Option<Order> {
+        self.orders.poll()
+    }
+
+    fn is_done(&self) -> bool {
+        self.next == Instant::NEVER
+    }
+}

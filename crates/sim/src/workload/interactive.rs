@@ -1,0 +1,188 @@
+//! Interactive: somebody types at `from`, and `to` echoes each keystroke, as telnet does.
+
+use std::collections::VecDeque;
+
+use link::distribution::{Distribution, Source, exponential};
+use link::{ConfigError, registry::Entry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Streams};
+
+use super::program::{News, Order, Orders, Program, Side, Transfer};
+use super::{Service, Setting, Transport};
+
+/// The list's line.
+pub const ENTRY: Entry = Entry {
+    id: "interactive",
+    summary: "keystrokes over one connection, each echoed: a transfer lasts from the key to its echo",
+    example: "{ interactive = { gap = \"200 ms\" } }",
+    source: "RFC 854, 857 (telnet and its echo)",
+};
+
+/// How somebody types.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// Time from one keystroke to the next; without it, exponential with a mean of 1 s.
+    pub gap: Distribution<Duration>,
+    /// What a keystroke sends, and its echo; without it, 1 byte.
+    pub size: Bytes,
+    /// Whether keystrokes are echoed; without it, they are. Otherwise a transfer ends where it is read.
+    pub echo: bool,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let mean = Duration::from_secs(1);
+        Self { gap: Distribution::Exponential(exponential::Parameters { mean }), size: Bytes(1), echo: true }
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        self.gap.check().map_err(|error| error.below("gap"))?;
+        if !self.gap.can_be_positive() {
+            return Err(ConfigError::new("gap", "keystrokes without time between them", "write \"200 ms\""));
+        }
+        if self.size.is_zero() {
+            return Err(ConfigError::new("size", "a keystroke without a byte", "write 1 byte or more"));
+        }
+        Ok(())
+    }
+
+    fn service(&self) -> Service {
+        Service { transport: Transport::Tcp, port: 23, budget: None }
+    }
+
+    fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
+        Box::new(Interactive {
+            gap: Source::new(&self.gap, streams.stream("gap")),
+            size: self.size,
+            echo: self.echo,
+            next: start,
+            until,
+            stage: Stage::Before,
+            typed: 0,
+            echoed: 0,
+            waiting: VecDeque::new(),
+            orders: Orders::default(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Interactive {
+    gap: Source<Duration>,
+    size: Bytes,
+    echo: bool,
+    next: Instant,
+    until: Instant,
+    stage: Stage,
+    /// Bytes typed, and bytes echoed.
+    typed: u64,
+    echoed: u64,
+    /// When the keystrokes were typed whose end is not seen yet, and up to which byte.
+    waiting: VecDeque<(Instant, u64)>,
+    orders: Orders,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Before,
+    Typing,
+    /// Nothing more is typed, but echoes are still to come.
+    Watching,
+    Over,
+}
+
+const LINE: u32 = 0;
+
+impl Interactive {
+    fn strike(&mut self, now: Instant) {
+        self.typed += self.size.0;
+        self.waiting.push_back((now, self.typed));
+        self.orders.give(Order::Write { line: LINE, side: Side::From, bytes: self.size });
+        self.expect(Side::To, self.echoed + self.size.0);
+        self.next = now + self.gap.draw();
+    }
+
+    fn expect(&mut self, side: Side, position: u64) {
+        self.orders.give(Order::Expect { line: LINE, side, position });
+    }
+
+    /// The far side has read keystrokes up to `position`.
+    fn on_arrival(&mut self, now: Instant, position: u64) {
+        let fresh = Bytes(position - self.echoed);
+        self.echoed = position;
+        if self.echo {
+            self.orders.give(Order::Write { line: LINE, side: Side::To, bytes: fresh });
+            self.expect(Side::From, self.waiting.front().map_or(u64::MAX, |(_, end)| *end));
+        } else {
+            self.on_seen(now, position);
+        }
+        if self.echoed < self.typed {
+            self.expect(Side::To, self.echoed + self.size.0);
+        }
+    }
+
+    fn on_seen(&mut self, now: Instant, position: u64) {
+        while let Some(&(start, end)) = self.waiting.front()
+            && end <= position
+        {
+            self.waiting.pop_front();
+            self.orders.give(Order::Report(Transfer { start, end: now, bytes: self.size }));
+        }
+        if let Some((_, end)) = self.waiting.front().filter(|_| self.echo) {
+            self.orders.give(Order::Expect { line: LINE, side: Side::From, position: *end });
+        }
+        if self.stage == Stage::Watching && self.waiting.is_empty() {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.orders.give(Order::Close { line: LINE, side: Side::From });
+        self.stage = Stage::Over;
+    }
+}
+
+impl Program for Interactive {
+    fn poll_timeout(&self) -> Instant {
+        match self.stage {
+            Stage::Before => self.next,
+            Stage::Typing => self.next.min(self.until),
+            Stage::Watching | Stage::Over => Instant::NEVER,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.stage == Stage::Before {
+            self.orders.give(Order::Open { line: LINE, by: Side::From });
+            self.stage = Stage::Typing;
+        }
+        if now < self.until {
+            self.strike(now);
+        } else if self.waiting.is_empty() {
+            self.close();
+        } else {
+            self.stage = Stage::Watching;
+        }
+    }
+
+    fn handle_news(&mut self, now: Instant, _: u32, news: News) {
+        match news {
+            News::Read { side: Side::To, position } => self.on_arrival(now, position),
+            News::Read { side: Side::From, position } => self.on_seen(now, position),
+            News::Over => self.stage = Stage::Over,
+            News::Lost => {}
+        }
+    }
+
+    fn poll_order(&mut self) -> Option<Order> {
+        self.orders.poll()
+    }
+
+    fn is_done(&self) -> bool {
+        self.stage == Stage::Over
+    }
+}

@@ -1,0 +1,171 @@
+//! Workloads: what the hosts ask of the path. One file each, and the list of them.
+//!
+//! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or
+//! sends datagrams. It draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is
+//! written as a flow's `bytes` or `until`; the others as the flow's `workload`. A new one is a file
+//! with `ENTRY`, `Parameters` and its program, and a line in the list below.
+
+pub(crate) mod bulk;
+mod program;
+mod train;
+
+pub mod arrivals;
+pub mod constant_rate;
+pub mod interactive;
+pub mod on_off;
+pub mod poisson;
+pub mod voip;
+pub mod web;
+
+use link::ConfigError;
+use link::distribution::ReadFile;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Rate, Streams};
+
+pub use program::{News, Order, Program, Side, Transfer};
+
+link::registry! {
+    /// What a flow's program does. Written as a table of one key, its name.
+    Application, a "workload" of dyn Setting:
+    /// Pages, and time to read them.
+    Web = web,
+    /// Keystrokes and their echoes.
+    Interactive = interactive,
+    /// Connections that come at random.
+    Arrivals = arrivals,
+    /// Spurts and silences.
+    OnOff = on_off,
+    /// Frames of a codec.
+    Voip = voip,
+    /// Equal intervals.
+    ConstantRate = constant_rate,
+    /// Independent random times.
+    Poisson = poisson,
+}
+
+/// Every workload, bulk first, which has keys of its own.
+pub fn entries() -> impl Iterator<Item = &'static link::registry::Entry> {
+    std::iter::once(&bulk::ENTRY).chain(ENTRIES)
+}
+
+/// The parameters of one workload.
+pub trait Setting {
+    /// Whether they make sense.
+    ///
+    /// # Errors
+    /// The first that does not, with its key as the path.
+    fn check(&self) -> Result<(), ConfigError>;
+
+    /// What it goes over.
+    fn service(&self) -> Service;
+
+    /// The program, which draws from below `streams`, begins at `start` and asks for nothing new from `until` on.
+    fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program>;
+}
+
+/// What a workload goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// Connections or datagrams.
+    pub transport: Transport,
+    /// The port of the side that listens.
+    pub port: u16,
+    /// How long a datagram may take before it counts as late.
+    pub budget: Option<Duration>,
+}
+
+/// Connections or datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    #[default]
+    Udp,
+}
+
+impl Application {
+    /// Whether its name alone says all: resolved, each says what it does in full.
+    #[expect(clippy::unused_self, reason = "the registry asks each")]
+    const fn is_bare(&self) -> bool {
+        false
+    }
+
+    /// Whether the parameters make sense.
+    ///
+    /// # Errors
+    /// The first parameter that does not, with its path below this workload.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.setting().check().map_err(|error| error.below(self.id()))
+    }
+
+    /// Reads the files that its distributions name, by `read`, into its parameters.
+    ///
+    /// # Errors
+    /// What `read` answers, and lines that are not quantities.
+    pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        let id = self.id();
+        let at = |key: &'static str| move |error: ConfigError| error.below(key).below(id);
+        match self {
+            Self::Web(web) => {
+                web.size.load_files(read).map_err(at("size"))?;
+                web.think.load_files(read).map_err(at("think"))
+            }
+            Self::Interactive(typing) => typing.gap.load_files(read).map_err(at("gap")),
+            Self::Arrivals(arrivals) => {
+                arrivals.size.load_files(read).map_err(at("size"))?;
+                arrivals.gap.iter_mut().try_for_each(|gap| gap.load_files(read)).map_err(at("gap"))
+            }
+            Self::OnOff(spurts) => {
+                spurts.on.load_files(read).map_err(at("on"))?;
+                spurts.off.load_files(read).map_err(at("off"))
+            }
+            Self::Voip(voice) => {
+                voice.talk.load_files(read).map_err(at("talk"))?;
+                voice.silence.load_files(read).map_err(at("silence"))
+            }
+            Self::ConstantRate(_) | Self::Poisson(_) => Ok(()),
+        }
+    }
+
+    /// What it goes over.
+    #[must_use]
+    pub fn service(&self) -> Service {
+        self.setting().service()
+    }
+
+    /// The program of a flow whose streams these are.
+    #[must_use]
+    pub fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
+        self.setting().program(streams, start, until)
+    }
+}
+
+/// Refuses a rate or a packet that cannot be.
+fn check_packets(rate: Rate, packet: Bytes) -> Result<(), ConfigError> {
+    if rate.bits_per_sec() == 0 {
+        return Err(ConfigError::new("rate", "nothing would ever be sent", "write a rate above zero"));
+    }
+    if packet < LEAST_PACKET || packet > LARGEST_PACKET {
+        let help = format!("write {} to {} bytes, headers included", LEAST_PACKET.0, LARGEST_PACKET.0);
+        return Err(ConfigError::new("packet", format!("no datagram is {} bytes long", packet.0), help));
+    }
+    Ok(())
+}
+
+/// What Ethernet carries (RFC 894).
+const fn full_packet() -> Bytes {
+    Bytes(1500)
+}
+
+/// The headers alone, IPv4 (RFC 791) and UDP (RFC 768), and the most that IPv4's length field can say.
+const LEAST_PACKET: Bytes = Bytes(28);
+const LARGEST_PACKET: Bytes = Bytes(65_535);
+
+/// Where receivers listen: the port of ttcp and iperf, which every tool knows for bulk data.
+pub(crate) const BULK_PORT: u16 = 5001;
+
+#[cfg(test)]
+mod tests;

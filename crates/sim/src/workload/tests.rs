@@ -1,0 +1,168 @@
+//! Each workload alone, told its news by hand.
+
+use serde_json::json;
+
+use super::*;
+
+fn application(value: serde_json::Value) -> Application {
+    let application: Application = serde_json::from_value(value).expect("a workload that the test means");
+    application.check().expect("good parameters");
+    application
+}
+
+fn program(value: serde_json::Value, until_s: u64) -> Box<dyn Program> {
+    let until = Instant::START + Duration::from_secs(until_s);
+    application(value).program(&Streams::new(1).below("flow.test"), Instant::START, until)
+}
+
+fn orders(program: &mut dyn Program) -> Vec<Order> {
+    std::iter::from_fn(|| program.poll_order()).collect()
+}
+
+/// The times of the datagrams of a program that nothing disturbs.
+fn datagrams(value: serde_json::Value, until_s: u64) -> Vec<f64> {
+    let mut program = program(value, until_s);
+    let mut times = Vec::new();
+    while program.poll_timeout() != Instant::NEVER {
+        let now = program.poll_timeout();
+        program.handle_timeout(now);
+        let sent = orders(&mut *program).into_iter().filter(|order| matches!(order, Order::Send { .. }));
+        times.extend(sent.map(|_| now.as_secs_f64()));
+    }
+    times
+}
+
+#[test]
+fn every_entry_reads_its_example_and_writes_it_back() {
+    for entry in ENTRIES {
+        let text = format!("workload = {}", entry.example);
+        let table: std::collections::BTreeMap<String, Application> = toml::from_str(&text).expect(entry.id);
+        let application = &table["workload"];
+        assert_eq!((application.id(), application.check()), (entry.id, Ok(())));
+        let json = serde_json::to_value(application).unwrap();
+        assert_eq!(&serde_json::from_value::<Application>(json).unwrap(), application, "{}", entry.id);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_at_its_key() {
+    let said = |value| serde_json::from_value::<Application>(value).unwrap().check().unwrap_err().path;
+    assert_eq!(said(json!({ "constant-rate": { "rate": "0 bit/s" } })), "constant-rate.rate");
+    assert_eq!(said(json!({ "poisson": { "rate": "1 Mbit/s", "packet": "20 bytes" } })), "poisson.packet");
+    assert_eq!(
+        said(json!({ "web": { "size": { "pareto": { "mean": "1 kB", "shape": 1.0 } } } })),
+        "web.size.pareto.shape"
+    );
+    assert_eq!(
+        said(json!({ "arrivals": { "size": "1 kB", "load": "1 kbit/s", "gap": "1 s" } })),
+        "arrivals.gap"
+    );
+    let normal = json!({ "normal": { "mean": "1 kB", "deviation": "1 kB" } });
+    assert_eq!(said(json!({ "arrivals": { "size": normal, "load": "1 kbit/s" } })), "arrivals.load");
+    assert_eq!(said(json!({ "interactive": { "gap": "0 s" } })), "interactive.gap");
+}
+
+#[test]
+fn a_constant_rate_sends_at_equal_intervals() {
+    let times = datagrams(json!({ "constant-rate": { "rate": "120 kbit/s" } }), 10);
+    assert_eq!(times.len(), 100);
+    assert!((0..).zip(&times).all(|(n, time)| (time - f64::from(n) * 0.1).abs() < 1e-6));
+}
+
+#[test]
+fn a_poisson_source_sends_its_rate_at_exponential_times() {
+    let times = datagrams(json!({ "poisson": { "rate": "1.2 Mbit/s" } }), 1_000);
+    // 100 a second: 100,000 ± 4 standard deviations.
+    assert!(times.len().abs_diff(100_000) < 4 * 317, "{}", times.len());
+    let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let long = gaps.iter().filter(|gap| **gap > 0.02).count() as f64 / gaps.len() as f64;
+    assert!((long - (-2.0_f64).exp()).abs() < 0.005, "P(gap > 2 means) is e⁻², found {long}");
+}
+
+#[test]
+fn somebody_talks_half_of_the_time_a_frame_every_20_ms() {
+    let times = datagrams(json!({ "voip": {} }), 20_000);
+    // About 1400 spurts of 7 s: the talking half is known to ± 4 · 0.5 / √1400 · √2.
+    let talking = times.len() as f64 * 0.02 / 20_000.0;
+    assert!((talking - 0.5).abs() < 0.06, "{talking}");
+    let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+    let (frames, silences): (Vec<f64>, Vec<f64>) = gaps.partition(|gap| *gap < 0.0200001);
+    assert!(frames.iter().all(|gap| *gap > 0.0199999));
+    let mean = silences.iter().sum::<f64>() / silences.len() as f64;
+    assert!((mean - 7.0).abs() < 0.7, "{mean}");
+}
+
+#[test]
+fn a_web_user_asks_reads_and_asks_again_over_a_new_connection() {
+    let mut user = program(json!({ "web": { "size": "10 kB", "think": "2 s" } }), 60);
+    user.handle_timeout(Instant::START);
+    let asked = orders(&mut *user);
+    assert_eq!(asked[0], Order::Open { line: 0, by: Side::To });
+    assert_eq!(asked[1], Order::Write { line: 0, side: Side::To, bytes: Bytes(300) });
+    let at = |ms| Instant::START + Duration::from_millis(ms);
+    user.handle_news(at(100), 0, News::Read { side: Side::From, position: 300 });
+    let answered = orders(&mut *user);
+    assert_eq!(answered[0], Order::Write { line: 0, side: Side::From, bytes: Bytes(10_000) });
+    assert!(answered.contains(&Order::Close { line: 0, side: Side::From }));
+    user.handle_news(at(900), 0, News::Read { side: Side::To, position: 10_000 });
+    let page = Transfer { start: Instant::START, end: at(900), bytes: Bytes(10_000) };
+    assert_eq!(orders(&mut *user), [Order::Report(page)]);
+    assert_eq!(user.poll_timeout(), at(2_900));
+    user.handle_news(at(1_000), 0, News::Over);
+    user.handle_timeout(at(2_900));
+    assert_eq!(orders(&mut *user)[0], Order::Open { line: 1, by: Side::To });
+}
+
+#[test]
+fn a_web_user_whose_connection_is_lost_gives_the_page_up_and_asks_for_another() {
+    let mut user = program(json!({ "web": { "think": "2 s", "connection": "persistent" } }), 60);
+    user.handle_timeout(Instant::START);
+    orders(&mut *user);
+    let lost = Instant::START + Duration::from_secs(5);
+    user.handle_news(lost, 0, News::Over);
+    assert_eq!(orders(&mut *user), []);
+    user.handle_timeout(lost + Duration::from_secs(2));
+    assert_eq!(orders(&mut *user)[0], Order::Open { line: 1, by: Side::To });
+}
+
+#[test]
+fn keystrokes_are_echoed_and_each_echo_ends_a_transfer() {
+    let mut shell = program(json!({ "interactive": { "gap": "100 ms" } }), 1);
+    let at = |ms| Instant::START + Duration::from_millis(ms);
+    for stroke in 0..3 {
+        shell.handle_timeout(at(100 * stroke));
+    }
+    orders(&mut *shell);
+    // Two arrive at once, and their echoes come one by one.
+    shell.handle_news(at(250), 0, News::Read { side: Side::To, position: 2 });
+    assert!(orders(&mut *shell).contains(&Order::Write { line: 0, side: Side::To, bytes: Bytes(2) }));
+    shell.handle_news(at(300), 0, News::Read { side: Side::From, position: 1 });
+    let first = Transfer { start: at(0), end: at(300), bytes: Bytes(1) };
+    assert!(orders(&mut *shell).contains(&Order::Report(first)));
+    shell.handle_news(at(310), 0, News::Read { side: Side::From, position: 2 });
+    let second = Transfer { start: at(100), end: at(310), bytes: Bytes(1) };
+    assert!(orders(&mut *shell).contains(&Order::Report(second)));
+}
+
+#[test]
+fn arrivals_offer_their_load() {
+    let size = json!({ "pareto": { "mean": "10 kB", "shape": 2.5 } });
+    let mut others = program(json!({ "arrivals": { "size": size, "load": "800 kbit/s" } }), 2_000);
+    let mut written = 0;
+    while others.poll_timeout() != Instant::NEVER {
+        others.handle_timeout(others.poll_timeout());
+        for order in orders(&mut *others) {
+            if let Order::Write { bytes, .. } = order {
+                written += bytes.0;
+            }
+        }
+    }
+    let load = written as f64 * 8.0 / 2_000.0;
+    assert!((load / 800_000.0 - 1.0).abs() < 0.05, "{load}");
+}
+
+#[test]
+fn spurts_and_silences_without_length_still_let_time_go_on() {
+    let times = datagrams(json!({ "on-off": { "rate": "120 kbit/s", "on": "0 s", "off": "0 s" } }), 1);
+    assert_eq!(times.len(), 10);
+}

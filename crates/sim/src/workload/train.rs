@@ -1,0 +1,133 @@
+//! Trains of packets: what voice, constant-rate, Poisson and on-off sources have in common.
+
+use link::distribution::Source;
+use units::{Bytes, Duration, Instant};
+
+use super::Transport;
+use super::program::{News, Order, Orders, Program, Side};
+
+/// Sends a packet, waits, sends the next; perhaps with pauses between spurts.
+#[derive(Debug)]
+pub(super) struct Train {
+    transport: Transport,
+    size: Bytes,
+    gap: Source<Duration>,
+    spurts: Option<Spurts>,
+    next: Instant,
+    until: Instant,
+    stage: Stage,
+    orders: Orders,
+}
+
+/// How long it sends, and how long it is silent.
+#[derive(Debug)]
+pub(super) struct Spurts {
+    on: Source<Duration>,
+    off: Source<Duration>,
+    /// When the present spurt ends.
+    end: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Before,
+    Sending,
+    Over,
+}
+
+impl Spurts {
+    pub(super) const fn new(on: Source<Duration>, off: Source<Duration>) -> Self {
+        Self { on, off, end: Instant::NEVER }
+    }
+}
+
+impl Train {
+    pub(super) fn new(
+        (transport, size): (Transport, Bytes),
+        gap: Source<Duration>,
+        spurts: Option<Spurts>,
+        [start, until]: [Instant; 2],
+    ) -> Self {
+        Self {
+            transport,
+            size,
+            gap,
+            spurts,
+            next: start,
+            until,
+            stage: Stage::Before,
+            orders: Orders::default(),
+        }
+    }
+
+    fn begin(&mut self, now: Instant) {
+        self.stage = Stage::Sending;
+        if self.transport == Transport::Tcp {
+            self.orders.give(Order::Open { line: 0, by: Side::From });
+        }
+        if let Some(spurts) = &mut self.spurts {
+            spurts.end = now + spurts.on.draw();
+        }
+    }
+
+    fn send(&mut self, now: Instant) {
+        self.orders.give(match self.transport {
+            Transport::Tcp => Order::Write { line: 0, side: Side::From, bytes: self.size },
+            Transport::Udp => Order::Send { size: self.size },
+        });
+        self.next = now + self.gap.draw();
+        if let Some(spurts) = &mut self.spurts
+            && self.next >= spurts.end
+        {
+            // Never faster than within a spurt, however short the silence.
+            self.next = self.next.max(spurts.end + spurts.off.draw());
+            spurts.end = self.next + spurts.on.draw();
+        }
+    }
+
+    fn end(&mut self) {
+        self.stage = Stage::Over;
+        if self.transport == Transport::Tcp {
+            self.orders.give(Order::Close { line: 0, side: Side::From });
+        }
+    }
+}
+
+impl Program for Train {
+    fn poll_timeout(&self) -> Instant {
+        match self.stage {
+            Stage::Before => self.next,
+            Stage::Sending => self.next.min(self.until),
+            Stage::Over => Instant::NEVER,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.stage == Stage::Before {
+            self.begin(now);
+        }
+        if now < self.until { self.send(now) } else { self.end() }
+    }
+
+    fn handle_news(&mut self, _: Instant, _: u32, news: News) {
+        // The connection was lost: nobody is left to send to.
+        if news == News::Over {
+            self.stage = Stage::Over;
+        }
+    }
+
+    fn poll_order(&mut self) -> Option<Order> {
+        self.orders.poll()
+    }
+
+    fn is_done(&self) -> bool {
+        self.stage == Stage::Over
+    }
+}
+
+/// The time that a packet takes at a rate: a source at this rate sends one so often.
+pub(super) fn time_at(rate: units::Rate, size: Bytes) -> Duration {
+    let time = Duration::from_secs_f64(8.0 * size.0 as f64 / rate.bits_per_sec() as f64);
+    // At least the clock's step, or it would never get to the next.
+    time.max(Duration::from_nanos(1))
+}

@@ -1,0 +1,209 @@
+//! Web: a user at `to` asks for a page, reads it for a while, and asks for the next.
+
+use link::distribution::{Distribution, Source, exponential, pareto};
+use link::{ConfigError, registry::Entry};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Streams};
+
+use super::program::{News, Order, Orders, Program, Side, Transfer};
+use super::{Service, Setting, Transport};
+
+/// The list's line.
+pub const ENTRY: Entry = Entry {
+    id: "web",
+    summary: "a user at `to` asks `from` for a page, reads it, and asks for the next",
+    example: "{ web = { connection = \"persistent\" } }",
+    source: "page sizes and reading times: Landström 2008, chapter 7",
+};
+
+/// What the pages are like, and how they are asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Parameters {
+    /// Size of a page; without it, Pareto with a mean of 30458 bytes and a shape of 1.7584 (Landström 2008, chapter 7).
+    pub size: Distribution<Bytes>,
+    /// Time between a page and the next request; without it, exponential with a mean of 0.5 s (Landström 2008, chapter 7).
+    pub think: Distribution<Duration>,
+    /// Size of a request; without it, 300 bytes: one segment on any path, as requests were that Mah measured
+    /// (INFOCOM 1997).
+    pub request: Bytes,
+    /// Whether each page has a connection of its own.
+    pub connection: Connection,
+}
+
+/// How pages and connections go together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connection {
+    /// A connection for each page, which the server closes behind it (HTTP/1.0).
+    #[default]
+    New,
+    /// One for all (HTTP/1.1).
+    Persistent,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let mean = Bytes(30_458);
+        Self {
+            size: Distribution::Pareto(pareto::Parameters { mean, shape: 1.7584 }),
+            think: Distribution::Exponential(exponential::Parameters { mean: Duration::from_millis(500) }),
+            request: Bytes(300),
+            connection: Connection::default(),
+        }
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        self.size.check().map_err(|error| error.below("size"))?;
+        self.think.check().map_err(|error| error.below("think"))?;
+        if self.request.is_zero() {
+            return Err(ConfigError::new("request", "a request without a byte", "write 1 byte or more"));
+        }
+        Ok(())
+    }
+
+    fn service(&self) -> Service {
+        Service { transport: Transport::Tcp, port: 80, budget: None }
+    }
+
+    fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
+        Box::new(Web {
+            size: Source::new(&self.size, streams.stream("size")),
+            think: Source::new(&self.think, streams.stream("think")),
+            request: self.request,
+            persistent: self.connection == Connection::Persistent,
+            until,
+            line: None,
+            lines: 0,
+            stage: Stage::Thinking { next: start },
+            orders: Orders::default(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Web {
+    size: Source<Bytes>,
+    think: Source<Duration>,
+    request: Bytes,
+    persistent: bool,
+    until: Instant,
+    /// The line in use, with what each side has read of it once all is there.
+    line: Option<Line>,
+    lines: u32,
+    stage: Stage,
+    orders: Orders,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    number: u32,
+    asked: u64,
+    answered: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Thinking { next: Instant },
+    Asking { since: Instant },
+    Loading { since: Instant, size: Bytes },
+    Over,
+}
+
+impl Web {
+    fn ask(&mut self, now: Instant) {
+        let mut line = self.line.take().unwrap_or_else(|| self.open());
+        line.asked += self.request.0;
+        let number = line.number;
+        self.orders.give(Order::Write { line: number, side: Side::To, bytes: self.request });
+        self.orders.give(Order::Expect { line: number, side: Side::From, position: line.asked });
+        self.line = Some(line);
+        self.stage = Stage::Asking { since: now };
+    }
+
+    fn open(&mut self) -> Line {
+        let number = self.lines;
+        self.lines += 1;
+        self.orders.give(Order::Open { line: number, by: Side::To });
+        Line { number, asked: 0, answered: 0 }
+    }
+
+    /// The server has the request.
+    fn answer(&mut self, since: Instant) {
+        let Some(line) = &mut self.line else { return };
+        // A page has something in it.
+        let size = self.size.draw().max(Bytes(1));
+        line.answered += size.0;
+        let number = line.number;
+        self.orders.give(Order::Write { line: number, side: Side::From, bytes: size });
+        self.orders.give(Order::Expect { line: number, side: Side::To, position: line.answered });
+        if !self.persistent {
+            self.orders.give(Order::Close { line: number, side: Side::From });
+        }
+        self.stage = Stage::Loading { since, size };
+    }
+
+    /// The user has the page.
+    fn read(&mut self, now: Instant, since: Instant, size: Bytes) {
+        self.orders.give(Order::Report(Transfer { start: since, end: now, bytes: size }));
+        if !self.persistent {
+            self.line = None;
+        }
+        self.rest(now);
+    }
+
+    fn rest(&mut self, now: Instant) {
+        let next = now + self.think.draw();
+        if next < self.until {
+            self.stage = Stage::Thinking { next };
+        } else {
+            self.leave();
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(line) = self.line.take() {
+            self.orders.give(Order::Close { line: line.number, side: Side::To });
+        }
+        self.stage = Stage::Over;
+    }
+}
+
+impl Program for Web {
+    fn poll_timeout(&self) -> Instant {
+        if let Stage::Thinking { next } = self.stage { next } else { Instant::NEVER }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if now < self.until { self.ask(now) } else { self.leave() }
+    }
+
+    fn handle_news(&mut self, now: Instant, line: u32, news: News) {
+        if self.line.is_none_or(|present| present.number != line) {
+            return;
+        }
+        match (news, self.stage) {
+            (News::Read { side: Side::From, .. }, Stage::Asking { since }) => self.answer(since),
+            (News::Read { side: Side::To, .. }, Stage::Loading { since, size }) => {
+                self.read(now, since, size)
+            }
+            // The connection was lost: the user gives the page up.
+            (News::Over, _) => {
+                self.line = None;
+                self.rest(now);
+            }
+            _ => {}
+        }
+    }
+
+    fn poll_order(&mut self) -> Option<Order> {
+        self.orders.poll()
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+}

@@ -1,0 +1,176 @@
+//! Workloads in whole worlds: pages, echoes, voice, and who waits for what.
+
+use lasthop_sim::{FlowSpec, Outcome, RecordSpec, Spec, Workload};
+use serde_json::{Value, json};
+use units::Duration;
+
+use crate::support::*;
+
+fn working(name: &str, from: usize, to: usize, workload: Value, until: u64) -> FlowSpec {
+    let application: lasthop_sim::workload::Application = serde_json::from_value(workload).unwrap();
+    application.check().unwrap();
+    let workload = Workload::Application { application, until: Some(SECOND * until) };
+    FlowSpec { workload, ..flow(name, from, to, 0) }
+}
+
+/// Two hosts and one flow of this workload.
+fn one(link: link::Config, workload: Value, until: u64) -> Spec {
+    let mut spec = pair(link, 0);
+    spec.flows = vec![working("work", 0, 1, workload, until)];
+    spec
+}
+
+/// 10 Mbit/s and 20 ms each way, with room enough.
+fn roomy() -> link::Config {
+    config(json!({ "rate": "10 Mbit/s", "propagation": "20 ms", "queue": { "limit": "1000 packets" } }))
+}
+
+fn packets_by_fate(outcome: &Outcome) -> (u64, u64) {
+    let down = &outcome.summary.links[0];
+    (down.packets_in, down.packets_out + down.queue_drops + down.error_drops + down.packets_inside)
+}
+
+#[test]
+fn a_page_over_a_new_connection_takes_two_round_trips_and_its_bytes() {
+    let outcome = run(one(roomy(), json!({ "web": { "size": "1000 bytes", "think": "1 s" } }), 10));
+    let flow = &outcome.summary.flows[0];
+    assert!(flow.completed, "{flow:?}");
+    // A page, and a second to read it: 10 s hold nine of them.
+    assert_eq!((flow.connections, flow.measures.transfers, flow.received), (10, 10, 10_000));
+    let time = flow.measures.transfer_mean_s.unwrap();
+    assert!((0.080..0.083).contains(&time), "two round trips of 40 ms and a little: {time}");
+}
+
+#[test]
+fn pages_over_one_connection_save_the_handshake_after_the_first() {
+    let web = json!({ "web": { "size": "1000 bytes", "think": "1 s", "connection": "persistent" } });
+    let flow = run(one(roomy(), web, 10)).summary.flows.remove(0);
+    assert!(flow.completed);
+    assert_eq!((flow.connections, flow.measures.transfers), (1, 10));
+    let time = flow.measures.transfer_p50_s.unwrap();
+    assert!((0.040..0.043).contains(&time), "one round trip: {time}");
+}
+
+#[test]
+fn users_on_a_lossy_link_get_all_their_pages_whole() {
+    let lossy = config(json!({
+        "rate": "2 Mbit/s", "propagation": "20 ms", "queue": { "limit": "30 packets" },
+        "errors": { "probability": 0.03, "effect": "drop" },
+    }));
+    let mut spec = one(lossy, json!({ "web": {} }), 60);
+    spec.flows = (0..5).map(|n| working(&format!("user-{n}"), 0, 1, json!({ "web": {} }), 60)).collect();
+    spec.record = everything(&spec);
+    let outcome = run(spec);
+    for flow in &outcome.summary.flows {
+        assert!(flow.completed && flow.measures.transfers > 10, "{flow:?}");
+        assert!(flow.retransmissions > 0 && flow.connections == flow.measures.transfers);
+    }
+    let (came, went) = packets_by_fate(&outcome);
+    assert_eq!(came, went);
+}
+
+#[test]
+fn a_keystroke_comes_back_after_a_round_trip() {
+    let flow = run(one(roomy(), json!({ "interactive": { "gap": "500 ms" } }), 10)).summary.flows.remove(0);
+    assert!(flow.completed);
+    assert_eq!(flow.measures.transfers, 20);
+    let time = flow.measures.transfer_p50_s.unwrap();
+    assert!((0.040..0.041).contains(&time), "{time}");
+}
+
+#[test]
+fn voice_on_a_link_with_room_loses_nothing_and_takes_as_long_as_the_link_does() {
+    let flow = run(one(roomy(), json!({ "voip": {} }), 60)).summary.flows.remove(0);
+    assert!(flow.completed && flow.segments_sent > 500, "{flow:?}");
+    assert_eq!((flow.measures.packets_lost, flow.measures.frame_loss), (0, Some(0.0)));
+    // 71 bytes at 10 Mbit/s and 20 ms.
+    assert!((flow.measures.delay_mean_s.unwrap() - 0.020_056_8).abs() < 1e-9);
+    assert_eq!(flow.measures.jitter_s, Some(0.0));
+}
+
+#[test]
+fn frames_that_come_too_late_count_as_lost() {
+    // A frame takes 59 ms of a link that has one every 20 ms: the queue of 20 delays all beyond 150 ms.
+    let slow = config(json!({ "rate": "9600 bit/s", "queue": { "limit": "20 packets" } }));
+    let flow = run(one(slow, json!({ "voip": { "talk": "60 s" } }), 60)).summary.flows.remove(0);
+    let measures = &flow.measures;
+    assert!(measures.packets_lost > 1_000 && measures.packets_late > 500, "{measures:?}");
+    let known = flow.segments_sent as f64;
+    let expected = (measures.packets_lost + measures.packets_late) as f64 / known;
+    assert_eq!(measures.frame_loss, Some(expected));
+    assert!(expected > 0.99);
+}
+
+#[test]
+fn a_link_under_poisson_traffic_keeps_packets_as_long_as_an_m_d_1_queue_does() {
+    // Load 0.7 of packets of one size: the wait is ρ / (2 (1 − ρ)) services (Pollaczek and Khinchine).
+    let line = config(json!({ "rate": "1 Mbit/s", "queue": { "limit": "100000 packets" } }));
+    let poisson = json!({ "poisson": { "rate": "700 kbit/s", "packet": "500 bytes" } });
+    let flow = run(one(line, poisson, 4_000)).summary.flows.remove(0);
+    let service = 0.004;
+    let wait = flow.measures.delay_mean_s.unwrap() - service;
+    let theory = service * 0.7 / (2.0 * 0.3);
+    assert!((wait / theory - 1.0).abs() < 0.02, "{wait} for {theory}");
+}
+
+#[test]
+fn doubled_datagrams_count_once_and_damaged_ones_as_lost() {
+    let doubling = config(json!({
+        "rate": "1 Mbit/s", "propagation": "5 ms", "queue": { "limit": "50 packets" },
+        "errors": { "probability": 0.1, "effect": "corrupt" },
+        "duplicates": { "probability": 0.2 },
+    }));
+    let rate = json!({ "constant-rate": { "rate": "100 kbit/s", "packet": "500 bytes" } });
+    let flow = run(one(doubling, rate, 100)).summary.flows.remove(0);
+    let (sent, lost) = (flow.segments_sent, flow.measures.packets_lost);
+    assert_eq!(sent, 2_500);
+    assert!((200..300).contains(&lost), "{lost}");
+    assert_eq!(flow.received, (sent - lost) * 500);
+}
+
+#[test]
+fn another_user_changes_nobodys_pages() {
+    let think = json!({ "web": { "size": "2 kB" } });
+    let alone = run(one(roomy(), think.clone(), 20)).summary.flows.remove(0);
+    let mut spec = one(roomy(), think, 20);
+    spec.nodes.extend([host(8), host(9)]);
+    spec.links.push(link("elsewhere", [2, 3], roomy()));
+    spec.flows.insert(0, working("stranger", 2, 3, json!({ "web": {} }), 20));
+    assert_eq!(run(spec).summary.flows[1], alone);
+}
+
+#[test]
+fn what_is_recorded_of_many_connections_changes_nothing_and_tells_them_apart() {
+    let web = json!({ "web": { "size": { "uniform": ["1 kB", "60 kB"] }, "think": "100 ms" } });
+    let spec = one(slow(), web, 20);
+    let bare = run(spec.clone());
+    let recorded = run(Spec { record: everything(&spec), ..spec });
+    assert_eq!(bare.summary, recorded.summary);
+    let (_, segments) = recorded.tables.iter().find(|(name, _)| *name == "segments").unwrap();
+    let numbers = segments["connection"].as_any().downcast_ref::<arrow_array::UInt32Array>().unwrap();
+    let most = numbers.values().iter().max().unwrap();
+    assert_eq!(u64::from(*most), bare.summary.flows[0].connections);
+    assert!(recorded.captures.iter().all(|(_, file)| file.len() > 1_000));
+}
+
+#[test]
+fn a_user_on_a_bad_link_still_gets_page_after_page() {
+    let broken = config(json!({
+        "rate": "1 Mbit/s", "propagation": "20 ms", "queue": { "limit": "100 packets" },
+        "errors": { "probability": 0.2, "effect": "drop" },
+    }));
+    let web = json!({ "web": { "size": "5 kB", "think": "200 ms" } });
+    let mut spec = one(broken, web, 120);
+    spec.stop = Some(Duration::from_secs(600));
+    let flow = run(spec).summary.flows.remove(0);
+    assert!(flow.measures.transfers > 5, "{flow:?}");
+}
+
+#[test]
+fn transfers_are_a_table_when_asked_for() {
+    let mut spec = one(roomy(), json!({ "web": { "think": "1 s" } }), 5);
+    spec.record = RecordSpec { transfers: true, ..RecordSpec::default() };
+    let outcome = run(spec);
+    let (_, table) = outcome.tables.iter().find(|(name, _)| *name == "transfers").unwrap();
+    assert_eq!(table.num_rows() as u64, outcome.summary.flows[0].measures.transfers);
+}
