@@ -170,7 +170,9 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::{SMSS, built, growth, loss};
+    use units::Duration;
+
+    use super::super::trial::{SMSS, built, departure, growth, loss};
     use super::*;
 
     fn after_an_ack_of(segments: u64, keys: Value, timeout: bool) -> Bytes {
@@ -218,15 +220,29 @@ mod tests {
 
     #[test]
     fn the_rule_after_a_timeout_ends_with_its_slow_start() {
-        let mut abc = built(ENTRY.id, json!({}));
+        // After an idle time the algorithm below begins another slow start, in which L counts again.
+        let mut abc = built(ENTRY.id, json!({ "over": { "algorithm": "idle-restart" } }));
         abc.on_timeout(&loss(SMSS * 8, false));
         for _ in 0..3 {
             abc.on_ack(&growth(SMSS * 2, SMSS * 4));
         }
+        assert_eq!((abc.cwnd(), abc.in_slow_start()), (SMSS * 4, false));
+        abc.on_ack(&growth(SMSS, SMSS * 4));
+        for secs in [0, 5] {
+            abc.on_sent(&departure(Duration::from_secs(secs), SMSS, false));
+        }
+        assert_eq!((abc.cwnd(), abc.in_slow_start()), (SMSS * 2, true));
+        abc.on_ack(&growth(SMSS * 2, SMSS * 2));
         assert_eq!(abc.cwnd(), SMSS * 4);
-        abc.on_restore(SMSS * 4, SMSS * 20);
-        abc.on_ack(&growth(SMSS * 2, SMSS * 4));
-        assert_eq!(abc.cwnd(), SMSS * 6);
+    }
+
+    #[test]
+    fn a_timeout_that_was_none_leaves_the_limit_as_it_was() {
+        let mut abc = built(ENTRY.id, json!({}));
+        abc.on_timeout(&loss(SMSS * 8, false));
+        abc.on_restore(SMSS * 8, Bytes::MAX);
+        abc.on_ack(&growth(SMSS * 2, SMSS * 8));
+        assert_eq!(abc.cwnd(), SMSS * 10);
     }
 
     #[test]

@@ -178,6 +178,14 @@ mod tests {
     }
 
     #[test]
+    fn a_threshold_that_someone_has_named_stays() {
+        let mut pair = built(ENTRY.id, json!({}));
+        pair.on_restore(SMSS * 4, SMSS * 20);
+        Path::new().round(pair.as_mut(), RTT, Duration::from_millis(10));
+        assert_eq!(pair.ssthresh(), SMSS * 20);
+    }
+
+    #[test]
     fn the_line_of_least_squares_runs_between_the_points() {
         let at = |millis: u64, bytes: u64| (Instant::START + Duration::from_millis(millis), bytes);
         let even = slope(&[at(0, 0), at(100, 1000), at(200, 2000)]);

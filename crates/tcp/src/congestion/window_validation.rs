@@ -162,6 +162,24 @@ mod tests {
     }
 
     #[test]
+    fn an_idle_time_is_not_counted_twice() {
+        let mut validated = with_window(16, json!({}));
+        assert_eq!(sent(validated.as_mut(), 1000, 1).0, SMSS * 8);
+        assert_eq!(sent(validated.as_mut(), 1900, 1).0, SMSS * 8);
+        assert_eq!(sent(validated.as_mut(), 2000, 1).0, Bytes(4500));
+    }
+
+    #[test]
+    fn what_is_sent_again_says_nothing_about_use_but_ends_the_idle_time() {
+        let mut validated = with_window(16, json!({}));
+        for millis in [900, 1800, 2700] {
+            let again = Departure { again: true, ..departure(Duration::from_millis(millis), SMSS, true) };
+            validated.on_sent(&again);
+        }
+        assert_eq!(validated.cwnd(), SMSS * 16);
+    }
+
+    #[test]
     fn the_peers_window_bounds_what_is_halved() {
         let mut validated = with_window(16, json!({}));
         validated
