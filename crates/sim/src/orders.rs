@@ -111,7 +111,7 @@ impl<R: Recorder> Engine<R> {
         let kin = self.kin(end);
         let endpoint = self.ends[end].endpoint.insert(endpoint);
         self.kinship.greet(self.now, kin, endpoint);
-        endpoint.set_recording(R::ON && end.is_multiple_of(2));
+        endpoint.set_recording(R::ON);
     }
 
     /// What the open connections between the same two hosts know, a new one may begin with.

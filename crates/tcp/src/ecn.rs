@@ -38,6 +38,13 @@ impl Endpoint {
         }
     }
 
+    /// The peer does not take part: nothing is marked, queues drop instead (RFC 3168 §6.1.1).
+    pub(crate) fn settle_marks(&mut self, now: Instant) {
+        if self.config.plain.ecn && !self.agreed.ecn {
+            self.note(now, "fallback", "the peer does not heed congestion marks: none", self.sending.una, 0);
+        }
+    }
+
     /// A packet with data came (RFC 3168 §6.1.3).
     pub(crate) fn note_mark(&mut self, segment: &Segment) {
         if !self.agreed.ecn || segment.payload.is_empty() {

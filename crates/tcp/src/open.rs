@@ -172,6 +172,7 @@ impl Endpoint {
         self.settle_recovery(now);
         self.settle_evidence(now);
         self.settle_polls(now);
+        self.settle_marks(now);
         let smss = self.sending.smss;
         let initial = self.config.plain.initial_window.bytes(smss);
         // RFC 5681 §3.1: after a lost SYN the first window is one segment.

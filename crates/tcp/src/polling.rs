@@ -89,11 +89,12 @@ impl Endpoint {
         if self.agreed.polls || !self.config.understands_polls() {
             return;
         }
+        let mut reason = "the peer does not answer polls: none are sent";
         self.sending.poll = crate::poll::unanswered();
         if self.receiving.ack_policy.answers_polls() {
             self.receiving.ack_policy = crate::ack::without_polls();
+            reason = "the peer does not poll: delayed ACKs";
         }
-        let reason = "the peer does not understand polls: delayed ACKs";
         self.note(now, "fallback", reason, self.sending.una, 0);
     }
 }

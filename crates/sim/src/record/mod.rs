@@ -201,7 +201,9 @@ impl Recorder for Recording {
         let records = endpoint.take_records();
         if self.wanted.tcp {
             let key = 2 * conversation + end as u32 % 2;
-            self.decisions.extend(records.into_iter().map(|record| (key, record)));
+            // Of a receiver only what it has agreed to do without: the rest is the sender's story.
+            let tells = |record: &tcp::Record| end.is_multiple_of(2) || record.event == FALLBACK;
+            self.decisions.extend(records.into_iter().filter(tells).map(|record| (key, record)));
         }
     }
 
@@ -215,6 +217,9 @@ impl Recorder for Recording {
         (tables::all(&self, spec, summary, diagnoses), captures)
     }
 }
+
+/// The event of an end whose peer does not understand what its profile asks for.
+const FALLBACK: &str = "fallback";
 
 /// The verdict on a packet that was a retransmission.
 fn verdict<'a>(diagnoses: &'a [Diagnosis], packet: &Described) -> Option<&'a trace::ledger::Verdict> {

@@ -60,6 +60,9 @@ pub const ENTRY: Entry<dyn Poll> = Entry {
     source: "Landström 2008 §6.3",
     parse: |value| {
         let params: Params = Entry::<dyn Poll>::read(value)?;
+        if params.segments.0 == 0 {
+            return Err(serde::de::Error::custom("segments: every 0-th segment is none; 1 asks with each"));
+        }
         Ok(Arc::new(move || Box::new(Nth { params: params.clone(), silent: Bytes::ZERO })))
     },
     schema: Entry::<dyn Poll>::describe::<Params>,
