@@ -55,7 +55,8 @@ fn every_row_that_sarolahti2000_published_is_measured() {
         let fields: Vec<&str> = line.split(',').collect();
         [0, 1, 2, 3, 4, 5, 7].map(|i| fields[i].to_owned()).to_vec()
     };
-    let measured = |row: &study::Row| study.columns.iter().map(|column| row.columns[column].clone()).collect();
+    let measured =
+        |row: &study::Row| study.columns.iter().map(|column| row.columns[column].clone()).collect();
     let ours: BTreeSet<Vec<String>> = study.rows.iter().map(measured).collect();
     let missing: Vec<Vec<String>> = text.lines().skip(1).map(key).filter(|row| !ours.contains(row)).collect();
     assert_eq!(missing, Vec::<Vec<String>>::new());
