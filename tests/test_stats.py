@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lasthop.stats import jain_index, median_interval, quantile, spread
+from lasthop.stats import (
+    convergence_time,
+    is_narrow,
+    jain_index,
+    median_interval,
+    quantile,
+    rate_variation,
+    spread,
+)
 
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
 SHARES = st.lists(st.floats(0, 1e12), min_size=1, max_size=30)
@@ -93,3 +101,37 @@ def test_jains_index_of_one_taking_all_is_one_over_n() -> None:
 def test_a_negative_throughput_is_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
         jain_index([1.0, -1.0])
+
+
+def test_a_steady_rate_varies_by_nothing_and_one_that_stops_and_goes_by_one() -> None:
+    assert rate_variation([0.0, 10.0, 20.0, 30.0]) == 0
+    stop_and_go = [0.0, 10.0, 10.0, 20.0, 20.0]
+    assert rate_variation(stop_and_go) == pytest.approx(1.0)
+    assert rate_variation(stop_and_go, per_interval=2) == 0, "at twice the scale it is steady"
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=2, max_size=40), st.floats(0.001, 1e3))
+def test_the_unit_of_a_rate_does_not_change_its_variation(added: list[float], unit: float) -> None:
+    totals = np.cumsum([0.0, *added])
+    scaled = [float(total) * unit for total in totals]
+    assert rate_variation(scaled) == pytest.approx(rate_variation([float(t) for t in totals]), rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("totals", [[0.0, 1.0], [5.0, 5.0, 5.0]])
+def test_a_variation_needs_intervals_with_something_in_them(totals: list[float]) -> None:
+    with pytest.raises(ValueError, match="variation"):
+        rate_variation(totals)
+
+
+def test_flows_have_converged_from_where_they_stay_even() -> None:
+    times = [0.0, 1.0, 2.0, 3.0, 4.0]
+    first, second = [0.0, 10.0, 20.0, 25.0, 30.0], [0.0, 0.0, 1.0, 6.0, 11.0]
+    assert convergence_time(times, [first, second]) == 2.0
+    assert convergence_time(times, [first, [0.0, 5.0, 5.0, 5.0, 5.0]]) is None
+
+
+def test_an_interval_is_narrow_only_with_enough_replications() -> None:
+    assert not is_narrow(spread([10.0] * 5), 0.1)
+    assert is_narrow(spread([10.0] * 6), 0.0)
+    assert not is_narrow(spread([8.0, 9.0, 10.0, 10.0, 11.0, 12.0]), 0.1)
+    assert is_narrow(spread([8.0, 9.0, 10.0, 10.0, 11.0, 12.0]), 0.2)

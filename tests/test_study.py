@@ -16,7 +16,7 @@ import pytest
 
 from command import Lasthop
 from lasthop.results.folder import STORE_FILE
-from lasthop.study import load_study, open_study, run_study
+from lasthop.study import Precision, load_study, open_study, run_study
 
 
 def rows_by(found: Any) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -206,3 +206,16 @@ def test_a_second_study_in_the_same_folder_waits_its_turn(lasthop: Lasthop, smal
     finally:
         os.kill(running.pid, signal.SIGKILL)
         running.wait()
+
+
+def test_a_study_is_replicated_until_its_intervals_are_narrow_or_the_runs_used_up(
+    small_study: Path, tmp_path: Path
+) -> None:
+    plan = load_study(small_study)
+    wide = run_study(plan, tmp_path / "wide", precision=Precision(within=1e-9, at_most=8))
+    random = [row for row in wide.rows if row["delay"] == "random" and row["measured"] is not None]
+    assert {row["n"] for row in random} == {8}, "random delays are never told that closely"
+    certain = [row for row in wide.rows if row["delay"] == "none" and row["measured"] is not None]
+    assert {row["n"] for row in certain} == {6}, "without chance the fewest runs will do"
+    known = run_study(plan, tmp_path / "wide", precision=Precision(within=1e-9, at_most=8))
+    assert (known.rows, known.runs) == (wide.rows, wide.runs)

@@ -10,7 +10,7 @@ import click
 from lasthop.cli.console import print_json, progress_bar, remark, stdout
 from lasthop.cli.study_tables import print_claims, print_study_table
 from lasthop.errors import StudyError
-from lasthop.study import Study, StudyResult, load_study, run_study
+from lasthop.study import Precision, Study, StudyResult, load_study, run_study
 from lasthop.study.execute import jobs_of
 
 
@@ -25,6 +25,13 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
     "--only", multiple=True, metavar="TABLE", callback=_table_ids, help="Only this table (or several: 15,16)."
 )
 @click.option("--replications", type=click.IntRange(1), help="Runs of each case, instead of the study's own number.")
+@click.option(
+    "--within",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="SHARE",
+    help="More runs until each 95 % interval reaches no further than this share of its median (0.05).",
+)
+@click.option("--at-most", type=click.IntRange(6), default=100, show_default=True, help="Runs of a case with --within.")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at a time (as many as processors, unless given).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [results/STUDY].")
 @click.option("--figures", is_flag=True, help="Draw the document's own figures too.")
@@ -33,6 +40,8 @@ def command(
     study: str,
     only: list[str],
     replications: int | None,
+    within: float | None,
+    at_most: int,
     jobs: int | None,
     out: Path | None,
     figures: bool,
@@ -54,7 +63,8 @@ def command(
     plan = load_study(study)
     plan = plan.only(only) if only else plan
     plan = plan.replicated(replications) if replications else plan
-    result = _run_with_progress(plan, out or Path("results") / plan.name, jobs)
+    precision = None if within is None else Precision(within, at_most)
+    result = _run_with_progress(plan, out or Path("results") / plan.name, jobs, precision)
     # The command's own figure counts the whole process: reading files and loading libraries too.
     result.cpu_s = time.process_time()
     if as_json:
@@ -74,10 +84,16 @@ def _draw(plan: Study, result: StudyResult, figures: bool) -> None:
     remark(f"kept in {result.folder}" + (f", with {len(drawn)} pictures" if drawn else ""))
 
 
-def _run_with_progress(plan: Study, folder: Path, jobs: int | None) -> StudyResult:
+def _run_with_progress(plan: Study, folder: Path, jobs: int | None, precision: Precision | None) -> StudyResult:
     with progress_bar("runs") as bar:
         task = bar.add_task(plan.name, total=len(jobs_of(plan)))
-        return run_study(plan, folder, jobs=jobs, tick=lambda done, _all: bar.update(task, completed=done))
+        return run_study(
+            plan,
+            folder,
+            jobs=jobs,
+            tick=lambda done, every: bar.update(task, completed=done, total=every),
+            precision=precision,
+        )
 
 
 def _failures_text(result: StudyResult) -> str:

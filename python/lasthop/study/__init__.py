@@ -7,11 +7,13 @@ finished), `measures` (a number from a run), `rows` (published beside measured),
 from lasthop.study.claims import Evidence, Verdict
 from lasthop.study.execute import record_case, run_study
 from lasthop.study.plan import Case, Study, load_study
+from lasthop.study.precision import Precision
 from lasthop.study.result import StudyResult, open_study
 
 __all__ = [
     "Case",
     "Evidence",
+    "Precision",
     "Study",
     "StudyResult",
     "Verdict",

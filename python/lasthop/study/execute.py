@@ -18,16 +18,17 @@ from pathlib import Path
 from threading import Event
 
 from lasthop import _native
-from lasthop.errors import LasthopError
+from lasthop.errors import LasthopError, RunError
 from lasthop.provenance import engine
 from lasthop.results.run import Run
 from lasthop.scenario import Scenario, in_memory
 from lasthop.study.checks import Check, find_check, load_checks
 from lasthop.study.claims import Judge
 from lasthop.study.plan import Case, Study, Variant
+from lasthop.study.precision import Precision, widened
 from lasthop.study.published import read_published
 from lasthop.study.result import StudyResult, write_study
-from lasthop.study.rows import report
+from lasthop.study.rows import Reported, report
 from lasthop.study.store import Outcome, Store, run_key
 
 Tick = Callable[[int, int], None]
@@ -63,22 +64,38 @@ class _Stopped(Exception):  # noqa: N818 - no error: the user pressed Ctrl-C
     """Raised inside a run to end it."""
 
 
-def run_study(study: Study, folder: Path, *, jobs: int | None = None, tick: Tick | None = None) -> StudyResult:
+def run_study(
+    study: Study,
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    tick: Tick | None = None,
+    precision: Precision | None = None,
+) -> StudyResult:
     """Run what is missing of the selected tables in `folder`, and return their rows and the claims.
 
     `jobs` runs go on at a time (as many as there are processors, unless given). Cases that failed stand in `failures`
-    of the result. Ctrl-C leaves the store whole: the next start goes on from there.
+    of the result. Ctrl-C leaves the store whole: the next start goes on from there. With a `precision`, cases are run
+    under more and more seeds until the intervals of their rows are narrow enough.
     """
     started = time.perf_counter(), time.process_time()
     progress = Progress()
     published = read_published(study.published, study.columns)
-    reported = cache(lambda place: report(study, study.rows[place], progress.outcomes, published))
     own_checks = load_checks(study.folder)
-    judge = Judge(study, reported, record_case, own_checks)
-    judge.check_claims()
+    Judge(study, _no_row, record_case, own_checks).check_claims()
     checks = _checks_by_case(study, own_checks)
+    workers, tell = jobs or _processors(), tick or (lambda _done, _all: None)
     with Store(folder) as store:
-        _run_missing(jobs_of(study), store, checks, progress, jobs or _processors(), tick or (lambda _done, _all: None))
+        _run_missing(jobs_of(study), store, checks, progress, workers, tell)
+        reused = progress.reused
+        while precision is not None and (wider := widened(study, progress.outcomes, precision)) is not None:
+            study = wider
+            progress.outcomes.clear()
+            _run_missing(jobs_of(study), store, checks, progress, workers, tell)
+        progress.reused = reused
+        final = study
+        reported = cache(lambda place: report(final, final.rows[place], progress.outcomes, published))
+        judge = Judge(study, reported, record_case, own_checks)
         result = StudyResult(
             study=study.name,
             title=study.title,
@@ -93,6 +110,10 @@ def run_study(study: Study, folder: Path, *, jobs: int | None = None, tick: Tick
         )
         write_study(result, study, progress.outcomes)
     return result
+
+
+def _no_row(place: int) -> Reported:
+    raise RunError(f"row {place} is asked for before anything has run")
 
 
 def jobs_of(study: Study) -> list[Job]:

@@ -154,6 +154,14 @@ class Study:
                 raise InputError(f"study {self.name} has no table {table_id!r}", key="--only", help=known)
         return replace(self, selected=wanted)
 
+    def with_seeds(self, numbers: Mapping[str, int]) -> Study:
+        """Return the study with these cases, by id, run under so many seeds, from their first on."""
+        cases = dict(self.cases)
+        for case_id, number in numbers.items():
+            case = cases[case_id]
+            cases[case_id] = replace(case, seeds=tuple(range(case.seeds[0], case.seeds[0] + number)))
+        return replace(self, cases=cases)
+
     def replicated(self, replications: int) -> Study:
         """Return the study with every case run under `replications` seeds, from its first on."""
         cases = {

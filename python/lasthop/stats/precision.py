@@ -1,0 +1,17 @@
+"""Whether replications have told a measure closely enough."""
+
+from __future__ import annotations
+
+from lasthop.stats.quantiles import Spread
+
+FEWEST = 6
+"""Under six values no rank interval of the median reaches 95 % (see `intervals`)."""
+
+
+def is_narrow(found: Spread, within: float) -> bool:
+    """Return whether the 95 % interval of the median reaches no further than `within` times the median, to both sides.
+
+    Fewer than six replications never do: their interval has less than 95 %.
+    """
+    reach = max(found.median - found.ci95[0], found.ci95[1] - found.median)
+    return found.n >= FEWEST and reach <= within * abs(found.median)
