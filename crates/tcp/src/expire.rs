@@ -83,7 +83,7 @@ impl Endpoint {
 
     /// The recovery algorithm's own time has come.
     fn on_recovery_deadline(&mut self, now: Instant) {
-        if self.sending.board.is_empty() {
+        if self.sending.board.is_empty() || !self.state.sends_data() {
             return;
         }
         let flight = self.sending.board.outstanding();
@@ -97,7 +97,9 @@ impl Endpoint {
     /// does not reach it any more.
     pub(crate) fn watch_recovery_deadline(&mut self) {
         let deadline = self.sending.recovery.deadline(&self.sending.board);
-        let at_work = !self.sending.board.is_empty() && self.sending.persist == Persist::Idle;
+        // The handshake has the usual timer, and a connection that is given up has none.
+        let outstanding = !self.sending.board.is_empty() && self.state.sends_data();
+        let at_work = outstanding && self.sending.persist == Persist::Idle;
         match deadline.filter(|_| at_work) {
             Some(at) => self.timers.set(Timer::Recovery, at),
             None => self.timers.clear(Timer::Recovery),
