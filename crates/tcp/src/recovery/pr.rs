@@ -94,7 +94,7 @@ impl Recovery for Pr {
 
     fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
         let first = self.wait().max(LEAST_AFTER_EXTREME);
-        let wait = self.extreme.map_or(first, |extreme| extreme.wait * 2);
+        let wait = self.extreme.map_or(first, |extreme| extreme.wait * 2).min(LONGEST);
         let quiet_until = Some(timeout.now + wait);
         self.extreme = Some(Extreme { since: timeout.now, recover: timeout.nxt, wait, quiet_until });
         self.burst = 0;
