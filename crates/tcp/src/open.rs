@@ -150,6 +150,7 @@ impl Endpoint {
             _ => return,
         };
         self.sending.spurious = without_evidence();
+        self.sending.judges = false;
         self.note(now, "fallback", reason, self.sending.una, 0);
     }
 

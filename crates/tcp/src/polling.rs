@@ -53,7 +53,7 @@ impl Endpoint {
 
     /// The second fix, before recovery sees an ACK: no duplicates mean a loss before the next ACK is due.
     pub(crate) fn await_due_ack(&mut self, ack: &mut Ack) {
-        if !self.sending.poll.fixes() {
+        if !self.agreed.polls || !self.sending.poll.fixes() {
             return;
         }
         let sending = &mut self.sending;
@@ -70,6 +70,9 @@ impl Endpoint {
     /// The first fix, once an ACK was dealt with: one that acknowledges and tells of a gap lets nothing out.
     /// What each later duplicate tells to have left the network goes out as ever.
     pub(crate) fn hold_back(&mut self, ack: &Ack) {
+        if !self.agreed.polls {
+            return;
+        }
         let sending = &mut self.sending;
         let open = sending.recovery.phase() == Phase::Open;
         if !open || sending.board.sacked().is_zero() {

@@ -60,6 +60,9 @@ impl Endpoint {
 
     /// What a detector that waits for its answer wants sent, if it wants a say.
     fn steered(&mut self, room: &Room) -> Option<Next> {
+        if !self.sending.judges {
+            return None;
+        }
         let spurious = &mut self.sending.spurious;
         if spurious.steer() == Steer::NewData && room.new.is_none() {
             spurious.on_starved();
@@ -131,7 +134,9 @@ impl Endpoint {
         }
         let len = Bytes(u64::from(payload.len()));
         self.sending.recovery.on_new(len, &self.sending.board);
-        self.sending.spurious.on_new(len);
+        if self.sending.judges {
+            self.sending.spurious.on_new(len);
+        }
         self.tell_departure(now, len, false);
         let flags = stream_flags(push, fin).with(self.poll_flag(len, range.end, false));
         let mut segment = self.segment(range.start, flags, payload);

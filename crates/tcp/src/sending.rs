@@ -67,6 +67,8 @@ pub(crate) struct Sending {
     pub expirations: u32,
     pub persist: Persist,
     pub timeouts: u64,
+    /// Whether the detector ever judges: most connections have none, and need not ask it at each segment.
+    pub judges: bool,
     /// Timeouts that the detector found to be spurious.
     pub spurious_timeouts_found: u64,
     pub fast_retransmits: u64,
@@ -115,6 +117,7 @@ impl Sending {
             recovery: config.recovery.build(),
             dupthresh: config.dupthresh.build(),
             spurious: config.spurious.build(),
+            judges: config.spurious.id != crate::spurious::NONE,
             poll: config.poll.build(),
             fixes: Fixes::default(),
             paced_until: Instant::START,

@@ -62,6 +62,9 @@ impl Endpoint {
     pub(crate) fn undo_false_signal(&mut self, ack: &Ack) -> Option<u32> {
         self.learn_patience(ack);
         let sending = &mut self.sending;
+        if !sending.judges {
+            return None;
+        }
         match sending.spurious.on_ack(ack, &sending.board) {
             Judgement::Open => return None,
             Judgement::Spurious => {}

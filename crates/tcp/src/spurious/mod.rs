@@ -25,6 +25,9 @@ use crate::scoreboard::Scoreboard;
 pub const ENTRIES: &[Entry<dyn Spurious>] =
     &[none::ENTRY, eifel::ENTRY, f_rto::ENTRY, dsack::ENTRY, rtt_comparison::ENTRY];
 
+/// The name of the detector that believes every signal.
+pub const NONE: &str = none::ENTRY.id;
+
 /// What is left to a sender whose peer does not give the evidence that its detector needs.
 #[must_use]
 pub fn without_evidence() -> Box<dyn Spurious> {
