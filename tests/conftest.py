@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 
 from command import Finished, Lasthop
 from small_study import BASE, CHECKS, PUBLISHED, STUDY
+
+# Started in the background, we would inherit that SIGINT is ignored, and so would the commands that tests stop by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
