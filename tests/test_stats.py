@@ -14,10 +14,12 @@ from lasthop.stats import (
     convergence_time,
     is_narrow,
     jain_index,
+    mean_interval,
     median_interval,
     quantile,
     rate_variation,
     spread,
+    student_t,
 )
 
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
@@ -50,6 +52,25 @@ def test_equal_replications_have_no_spread(value: float, n: int) -> None:
     found = spread([value] * n)
     assert found.q25 == found.median == found.q75 == value
     assert found.ci95 == (value, value)
+
+
+def test_students_t_is_that_of_the_tables() -> None:
+    known = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 29: 2.045, 30: 2.042, 120: 1.980}
+    assert {freedom: round(student_t(freedom, 0.95), 3) for freedom in known} == known
+    assert student_t(10, 0.99) == pytest.approx(3.169, abs=5e-4)
+
+
+def test_the_interval_of_the_mean_holds_it_as_often_as_it_says() -> None:
+    source = random.Random(1)
+    samples = [[source.gauss(5.0, 2.0) for _ in range(5)] for _ in range(4000)]
+    intervals = [mean_interval(sample) for sample in samples]
+    held = sum(found is not None and found[0] <= 5.0 <= found[1] for found in intervals)
+    assert held / len(samples) == pytest.approx(0.95, abs=0.012)
+
+
+def test_a_single_value_has_no_interval_of_the_mean() -> None:
+    assert mean_interval([3.0]) is None
+    assert spread([3.0]).mean_ci95 is None
 
 
 def test_the_median_of_an_even_number_is_between_the_middle_two() -> None:

@@ -14,7 +14,7 @@ from lasthop.errors import InputError, RunError
 from lasthop.results.folder import STORE_FILE
 from lasthop.study.expression import evaluate
 from lasthop.study.measures import measure
-from lasthop.study.plan import Case, Metric, PublishedFile, Row, Study, Table, Variant
+from lasthop.study.plan import Case, Metric, PublishedFile, Row, Smallest, Study, Table, Variant
 from lasthop.study.published import Published, read_published
 from lasthop.study.rows import report
 from lasthop.study.store import Store, run_key
@@ -216,6 +216,36 @@ def test_a_quotient_is_taken_seed_by_seed() -> None:
     runs = [{"flows": [flow("a", slow), flow("b", 10.0)]} for slow in (20.0, 30.0, 50.0)]
     found = report(study, quotient, {("c", 0): runs}, {})
     assert (found["measured"], found["q25"], found["n"]) == (30.0, 25.0, 3)
+
+
+def test_a_row_has_the_mean_and_its_interval() -> None:
+    study, row = a_study((0,))
+    found = report(study, row, {("c", 0): outcomes(90.0, 110.0, 103.0)}, {})
+    # Student's t of two degrees of freedom is 4.3027; the deviation of the three is 10.149.
+    assert found["mean"] == 101.0
+    assert (found["mean_low"], found["mean_high"]) == (pytest.approx(75.79, abs=0.01), pytest.approx(126.21, abs=0.01))
+
+
+def smallest_of(reached: dict[float, tuple[float, float, float]], reaches: float) -> dict[str, Any]:
+    """The row of the smallest buffer, given for each the number of three seeds."""
+    study, row = a_study((0,))
+    cases = {f"c{buffer}": replace(study.cases["c"], id=f"c{buffer}") for buffer in reached}
+    rows = [replace(row, case=case) for case in cases]
+    tried = [(buffer, place) for place, buffer in enumerate(reached)]
+    need = replace(row, columns={**row.columns, "metric": "need"}, smallest=Smallest(tried, reaches))
+    study = replace(study, cases=cases, rows=[*rows, need])
+    runs = {(f"c{buffer}", 0): outcomes(*numbers) for buffer, numbers in reached.items()}
+    return report(study, replace(need, case="c3"), runs, {})
+
+
+def test_the_smallest_that_is_enough_is_sought_seed_by_seed() -> None:
+    found = smallest_of({3: (70.0, 90.0, 80.0), 5: (90.0, 80.0, 89.0), 9: (95.0, 95.0, 95.0)}, 90.0)
+    assert (found["measured"], found["mean"], found["n"]) == (5, pytest.approx(17 / 3), 3)
+
+
+def test_where_one_seed_never_reaches_the_level_there_is_no_smallest() -> None:
+    found = smallest_of({3: (95.0, 95.0, 80.0), 5: (96.0, 96.0, 89.0)}, 90.0)
+    assert (found["measured"], found["n"]) == (None, 0)
 
 
 def test_a_row_over_a_span_reports_its_lowest_and_highest_median() -> None:

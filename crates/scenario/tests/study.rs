@@ -290,3 +290,69 @@ fn a_span_needs_whole_numbers_under_its_keys() {
         .to_string();
     assert!(said.contains("span.over: no key of the scenario is meant; check the path"), "{said}");
 }
+
+/// How long a round trip may be for half of the throughput, and a chart of it.
+fn with_a_smallest() -> String {
+    let table = "metrics = [\"throughput_Bps\"]";
+    let smallest = "smallest = [{ metric = \"need\", column = \"rtt_ms\", of = \"throughput_Bps\", reaches = 5000, called = \"need\" }]";
+    let chart = r#"[[charts]]
+id = "3a"
+title = "throughput"
+table = "3"
+metrics = ["throughput_Bps"]
+over = "rtt_ms"
+by = "loss_pct"
+only = { tcp = "plain", loss_pct = [1, 3] }
+[[figures]]"#;
+    STUDY.replacen(table, &format!("{table}\n{smallest}"), 1).replacen("[[figures]]", chart, 1)
+}
+
+#[test]
+fn the_smallest_that_is_enough_is_sought_among_rows_that_differ_in_nothing_else() {
+    let study = load("smallest", &with_a_smallest()).unwrap_or_else(|error| panic!("{error}"));
+    let found: Vec<_> = study.rows.iter().filter(|row| row.metric == "need").collect();
+    assert_eq!(found.len(), 6, "one for each of two senders and three loss rates");
+    let columns = ["tcp", "loss_pct", "rtt_ms", "metric"].map(|name| found[1].columns[name].as_str());
+    assert_eq!(columns, ["plain", "1", "need", "need"]);
+    let smallest = found[1].smallest.as_ref().expect("it is made of others");
+    let tried: Vec<_> =
+        smallest.tried.iter().map(|(number, row)| (*number, study.rows[*row].case.as_str())).collect();
+    assert_eq!(tried, [(50.0, "plain,1,50"), (500.0, "plain,1,500")]);
+}
+
+#[test]
+fn a_chart_shows_some_of_a_tables_rows() {
+    let study = load("chart", &with_a_smallest()).unwrap_or_else(|error| panic!("{error}"));
+    let chart = &study.charts[0];
+    assert_eq!((chart.over.as_str(), chart.by.as_deref(), chart.log), ("rtt_ms", Some("loss_pct"), false));
+    assert_eq!(chart.only["loss_pct"], ["1", "3"]);
+}
+
+#[test]
+fn a_chart_or_a_smallest_of_nothing_is_refused() {
+    for (from, to, expected) in [
+        (
+            "column = \"rtt_ms\"",
+            "column = \"tcp\"",
+            "smallest.0: no row of \"throughput_Bps\" has a number in \"tcp\"",
+        ),
+        (
+            "of = \"throughput_Bps\"",
+            "of = \"drops\"",
+            "smallest.0: no row of \"drops\" has a number in \"rtt_ms\"",
+        ),
+        (
+            "over = \"rtt_ms\"",
+            "over = \"tcp\"",
+            "charts.0.over: \"plain\" of the column \"tcp\" is no number",
+        ),
+        ("over = \"rtt_ms\"", "over = \"rtt\"", "charts.0.over: there is no column \"rtt\""),
+        ("by = \"loss_pct\"", "by = \"loss\"", "charts.0: there is no column \"loss\""),
+        ("table = \"3\"", "table = \"4\"", "charts.0.table: there is no table \"4\""),
+    ] {
+        let text = with_a_smallest();
+        assert!(text.contains(from), "{from}");
+        let said = load("no-chart", &text.replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(said.contains(expected), "{said}");
+    }
+}

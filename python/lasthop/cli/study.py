@@ -35,6 +35,9 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
 @click.option("--jobs", type=click.IntRange(1), help="Runs at a time (as many as processors, unless given).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [results/STUDY].")
 @click.option("--figures", is_flag=True, help="Draw the document's own figures too.")
+@click.option(
+    "--format", "picture_format", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Of the pictures."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
     study: str,
@@ -45,6 +48,7 @@ def command(
     jobs: int | None,
     out: Path | None,
     figures: bool,
+    picture_format: str,
     as_json: bool,
 ) -> None:
     """Run STUDY (a name of `lasthop list studies`, or a folder with a study.toml).
@@ -52,7 +56,7 @@ def command(
     Runs go on in parallel; all cases share their seeds, so that they meet the same delays and losses. What is finished
     is kept in the folder: a study that was stopped goes on where it was, and a known run is not run again.
     Measured figures are medians; quartiles interpolate between order statistics (type 7), ci95 is the
-    distribution-free 95 % interval of the median.
+    distribution-free 95 % interval of the median, mean_low and mean_high that of the mean (Student's t).
 
     \b
     Examples:
@@ -71,16 +75,17 @@ def command(
         print_json(result.to_json())
     else:
         _print(result)
-    _draw(plan, result, figures)
+    _draw(plan, result, figures, picture_format)
     if result.failures:
         raise StudyError(_failures_text(result))
 
 
-def _draw(plan: Study, result: StudyResult, figures: bool) -> None:
+def _draw(plan: Study, result: StudyResult, figures: bool, picture_format: str) -> None:
     # Here, so that a study that fails early has not waited for Matplotlib.
-    from lasthop.study.pictures import draw_figures, draw_published
+    from lasthop.study.pictures import draw_charts, draw_figures, draw_published
 
-    drawn = [*draw_published(result), *(draw_figures(plan, result.folder) if figures else ())]
+    drawn = [*draw_published(result, picture_format), *draw_charts(plan, result, picture_format)]
+    drawn += draw_figures(plan, result.folder, picture_format) if figures else ()
     remark(f"kept in {result.folder}" + (f", with {len(drawn)} pictures" if drawn else ""))
 
 

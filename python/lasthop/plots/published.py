@@ -39,6 +39,9 @@ VALUES: Final = (
     "q25",
     "q75",
     "ci95",
+    "mean",
+    "mean_low",
+    "mean_high",
     "n",
     "low",
     "high",
@@ -64,6 +67,10 @@ WORDS: Final = {
     "drops_congavoid": "Dropped, later",
     "pipe_capacity_pkts": "Pipe capacity (packets)",
     "fairness_x100": "Jain's index × 100",
+    "utilisation": "Utilisation (%)",
+    "drop_pct": "Dropped (%)",
+    "ack_kbps": "ACKs (kbit/s)",
+    "throughput_kbps": "Throughput (kbit/s)",
 }
 """What metrics are called on an axis; others by their own name, in words."""
 

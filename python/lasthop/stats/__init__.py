@@ -2,7 +2,7 @@
 
 from lasthop.stats.convergence import convergence_time
 from lasthop.stats.fairness import jain_index
-from lasthop.stats.intervals import median_interval
+from lasthop.stats.intervals import mean_interval, median_interval, student_t
 from lasthop.stats.precision import is_narrow
 from lasthop.stats.quantiles import QUANTILE_RULE, Spread, quantile, spread
 from lasthop.stats.variation import rate_variation
@@ -13,8 +13,10 @@ __all__ = [
     "convergence_time",
     "is_narrow",
     "jain_index",
+    "mean_interval",
     "median_interval",
     "quantile",
     "rate_variation",
     "spread",
+    "student_t",
 ]

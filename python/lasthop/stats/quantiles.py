@@ -1,4 +1,4 @@
-"""Quantiles by one stated rule, and the five numbers that every measured row carries."""
+"""Quantiles by one stated rule, and the numbers that every measured row carries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lasthop.stats.intervals import median_interval
+from lasthop.stats.intervals import mean_interval, median_interval
 
 QUANTILE_RULE = "linear interpolation between order statistics (type 7 of Hyndman and Fan, 1996)"
 
@@ -28,7 +28,10 @@ def quantile(ordered: Sequence[float], p: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The median of some values with what says how far to trust it."""
+    """The median and the mean of some values with what says how far to trust them.
+
+    `mean_ci95` is None for a single value.
+    """
 
     n: int
     median: float
@@ -37,6 +40,8 @@ class Spread:
     ci95: tuple[float, float]
     minimum: float
     maximum: float
+    mean: float
+    mean_ci95: tuple[float, float] | None
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -52,4 +57,7 @@ def spread(values: Sequence[float]) -> Spread:
         ci95=median_interval(ordered),
         minimum=ordered[0],
         maximum=ordered[-1],
+        # Of the ordered values, so that the order of replications does not matter to the last bit.
+        mean=math.fsum(ordered) / len(ordered),
+        mean_ci95=mean_interval(ordered),
     )

@@ -1,40 +1,52 @@
-"""A study's pictures: published beside measured, one for each table, and the document's own figures."""
+"""A study's pictures: published beside measured, one for each table; its charts; and the document's own figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from lasthop.plots import Tables, View, draw, kind_of, save
+from lasthop.plots import Layout, Tables, View, draw, draw_curves, kind_of, save
 from lasthop.study.execute import record_case
-from lasthop.study.plan import Figure, Study
+from lasthop.study.plan import Chart, Figure, Study
 from lasthop.study.result import StudyResult
 
 
-def draw_published(result: StudyResult) -> Iterator[Path]:
+def draw_published(result: StudyResult, picture_format: str = "svg") -> Iterator[Path]:
     """Draw each table that has a published value; yield the files."""
     published = [row["table"] for row in result.rows if row["published"] is not None]
     for table in dict.fromkeys(str(table) for table in published):
-        yield save(
-            draw("published", result, View(table=table)), result.folder / f"published-{table.replace('/', '-')}.svg"
-        )
+        figure = draw("published", result, View(table=table))
+        yield save(figure, result.folder / f"published-{table.replace('/', '-')}.{picture_format}")
 
 
-def draw_figures(study: Study, folder: Path) -> Iterator[Path]:
+def draw_charts(study: Study, result: StudyResult, picture_format: str = "svg") -> Iterator[Path]:
+    """Draw the curves through the rows of the selected tables; yield the files."""
+    for chart in study.charts:
+        if chart.table in study.selected:
+            title = f"{study.name}, figure {chart.id}: {chart.title}"
+            figure = draw_curves(result, _layout(chart), title)
+            yield save(figure, result.folder / f"chart-{chart.id.replace('/', '-')}.{picture_format}")
+
+
+def _layout(chart: Chart) -> Layout:
+    return Layout(chart.table, chart.metrics, chart.over, chart.by, chart.panels, chart.only, chart.log)
+
+
+def draw_figures(study: Study, folder: Path, picture_format: str = "svg") -> Iterator[Path]:
     """Draw the document's figures, each from a run of its own; yield the files. With tables chosen, only theirs."""
     selected = {case.id for case in study.selected_cases}
     for figure in study.figures:
         if study.is_whole or figure.case in selected:
-            yield _draw_figure(study, figure, folder)
+            yield _draw_figure(study, figure, folder, picture_format)
 
 
-def _draw_figure(study: Study, figure: Figure, folder: Path) -> Path:
+def _draw_figure(study: Study, figure: Figure, folder: Path, picture_format: str) -> Path:
     kind = kind_of(figure.kind)
     wanted = [name for name in (*kind.needs, *kind.uses) if name in RECORDABLE]
     run = record_case(study.cases[figure.case], wanted, span=figure.span, seed=figure.seed)
     title = f"{study.name}, figure {figure.id}: {figure.title}"
     view = View(flow=figure.flow, start_s=figure.from_s, end_s=figure.to_s, title=title)
-    return save(draw(figure.kind, Tables(run.tables), view), folder / f"figure-{figure.id}.svg")
+    return save(draw(figure.kind, Tables(run.tables), view), folder / f"figure-{figure.id}.{picture_format}")
 
 
 RECORDABLE = ("packets", "tcp", "queue", "segments")

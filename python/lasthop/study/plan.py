@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -75,6 +75,14 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Smallest:
+    """What was tried, from the smallest on, each with the place of its row, and the level that is to be reached."""
+
+    tried: Sequence[tuple[float, int]]
+    reaches: float
+
+
+@dataclass(frozen=True)
 class Row:
     """One number that is reported; `columns` are what tells it apart from the others."""
 
@@ -86,6 +94,7 @@ class Row:
     columns: Mapping[str, str]
     quotient: Sequence[int] | None = None
     """The places of the two rows that it is the quotient of."""
+    smallest: Smallest | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,24 @@ class Figure:
     flow: str | None
     from_s: float | None
     to_s: float | None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves through a table's rows: means of `metrics` over a column (or a metric), a curve for each text of `by`.
+
+    `panels` is a column whose texts have a panel each; `only` are the texts that columns may have.
+    """
+
+    id: str
+    title: str
+    table: str
+    metrics: Sequence[str]
+    over: str
+    by: str | None = None
+    panels: str | None = None
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    log: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,6 +171,7 @@ class Study:
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     selected: Sequence[str]
+    charts: Sequence[Chart] = ()
 
     def only(self, table_ids: Iterable[str]) -> Study:
         """Return the study with these tables selected. Raises InputError for a table that is not there."""
@@ -200,11 +228,17 @@ def _study(resolved: Mapping[str, Any]) -> Study:
         metrics={name: _made(Metric, metric) for name, metric in resolved["metrics"].items()},
         tables={table.id: table for table in tables},
         cases={case["id"]: _case(case) for case in resolved["cases"]},
-        rows=[_made(Row, row) for row in resolved["rows"]],
+        rows=[_row(row) for row in resolved["rows"]],
         figures=[_made(Figure, figure) for figure in resolved["figures"]],
         claims=[_made(Claim, claim) for claim in resolved["claims"]],
         selected=[table.id for table in tables],
+        charts=[_made(Chart, chart) for chart in resolved["charts"]],
     )
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    smallest = row["smallest"]
+    return _made(Row, {**row, "smallest": None if smallest is None else _made(Smallest, smallest)})
 
 
 def _case(case: Mapping[str, Any]) -> Case:
@@ -223,5 +257,5 @@ _T = TypeVar("_T")
 
 def _made(kind: type[_T], keys: Mapping[str, Any]) -> _T:
     """Return a dataclass from those of the keys that it has: the engine may say more than is used here."""
-    names = {field.name for field in fields(kind)}  # type: ignore[arg-type] # every kind here is a dataclass
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type] # every kind here is a dataclass
     return kind(**{name: value for name, value in keys.items() if name in names})

@@ -8,7 +8,7 @@ from typing import Any
 from lasthop.errors import RunError
 from lasthop.stats import Spread, spread
 from lasthop.study.measures import measure
-from lasthop.study.plan import Row, Study
+from lasthop.study.plan import Row, Smallest, Study
 from lasthop.study.published import Key, Published
 from lasthop.study.store import Outcome
 
@@ -50,6 +50,8 @@ def _numbers(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[floa
         if over is None or under is None or not all(under):
             return None
         return [a / b for a, b in zip(over, under, strict=False)]
+    if row.smallest is not None:
+        return _smallest(study, row.smallest, span, outcomes)
     runs = outcomes.get((row.case, span), ())
     if len(runs) < len(study.cases[row.case].seeds):
         return None
@@ -61,10 +63,32 @@ def _numbers(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[floa
         return None
 
 
+def _smallest(study: Study, sought: Smallest, span: int, outcomes: Outcomes) -> list[float] | None:
+    """Return for each seed the first of what was tried that reaches the level; none where a seed has no such one."""
+    tried = [(number, _numbers(study, study.rows[place], span, outcomes)) for number, place in sought.tried]
+    reached = [
+        [number for number, values in tried if values is not None and values[seed] >= sought.reaches]
+        for seed in range(min((len(values) for _, values in tried if values is not None), default=0))
+    ]
+    if not reached or not all(reached) or any(values is None for _, values in tried):
+        return None
+    return [numbers[0] for numbers in reached]
+
+
 def _measured(own: Spread | None) -> Reported:
     if own is None:
-        return {"measured": None, "q25": None, "q75": None, "ci95": None, "n": 0}
-    return {"measured": own.median, "q25": own.q25, "q75": own.q75, "ci95": list(own.ci95), "n": own.n}
+        return dict.fromkeys(("measured", "q25", "q75", "ci95", "mean", "mean_low", "mean_high"), None) | {"n": 0}
+    mean_low, mean_high = own.mean_ci95 or (None, None)
+    return {
+        "measured": own.median,
+        "q25": own.q25,
+        "q75": own.q75,
+        "ci95": list(own.ci95),
+        "mean": own.mean,
+        "mean_low": mean_low,
+        "mean_high": mean_high,
+        "n": own.n,
+    }
 
 
 def _over_span(spreads: Mapping[int, Spread | None]) -> Reported:

@@ -46,6 +46,9 @@ pub struct Study {
     /// The document's figures.
     #[serde(default)]
     pub figures: Vec<Figure>,
+    /// Curves through the rows of its tables.
+    #[serde(default)]
+    pub charts: Vec<Chart>,
     /// What the document says.
     #[serde(default)]
     pub claims: Vec<Claim>,
@@ -168,6 +171,9 @@ pub struct StudyTable {
     /// Numbers that are quotients of others in the table.
     #[serde(default)]
     pub ratios: Vec<Ratio>,
+    /// Numbers that say how little of something is enough.
+    #[serde(default)]
+    pub smallest: Vec<Smallest>,
     /// Numbers that this table takes otherwise: its name for one, and the metric that it is.
     #[serde(default)]
     pub definitions: BTreeMap<String, String>,
@@ -203,6 +209,23 @@ pub struct Ratio {
     /// And in the one that divides it.
     pub under: String,
     /// And in the quotient.
+    pub called: String,
+}
+
+/// The smallest number in one column with which a metric reaches a level, of those that the table tries: the buffer
+/// that a utilisation needs. It is sought for each seed, and null where one of them finds none.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Smallest {
+    /// Its name.
+    pub metric: String,
+    /// The column whose numbers are tried.
+    pub column: String,
+    /// The metric that is to reach the level.
+    pub of: String,
+    /// The level: enough is what is not below it.
+    pub reaches: f64,
+    /// That column's text in the row of the smallest.
     pub called: String,
 }
 
@@ -243,6 +266,33 @@ pub enum FigureKind {
     Cwnd,
     /// The queue's length over time.
     Queue,
+}
+
+/// Curves through the rows of a table: means over one column, with their 95 % intervals, one curve for each text of
+/// another.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chart {
+    /// Its number.
+    pub id: String,
+    /// Its caption, in our words.
+    pub title: String,
+    /// The table whose rows it shows.
+    pub table: String,
+    /// The metrics: a panel each.
+    pub metrics: Vec<String>,
+    /// The column along the bottom, whose texts are numbers. A metric of the table stands for its value instead.
+    pub over: String,
+    /// The column that tells curves apart; without it, one curve.
+    pub by: Option<String>,
+    /// The column that makes panels, a row of them for each metric; without it, one panel.
+    pub panels: Option<String>,
+    /// The rows that it shows, by columns and the texts that they may have; without it, all of the table's.
+    #[serde(default)]
+    pub only: Grid,
+    /// Whether the bottom is logarithmic.
+    #[serde(default)]
+    pub log: bool,
 }
 
 /// Something that the document says, to be judged by measured values or by a named check.
@@ -297,6 +347,14 @@ pub enum Stat {
     Low,
     /// The highest over the span.
     High,
+    /// The measured mean.
+    Mean,
+    /// The lower end of the mean's 95 % interval.
+    #[serde(rename = "mean_low")]
+    MeanLow,
+    /// The upper end of the mean's 95 % interval.
+    #[serde(rename = "mean_high")]
+    MeanHigh,
     /// The document's own value.
     Published,
 }

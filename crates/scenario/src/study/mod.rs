@@ -3,6 +3,7 @@
 //! [`load`] reads a study's file ([`crate::file::Study`]), sweeps its grids into cases (`sweep`), resolves each, and
 //! ties rows, figures and claims to them. The reading side (Python) gets the whole as JSON and looks nothing up.
 
+mod charts;
 mod claims;
 mod form;
 mod rows;
@@ -46,8 +47,10 @@ pub struct Study {
     pub cases: Vec<Case>,
     /// What is reported.
     pub rows: Vec<Row>,
-    /// What is drawn.
+    /// What is drawn of single runs.
     pub figures: Vec<Figure>,
+    /// What is drawn of rows.
+    pub charts: Vec<Chart>,
     /// What is judged.
     pub claims: Vec<Claim>,
 }
@@ -150,6 +153,17 @@ pub struct Row {
     pub columns: BTreeMap<String, String>,
     /// The positions of the rows that it is the quotient of.
     pub quotient: Option<[usize; 2]>,
+    /// The rows that it is the smallest of.
+    pub smallest: Option<Smallest>,
+}
+
+/// Rows of which the one with the smallest number is sought whose own number reaches a level.
+#[derive(Clone, Debug, Serialize)]
+pub struct Smallest {
+    /// What was tried, and the position of its row.
+    pub tried: Vec<(f64, usize)>,
+    /// The level.
+    pub reaches: f64,
 }
 
 /// One figure.
@@ -173,6 +187,29 @@ pub struct Figure {
     pub from_s: Option<f64>,
     /// Where it ends, seconds.
     pub to_s: Option<f64>,
+}
+
+/// Curves through a table's rows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Chart {
+    /// Its number.
+    pub id: String,
+    /// Its caption.
+    pub title: String,
+    /// The table.
+    pub table: String,
+    /// The metrics, a panel each.
+    pub metrics: Vec<String>,
+    /// The column, or the metric, along the bottom.
+    pub over: String,
+    /// The column that tells curves apart.
+    pub by: Option<String>,
+    /// The column that makes panels.
+    pub panels: Option<String>,
+    /// The texts that columns may have.
+    pub only: BTreeMap<String, Vec<String>>,
+    /// Whether the bottom is logarithmic.
+    pub log: bool,
 }
 
 /// One claim.
@@ -276,6 +313,7 @@ impl<'a> Reading<'a> {
         let (tables, rows) = self.tables()?;
         self.check_windows(&rows)?;
         let figures = self.figures()?;
+        let charts = self.charts(&rows)?;
         let claims = self.claims(&rows)?;
         Ok(Study {
             name: self.file.name.clone().unwrap_or_else(|| self.folder_name()),
@@ -290,6 +328,7 @@ impl<'a> Reading<'a> {
             cases: self.cases,
             rows,
             figures,
+            charts,
             claims,
         })
     }

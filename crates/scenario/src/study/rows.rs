@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::charts::number_of;
 use super::sweep::text_of;
-use super::{Case, Figure, Reading, Row, Table};
+use super::{Case, Figure, Reading, Row, Smallest, Table};
 use crate::error::InputError;
-use crate::file::{Number, Ratio, StudyTable};
+use crate::file::{self, Number, Ratio, StudyTable};
 use crate::suggest;
 use crate::tree::KeyPath;
 
@@ -70,6 +71,10 @@ impl Reading<'_> {
                 let quotients = self.quotients(ratio, &rows[first..], first, &at.below("ratios").below(j))?;
                 rows.extend(quotients);
             }
+            for (j, sought) in table.smallest.iter().enumerate() {
+                let found = self.smallest(sought, &rows[first..], first, &at.below("smallest").below(j))?;
+                rows.extend(found);
+            }
             tables.push(Table {
                 id: table.id.clone(),
                 title: table.title.clone(),
@@ -107,7 +112,13 @@ impl Reading<'_> {
         table.fixed.keys().try_for_each(|name| self.known_variable(name, &at.below("fixed").below(name)))
     }
 
-    fn listed(&self, name: &str, names: &[&String], what: &str, path: &KeyPath) -> Result<(), InputError> {
+    pub(super) fn listed(
+        &self,
+        name: &str,
+        names: &[&String],
+        what: &str,
+        path: &KeyPath,
+    ) -> Result<(), InputError> {
         if names.iter().any(|known| *known == name) {
             return Ok(());
         }
@@ -159,10 +170,7 @@ impl Reading<'_> {
     ) -> Result<Vec<Row>, InputError> {
         let columns: Vec<&String> = self.file.columns.iter().collect();
         self.listed(&ratio.column, &columns, "column", &at.below("column"))?;
-        let named = |row: &Row, text: &str| {
-            let columns = row.columns.clone().into_iter();
-            columns.chain([(ratio.column.clone(), text.to_owned())]).collect::<BTreeMap<_, _>>()
-        };
+        let named = |row: &Row, text: &str| called(row, &ratio.column, text);
         let of = |row: &&(usize, &Row)| row.1.metric == ratio.of && row.1.quotient.is_none();
         let numbered: Vec<(usize, &Row)> = (first..).zip(rows).collect();
         let pairs = numbered.iter().filter(of).filter_map(|(place, row)| {
@@ -172,13 +180,7 @@ impl Reading<'_> {
             Some((*row, [*place, under.0]))
         });
         let quotients = pairs.map(|(row, places)| {
-            let mut columns = named(row, &ratio.called);
-            columns.extend(
-                self.file
-                    .columns
-                    .contains(&METRIC.to_owned())
-                    .then(|| (METRIC.to_owned(), ratio.metric.clone())),
-            );
+            let columns = self.derived(row, &ratio.column, &ratio.called, &ratio.metric);
             Row { metric: ratio.metric.clone(), columns, quotient: Some(places), ..row.clone() }
         });
         let quotients: Vec<Row> = quotients.collect();
@@ -187,6 +189,50 @@ impl Reading<'_> {
             return Err(self.tree.error(at, message, "name texts that the column has in this table"));
         }
         Ok(quotients)
+    }
+
+    /// For each set of rows that differ only in the tried column, the one in which the smallest is sought.
+    fn smallest(
+        &self,
+        sought: &file::Smallest,
+        rows: &[Row],
+        first: usize,
+        at: &KeyPath,
+    ) -> Result<Vec<Row>, InputError> {
+        let columns: Vec<&String> = self.file.columns.iter().collect();
+        self.listed(&sought.column, &columns, "column", &at.below("column"))?;
+        let mut found: Vec<Row> = Vec::new();
+        for (place, row) in (first..).zip(rows).filter(|(_, row)| row.metric == sought.of) {
+            // Other rows of the table, whose column holds no number, are not among those that are tried.
+            let Some(number) = number_of(&row.columns[&sought.column]) else { continue };
+            let columns = self.derived(row, &sought.column, &sought.called, &sought.metric);
+            let set = found.iter_mut().find(|set| set.columns == columns && set.scope == row.scope);
+            match set.and_then(|set| set.smallest.as_mut()) {
+                Some(smallest) => smallest.tried.push((number, place)),
+                None => {
+                    let smallest = Smallest { tried: vec![(number, place)], reaches: sought.reaches };
+                    let metric = sought.metric.clone();
+                    found.push(Row { metric, columns, smallest: Some(smallest), ..row.clone() });
+                }
+            }
+        }
+        if found.is_empty() {
+            let message = format!("no row of \"{}\" has a number in \"{}\"", sought.of, sought.column);
+            return Err(self.tree.error(at, message, "name a metric of the table and a column with numbers"));
+        }
+        for smallest in found.iter_mut().filter_map(|row| row.smallest.as_mut()) {
+            smallest.tried.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        Ok(found)
+    }
+
+    /// The columns of a row that is made of others.
+    fn derived(&self, row: &Row, column: &str, text: &str, metric: &str) -> BTreeMap<String, String> {
+        let mut columns = called(row, column, text);
+        if self.file.columns.iter().any(|name| name == METRIC) {
+            columns.insert(METRIC.to_owned(), metric.to_owned());
+        }
+        columns
     }
 
     fn cases_named(&self, ids: &[String]) -> Vec<&Case> {
@@ -211,6 +257,7 @@ impl Reading<'_> {
             measure: measured(number).clone(),
             columns,
             quotient: None,
+            smallest: None,
         }
     }
 
@@ -248,6 +295,12 @@ impl Reading<'_> {
             to_s: figure.to.map(units::Duration::as_secs_f64),
         })
     }
+}
+
+/// A row's columns with another text in one of them.
+fn called(row: &Row, column: &str, text: &str) -> BTreeMap<String, String> {
+    let columns = row.columns.clone().into_iter();
+    columns.chain([(column.to_owned(), text.to_owned())]).collect()
 }
 
 /// The column that names what a number is.

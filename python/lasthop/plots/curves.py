@@ -1,0 +1,148 @@
+"""Curves through a study's rows: means over one column, with their 95 % intervals.
+
+The rows are those of `lasthop study`. A curve goes through the rows that differ in the column along the bottom, and
+what a figure of a document has as several curves are the texts of another column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from lasthop.errors import InputError
+from lasthop.plots import style
+from lasthop.plots.columns import Columns, Floats
+from lasthop.plots.published import VALUES, WORDS
+from lasthop.plots.source import Source
+
+PANEL_IN: Final = 1.9
+FRAME_IN: Final = 0.35
+"""Height of a row of panels, and of the title."""
+
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES: Final = ("-", "--", ":")
+"""A curve's mark, and its dashes for each time that the colours begin again."""
+
+MOST_TICKS: Final = 10
+"""Numbers that a logarithmic axis names one by one, if it shows no more."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which rows make which curves: see `charts` of docs/reference/study.md."""
+
+    table: str
+    metrics: Sequence[str]
+    over: str
+    by: str | None = None
+    panels: str | None = None
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points in ascending order of `x`; NaN where there is no interval."""
+
+    words: str
+    x: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def draw_curves(source: Source, layout: Layout, title: str) -> Figure:
+    """Draw a chart of a study's rows. Raises InputError where it has no rows of the table."""
+    rows = _shown(Columns("rows", source.table("rows")), layout)
+    panels = [""] if layout.panels is None else rows.distinct(layout.panels)
+    with style.settings():
+        figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(layout.metrics))
+        grid = figure.subplots(len(layout.metrics), len(panels), squeeze=False, sharex="col", sharey="row")
+        for line, metric in zip(grid, layout.metrics, strict=True):
+            line[0].set_ylabel(_words(metric))
+            for axes, panel in zip(line, panels, strict=True):
+                _draw_panel(axes, rows, layout, metric, panel)
+        for axes in grid[-1]:
+            axes.set_xlabel(_words(layout.over))
+        figure.suptitle(style.wrapped(title, "page"), x=0.01, ha="left", fontsize=style.TITLE_PT)
+        style.legend_below(figure, grid.flat if layout.by else ())
+    return figure
+
+
+def _shown(rows: Columns, layout: Layout) -> Columns:
+    rows = rows.equal("table", layout.table)
+    for column, texts in layout.only.items():
+        rows = rows.where(np.isin(rows.texts(column), list(texts)))
+    if not len(rows):
+        raise InputError(f"there is no row of table {layout.table!r} to draw", key="charts")
+    return rows
+
+
+def _draw_panel(axes: Axes, rows: Columns, layout: Layout, metric: str, panel: str) -> None:
+    axes.grid(axis="y")
+    axes.set_axisbelow(True)
+    mine = rows if layout.panels is None else rows.equal(layout.panels, panel)
+    if layout.panels is not None:
+        axes.set_title(f"{_words(layout.panels)} {panel}")
+    curves = list(_curves(mine, layout, metric))
+    for place, curve in enumerate(curves):
+        _draw_curve(axes, curve, place)
+    _set_bottom(axes, curves, layout.log)
+
+
+def _curves(rows: Columns, layout: Layout, metric: str) -> Iterator[Curve]:
+    shown = rows.equal("metric", metric)
+    for words in [""] if layout.by is None else shown.distinct(layout.by):
+        mine = shown if layout.by is None else shown.equal(layout.by, words)
+        x = mine.numbers(layout.over) if layout.over in mine else _means(rows, layout.over, mine)
+        order = np.argsort(x, kind="stable")
+        arranged = {key: mine.numbers(key)[order] for key in ("mean", "mean_low", "mean_high")}
+        yield Curve(words, x[order], arranged["mean"], arranged["mean_low"], arranged["mean_high"])
+
+
+def _means(rows: Columns, metric: str, of: Columns) -> Floats:
+    """The mean of another metric of the same cases, in their order."""
+    others = rows.equal("metric", metric)
+    means = dict(zip(_names(others), others.numbers("mean"), strict=True))
+    return np.array([means.get(name, np.nan) for name in _names(of)], dtype=np.float64)
+
+
+def _names(rows: Columns) -> list[tuple[str, ...]]:
+    """The texts of each row's columns that are no values, its metric left out."""
+    columns = [column for column in rows.column_names if column not in VALUES and column != "metric"]
+    return list(zip(*(map(str, rows.texts(column)) for column in columns), strict=True))
+
+
+def _draw_curve(axes: Axes, curve: Curve, place: int) -> None:
+    lap, colour = divmod(place, len(style.SERIES))
+    looks: dict[str, Any] = {
+        "color": style.SERIES[colour],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": DASHES[lap % len(DASHES)],
+    }
+    axes.plot(curve.x, curve.mean, markersize=3.2, markeredgewidth=0.4, label=curve.words, zorder=3, **looks)
+    known = np.isfinite(curve.low) & (curve.high > curve.low)
+    axes.vlines(curve.x[known], curve.low[known], curve.high[known], colors=style.SERIES[colour], linewidth=0.6)
+
+
+def _set_bottom(axes: Axes, curves: Sequence[Curve], log: bool) -> None:
+    every = np.unique(np.concatenate([np.empty(0), *(curve.x[np.isfinite(curve.x)] for curve in curves)]))
+    if log and len(every) and every[0] > 0:
+        axes.set_xscale("log")
+        if len(every) <= MOST_TICKS:
+            axes.xaxis.set_major_locator(FixedLocator([float(x) for x in every]))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+
+
+def _words(name: str) -> str:
+    return WORDS.get(name, name.replace("_", " "))

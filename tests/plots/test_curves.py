@@ -1,0 +1,72 @@
+"""Curves through a study's rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from lasthop.errors import InputError
+from lasthop.plots import Layout, Tables, draw_curves
+
+
+def row(acks: str, flows: int, metric: str, mean: float, rate: int = 1) -> dict[str, Any]:
+    names = {"table": "6.7", "acks": acks, "flows": flows, "rate": rate, "metric": metric}
+    values = {"published": None, "measured": mean, "mean": mean, "mean_low": mean - 1, "mean_high": mean + 1, "n": 5}
+    return names | values
+
+
+ROWS = [
+    row("2w", 4, "utilisation", 97.0),
+    row("2w", 1, "utilisation", 73.0),
+    row("ae", 1, "utilisation", 99.0),
+    row("ae", 4, "utilisation", 99.5),
+    row("2w", 1, "drops", 2.0),
+    row("2w", 4, "drops", 9.0),
+    row("2w", 1, "utilisation", 60.0, rate=100),
+]
+LAYOUT = Layout("6.7", ["utilisation"], "flows", by="acks", only={"rate": ["1"]})
+
+
+def study(rows: list[dict[str, Any]] = ROWS) -> Tables:
+    return Tables({"rows": pa.Table.from_pylist(rows)}, "study")
+
+
+def curves(axes: Axes) -> dict[str, list[list[float]]]:
+    return {str(line.get_label()): np.asarray(line.get_xydata()).tolist() for line in axes.lines}
+
+
+def test_each_text_of_a_column_is_a_curve_in_ascending_order() -> None:
+    (axes,) = draw_curves(study(), LAYOUT, "title").axes
+    assert curves(axes) == {"2w": [[1, 73], [4, 97]], "ae": [[1, 99], [4, 99.5]]}
+
+
+def test_intervals_are_bars() -> None:
+    (axes,) = draw_curves(study(), LAYOUT, "title").axes
+    bars = [each for each in axes.collections if isinstance(each, LineCollection)]
+    assert [segment.tolist() for segment in bars[0].get_segments()] == [[[1, 72], [1, 74]], [[4, 96], [4, 98]]]
+
+
+def test_a_metric_may_stand_along_the_bottom() -> None:
+    layout = Layout("6.7", ["utilisation"], "drops", only={"rate": ["1"], "acks": ["2w"]})
+    (axes,) = draw_curves(study(), layout, "title").axes
+    assert list(curves(axes).values()) == [[[2, 73], [9, 97]]]
+
+
+def test_a_column_may_make_panels_and_each_metric_a_row_of_them() -> None:
+    layout = Layout("6.7", ["utilisation", "drops"], "flows", by="acks", panels="rate", log=True)
+    figure = draw_curves(study(), layout, "title")
+    assert len(figure.axes) == 4
+    assert curves(figure.axes[1]) == {"2w": [[1, 60]]}
+
+
+def test_rows_without_a_number_leave_a_gap_and_no_rows_are_an_error() -> None:
+    gap = row("2w", 2, "utilisation", 0.0) | {"mean": None, "mean_low": None, "mean_high": None}
+    (axes,) = draw_curves(study([*ROWS, gap]), LAYOUT, "title").axes
+    assert np.isnan(curves(axes)["2w"][1][1])
+    with pytest.raises(InputError, match="no row"):
+        draw_curves(study(), Layout("6.8", ["utilisation"], "flows"), "title")
