@@ -118,7 +118,7 @@ impl Endpoint {
         } else if (ack.duplicate && ack.dsack.is_none()) || !ack.newly_sacked.is_zero() {
             if self.sending.duplicates == 0 {
                 let sending = &mut self.sending;
-                sending.at_first_duplicate = (sending.board.outstanding(), sending.queue.len());
+                sending.at_first_duplicate = (sending.board.outstanding(), sending.to_come());
             }
             self.sending.duplicates += 1;
         }
@@ -317,7 +317,7 @@ impl Endpoint {
                 self.sending.fast_retransmits += 1;
                 self.note(ack.now, "fast_retransmit", "to be corroborated", ack.number, 0);
             }
-            Verdict::Confirmed { signal } => self.confirm(signal, ack, &loss),
+            Verdict::Confirmed { signal, window } => self.confirm(signal, window, ack, &loss),
             Verdict::Refuted { signal, window, acked } => {
                 self.grow(ack, acked, flight);
                 self.go_on(signal, ack, window);
@@ -338,9 +338,10 @@ impl Endpoint {
         self.note(ack.now, "fast_retransmit", reason, ack.number, 0);
     }
 
-    /// A suspected loss was real.
-    fn confirm(&mut self, signal: SignalKind, ack: &Ack, loss: &CongestionLoss) {
+    /// A suspected loss was real: it is the window held meanwhile that is reduced.
+    fn confirm(&mut self, signal: SignalKind, held: Bytes, ack: &Ack, loss: &CongestionLoss) {
         let congestion = &mut self.sending.congestion;
+        congestion.on_restore(held, congestion.ssthresh());
         match signal {
             SignalKind::FastRetransmit => congestion.on_loss(loss),
             SignalKind::Timeout => congestion.on_timeout(loss),

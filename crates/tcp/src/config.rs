@@ -60,8 +60,11 @@ pub struct Plain {
     pub overrun: Bytes,
     /// Whether to offer window scaling (RFC 7323 §2).
     pub window_scale: bool,
-    /// Whether to offer timestamps, and with them PAWS (RFC 7323 §3 and §5).
+    /// Whether to offer timestamps (RFC 7323 §3).
     pub timestamps: bool,
+    /// Whether, with timestamps, segments from the past are dropped (PAWS, RFC 7323 §5). So are then late originals
+    /// that lie beyond a hole which a retransmission has just filled; ns-2 and others of its time took them in.
+    pub paws: bool,
     /// Whether to offer selective acknowledgments (RFC 2018).
     pub sack: bool,
     /// Whether to report segments that arrived twice, where SACK is agreed (RFC 2883).
@@ -143,6 +146,7 @@ impl Default for Plain {
             overrun: Bytes::ZERO,
             window_scale: true,
             timestamps: false,
+            paws: true,
             sack: true,
             dsack: true,
             ecn: false,

@@ -85,7 +85,11 @@ impl Endpoint {
         };
         let older = units::Seq(theirs.value).before(units::Seq(recent));
         let outdated = now.saturating_since(taken) > PAWS_IDLE;
-        self.agreed.timestamps && older && !outdated && !segment.flags.contains(Flags::RST)
+        self.agreed.timestamps
+            && self.config.plain.paws
+            && older
+            && !outdated
+            && !segment.flags.contains(Flags::RST)
     }
 
     /// RFC 7323 §4.3: the clock to echo is that of the last segment that advanced the acknowledgment.

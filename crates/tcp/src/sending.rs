@@ -17,6 +17,9 @@ use crate::scoreboard::Scoreboard;
 use crate::spurious::Spurious;
 use crate::undo::{Before, Patience};
 
+/// A backlog that only a user has who sends as fast as it goes: a socket buffer of the usual size.
+const FILLED_BUFFER: Bytes = Bytes(1 << 16);
+
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
 pub(crate) struct Sending {
@@ -56,7 +59,7 @@ pub(crate) struct Sending {
     pub patience: Option<Patience>,
     /// Duplicate ACKs since SND.UNA last advanced.
     pub duplicates: u32,
-    /// FlightSize and the backlog when the first of them came.
+    /// FlightSize and what was to come when the first of them came.
     pub at_first_duplicate: (Bytes, Bytes),
     pub rto: Box<dyn Rto>,
     /// The slow-start threshold that an earlier connection has left.
@@ -167,6 +170,12 @@ impl Sending {
         self.nxt.min(self.una + u32::try_from(self.wnd.0).expect("a window is below 2^30"))
     }
 
+    /// How much there is to send. Of a user who keeps a buffer filled and has not closed, no end is in sight.
+    pub(crate) fn to_come(&self) -> Bytes {
+        let backlog = self.queue.len();
+        if backlog >= FILLED_BUFFER && !self.is_closing() { Bytes::MAX } else { backlog }
+    }
+
     /// How many duplicate ACKs mean a loss now.
     pub(crate) fn dup_threshold(&self) -> u32 {
         self.dupthresh.segments(&self.view())
@@ -174,7 +183,7 @@ impl Sending {
 
     /// The window as the duplicate threshold sees it.
     pub(crate) fn view(&self) -> View {
-        let now = (self.board.outstanding(), self.queue.len());
+        let now = (self.board.outstanding(), self.to_come());
         let (flight, unsent) = if self.duplicates == 0 { now } else { self.at_first_duplicate };
         let cwnd = self.recovery.held_window().unwrap_or_else(|| self.congestion.cwnd());
         View { flight, cwnd, advertised: self.wnd, unsent, smss: self.smss }

@@ -56,7 +56,7 @@ pub struct View {
     pub cwnd: Bytes,
     /// The window that the peer advertises.
     pub advertised: Bytes,
-    /// Written and not sent yet, at the same time as the flight.
+    /// Still to be sent, at the same time as the flight; [`Bytes::MAX`] where no end of it is in sight.
     pub unsent: Bytes,
     /// The segment size.
     pub smss: Bytes,

@@ -31,8 +31,8 @@ use crate::spurious::SignalKind;
 pub struct Params {
     /// Whether the window grows unseen while duplicates come.
     pub candid_growth: bool,
-    /// Whether the window that the sender goes on with starts from what is in the network, so that what was
-    /// not sent meanwhile comes back by slow start and not as a burst.
+    /// Whether the window that the sender goes on with starts from what was in the network when the gap closed,
+    /// so that what was not sent meanwhile comes back by slow start and not as a burst.
     pub cwnd_compensation: bool,
     /// What happens after a corroborated timeout.
     pub after_timeout: Style,
@@ -270,7 +270,7 @@ impl Aix {
             }
             SignalKind::Timeout => {}
         }
-        Verdict::Confirmed { signal }
+        Verdict::Confirmed { signal, window: held.window }
     }
 
     /// The original arrived. If other retransmissions are not answered yet, they may still tell of a loss.
@@ -287,8 +287,11 @@ impl Aix {
         self.resume(Some(proof.signal), held, ack, board)
     }
 
+    /// The held window goes on, or what this ACK found in the network if that is less: then the ACK lets out
+    /// what it takes off and a segment more, as any ACK in slow start does.
     fn resume(&self, signal: Option<SignalKind>, held: Held, ack: &Ack, board: &Scoreboard) -> Verdict {
-        let in_network = if self.params.cwnd_compensation { board.pipe() } else { Bytes::MAX };
+        let found = board.pipe() + ack.delivered;
+        let in_network = if self.params.cwnd_compensation { found } else { Bytes::MAX };
         Verdict::Refuted { signal, window: held.window.min(in_network), acked: ack.delivered }
     }
 

@@ -259,6 +259,8 @@ pub enum Verdict {
     Confirmed {
         /// What had given the signal.
         signal: SignalKind,
+        /// The window that was held, which is what is reduced: the other had grown as if nothing were lost.
+        window: Bytes,
     },
     /// Nothing was lost, and the window is held no longer: it goes on from here, a segment more, and
     /// slow-starts to where it has grown unseen; the timer restarts.
