@@ -181,6 +181,9 @@ pub enum Order {
     /// packet whose propagation is shorter does not overtake.
     #[default]
     InOrder,
+    /// Likewise, each flow for itself: who waits for a repair are the packets of the same flow, as where each user has
+    /// a bearer of his own.
+    InOrderPerFlow,
     /// As they become ready.
     OutOfOrder,
 }

@@ -4,7 +4,6 @@ use units::{Bytes, Duration, Instant};
 
 use super::Link;
 use super::errors::{Cause, Hit};
-use crate::config::Order;
 use crate::event::{ErrorCause, Event, Observer};
 use crate::packet::Packet;
 use crate::random::happens;
@@ -125,11 +124,12 @@ impl<P: Packet> Link<P> {
         slot: u32,
         observer: &mut impl Observer<P>,
     ) {
-        let mut leaves = self.in_order(ready, self.in_order_from);
+        let line = self.lines.line_of(self.store.packet(slot));
+        let mut leaves = self.lines.turn(line, ready);
         if leaves > now {
             leaves = self.or_expires(now, leaves, slot);
         }
-        self.in_order_from = self.in_order_from.max(leaves);
+        self.lines.join(line, leaves);
         self.put(now, leaves, slot, observer);
     }
 
@@ -197,10 +197,5 @@ impl<P: Packet> Link<P> {
         if self.underway.is_limited() || self.send_buffer.holds_until_gone() {
             self.pump(now, observer);
         }
-    }
-
-    /// In order, nothing goes on before `last`.
-    pub(super) fn in_order(&self, at: Instant, last: Instant) -> Instant {
-        if self.order == Order::InOrder { at.max(last) } else { at }
     }
 }

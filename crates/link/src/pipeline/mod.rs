@@ -14,6 +14,7 @@ mod errors;
 mod frames;
 mod intake;
 mod lifetime;
+mod order;
 mod plan;
 mod rate;
 mod reordering;
@@ -25,7 +26,7 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant, Stream, Streams};
 
-use crate::config::{Config, Order, Overflow};
+use crate::config::{Config, Overflow};
 use crate::counters::Counters;
 use crate::distribution::Source;
 use crate::event::{DelayCause, Event, Observer, StopReason};
@@ -37,6 +38,7 @@ use allocation::AllocationStage;
 use buffer::{SendBuffer, Underway};
 use errors::ErrorStage;
 use frames::FrameStage;
+use order::Lines;
 use plan::Plan;
 use rate::{Answer, RateProcess};
 use schedule::Schedule;
@@ -59,7 +61,6 @@ pub struct Link<P> {
     /// When something inside is due next, or never.
     due: Instant,
     framing: Bytes,
-    order: Order,
     base_rate: Option<units::Rate>,
     queue: InputQueue,
     /// Room for those that are dropped from the queue at once, kept for the next time.
@@ -79,8 +80,7 @@ pub struct Link<P> {
     propagating: Schedule,
     errors: ErrorStage,
     receive_buffer: Schedule,
-    /// In order, nothing leaves the receive buffer before this.
-    in_order_from: Instant,
+    lines: Lines,
     lifetime: Duration,
     dropper: Option<Dropper>,
     out: VecDeque<u32>,
@@ -114,7 +114,6 @@ impl<P: Packet> Link<P> {
             now: Instant::START,
             due: Instant::NEVER,
             framing: config.framing,
-            order: config.order(),
             base_rate: config.nominal_rate(),
             queue: InputQueue::new(&config.queue, streams.stream("queue")),
             evicted: Vec::new(),
@@ -132,7 +131,7 @@ impl<P: Packet> Link<P> {
             propagating: Schedule::new(),
             errors: ErrorStage::new(config, streams),
             receive_buffer: Schedule::new(),
-            in_order_from: Instant::START,
+            lines: Lines::new(config.order()),
             lifetime: config.lifetime.unwrap_or(Duration::MAX),
             dropper,
             out: VecDeque::new(),
@@ -356,7 +355,7 @@ impl<P: Packet> Link<P> {
 
     fn propagate(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
         let drawn = now + self.draw_propagation();
-        let arrival = self.in_order(drawn, self.propagating.last());
+        let arrival = self.lines.arrival(drawn, self.propagating.last());
         if arrival == now && self.propagating.is_empty() {
             self.arrive(now, slot, observer);
         } else {

@@ -175,7 +175,7 @@ impl<P: Packet> Link<P> {
         }
         slots.extend(self.send_buffer.drain());
         self.underway.clear();
-        self.in_order_from = now;
+        self.lines.restart(now);
         for slot in slots {
             self.counters.error_drops += 1;
             self.tell(now, slot, Event::ErrorDropped { cause }, observer);

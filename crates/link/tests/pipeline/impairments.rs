@@ -4,7 +4,7 @@ use link::{DelayCause, ErrorCause, Event};
 use serde_json::{Value, json};
 use units::{Duration, Instant};
 
-use crate::support::{Driver, config, ms, us};
+use crate::support::{Driver, Parcel, config, ms, us};
 
 fn ids(driver: &Driver) -> Vec<u64> {
     driver.out.iter().map(|(_, packet)| packet.id).collect()
@@ -133,6 +133,23 @@ fn in_order_those_behind_wait_for_a_retransmission_and_out_of_order_they_do_not(
     let on_time = |driver: &Driver| driver.out.iter().filter(|(at, packet)| *at == ms(packet.id - 1)).count();
     assert_eq!(on_time(&out_of_order), 200 - delays(&out_of_order, DelayCause::Arq).len());
     assert!(on_time(&in_order) < on_time(&out_of_order));
+}
+
+#[test]
+fn in_order_per_flow_a_retransmission_holds_its_own_flow_only() {
+    let table = json!({
+        "events": [{ "packet": 1, "delay": "40 ms" }, { "packet": 5, "delay": "40 ms" }],
+        "receive_buffer": { "order": "in-order-per-flow" },
+    });
+    let mut driver = Driver::new(&config(table), 1);
+    for (at, who) in [(0, 1), (1, 1), (2, 2), (3, 1), (4, 2), (5, 2), (6, 1)] {
+        driver.hand(ms(at), Parcel { who, ..Parcel::new(0, 1000) });
+    }
+    driver.run();
+    let mut deliveries = driver.deliveries();
+    deliveries.sort_unstable();
+    let expected = [(1, 40), (2, 40), (3, 2), (4, 40), (5, 44), (6, 44), (7, 40)];
+    assert_eq!(deliveries, expected.map(|(id, at)| (id, ms(at))));
 }
 
 #[test]
