@@ -27,6 +27,10 @@ impl Endpoint {
         if segment.ack.before(self.sending.una) {
             return true;
         }
+        if self.awaits_nothing(segment) {
+            self.update_window(now, segment);
+            return true;
+        }
         let duplicate = self.is_duplicate_ack(segment);
         self.update_window(now, segment);
         let dsack = self.reported_twice(segment);
@@ -56,6 +60,15 @@ impl Endpoint {
         self.state != State::Closed
     }
 
+    /// Whether there is nothing that the ACK could tell of but the window: the half of header prediction that spares
+    /// a mere receiver the work (V. Jacobson, 4BSD header prediction, 1990).
+    fn awaits_nothing(&self, segment: &Segment) -> bool {
+        self.sending.board.is_empty()
+            && segment.ack == self.sending.una
+            && segment.options.sack.as_slice().is_empty()
+            && !segment.flags.contains(Flags::ECE)
+    }
+
     /// An ACK without any news: the state of things.
     pub(crate) fn no_news(&self, now: Instant) -> Ack {
         let sending = &self.sending;
@@ -70,7 +83,7 @@ impl Endpoint {
             duplicate: false,
             nxt: sending.nxt,
             dupthresh: sending.dup_threshold(),
-            extended: sending.dupthresh.extends_limited_transmit(),
+            extended: sending.fixed_threshold.is_none(),
             smss: sending.smss,
             cwnd: sending.congestion.cwnd(),
             ssthresh: sending.congestion.ssthresh(),
@@ -126,6 +139,9 @@ impl Endpoint {
 
     fn on_gap_closed(&mut self) {
         let extent = std::mem::take(&mut self.sending.duplicates);
+        if extent == 0 {
+            return;
+        }
         if self.sending.recovery.phase() == Phase::Open {
             self.on_reordering(extent, false);
         } else if let Some(before) = &mut self.sending.before_signal {

@@ -61,7 +61,10 @@ impl Endpoint {
 
     /// Whether the peer echoes a mark: once per window that counts as a loss (RFC 3168 §6.1.2).
     pub(crate) fn react_to_echo(&mut self, now: Instant, segment: &Segment, flight: Bytes) -> bool {
-        let echoed = self.agreed.ecn && segment.flags.contains(Flags::ECE);
+        if !self.agreed.ecn {
+            return false;
+        }
+        let echoed = segment.flags.contains(Flags::ECE);
         if self.marks.reduced_until.is_some_and(|until| segment.ack.at_or_after(until)) {
             self.marks.reduced_until = None;
         }

@@ -293,6 +293,7 @@ impl Endpoint {
     }
 
     /// Writes down what the sender did and on what grounds, if anyone wants to know.
+    #[inline]
     pub(crate) fn note(
         &mut self,
         now: Instant,
@@ -301,9 +302,13 @@ impl Endpoint {
         seq: Seq,
         len: u32,
     ) {
-        if self.records.is_none() {
-            return;
+        if self.records.is_some() {
+            self.record(now, event, reason, seq, len);
         }
+    }
+
+    #[cold]
+    fn record(&mut self, now: Instant, event: &'static str, reason: &'static str, seq: Seq, len: u32) {
         let estimate = self.sending.rto.estimate();
         let record = Record {
             at: now,

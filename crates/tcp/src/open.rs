@@ -13,6 +13,7 @@ use crate::{Event, Kind, Transmit};
 
 impl Endpoint {
     /// The SYN or SYN-ACK, when it is due: at first, and when its timer has run out.
+    #[inline]
     pub(crate) fn poll_syn(&mut self, now: Instant) -> Option<Transmit> {
         if !matches!(self.state, State::SynSent | State::SynReceived) {
             return None;
@@ -78,11 +79,11 @@ impl Endpoint {
     }
 
     /// RFC 9293 §3.10.7.3.
-    pub(crate) fn segment_in_syn_sent(&mut self, now: Instant, segment: Segment) {
+    pub(crate) fn segment_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
         let acks = segment.flags.contains(Flags::ACK);
         let sent = SeqRange { start: self.sending.iss, end: self.sending.nxt };
         if acks && (self.sending.nxt == self.sending.iss || !sent.contains(segment.ack - 1)) {
-            return self.refuse(&segment);
+            return self.refuse(segment);
         }
         if segment.flags.contains(Flags::RST) {
             if acks {
@@ -93,10 +94,10 @@ impl Endpoint {
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.take_syn(now, &segment);
+        self.take_syn(now, segment);
         if acks {
             self.change(Change::SynAckArrived);
-            self.finish_active_open(now, &segment);
+            self.finish_active_open(now, segment);
         } else {
             // Simultaneous open (RFC 9293 §3.5, figure 7): our SYN again, now with an ACK of theirs.
             self.change(Change::SynArrived);

@@ -188,6 +188,9 @@ impl Reassembly {
 
     /// The run of adjoining pieces that contains `seq`.
     fn island_at(&self, seq: Seq) -> Option<SeqRange> {
+        if self.pieces.is_empty() {
+            return None;
+        }
         let inside = self.pieces.partition_point(|piece| piece.range.end.at_or_before(seq));
         let mut island =
             self.pieces.get(inside).map(|piece| piece.range).filter(|range| range.contains(seq))?;

@@ -14,24 +14,24 @@ use crate::timers::Timer;
 
 impl Endpoint {
     /// Takes in a segment that is addressed to this connection.
-    pub fn handle_segment(&mut self, now: Instant, segment: Segment) {
+    pub fn handle_segment(&mut self, now: Instant, mut segment: Segment) {
         match self.state {
             State::Closed => self.refuse(&segment),
             State::Listen => self.segment_in_listen(now, &segment),
-            State::SynSent => self.segment_in_syn_sent(now, segment),
-            _ => self.segment_arrived(now, segment),
+            State::SynSent => self.segment_in_syn_sent(now, &segment),
+            _ => self.segment_arrived(now, &mut segment),
         }
     }
 
     /// RFC 9293 §3.10.7.4: all other states.
-    pub(crate) fn segment_arrived(&mut self, now: Instant, mut segment: Segment) {
-        self.strip_repeated_syn(&mut segment);
-        self.strip_what_finds_no_room(&mut segment);
-        if self.lacks_timestamps(&segment) {
+    pub(crate) fn segment_arrived(&mut self, now: Instant, segment: &mut Segment) {
+        self.strip_repeated_syn(segment);
+        self.strip_what_finds_no_room(segment);
+        if self.lacks_timestamps(segment) {
             return;
         }
-        if self.is_from_the_past(now, &segment) || !self.receiving.is_acceptable(segment.seq_range()) {
-            return self.answer_unacceptable(now, &segment);
+        if self.is_from_the_past(now, segment) || !self.receiving.is_acceptable(segment.seq_range()) {
+            return self.answer_unacceptable(now, segment);
         }
         if segment.flags.contains(Flags::RST) {
             return self.on_reset(now, segment.seq);
@@ -42,10 +42,10 @@ impl Endpoint {
         if !segment.flags.contains(Flags::ACK) {
             return;
         }
-        self.remember_timestamp(now, &segment);
-        self.note_mark(&segment);
+        self.remember_timestamp(now, segment);
+        self.note_mark(segment);
         self.restart_keep_alive(now);
-        if self.on_acknowledgment(now, &segment) {
+        if self.on_acknowledgment(now, segment) {
             self.on_data(now, segment);
         }
     }
@@ -125,7 +125,7 @@ impl Endpoint {
     }
 
     /// Steps 7 and 8: the bytes, and the FIN behind them.
-    fn on_data(&mut self, now: Instant, segment: Segment) {
+    fn on_data(&mut self, now: Instant, segment: &mut Segment) {
         if !self.state.accepts_data() {
             return;
         }
@@ -143,13 +143,16 @@ impl Endpoint {
     }
 
     /// The bytes inside the window go into the stream; the policy says when to acknowledge them.
-    fn take_in(&mut self, now: Instant, segment: Segment) {
+    fn take_in(&mut self, now: Instant, segment: &mut Segment) {
         let polled = self.agreed.polls && segment.flags.contains(Flags::POLL);
-        let rtt = self.round_trip(now, &segment);
+        let rtt = self.round_trip(now, segment);
         let whole = SeqRange::new(segment.seq, segment.payload.len());
         let inside = whole.len().min(self.receiving.edge.since(whole.start));
         let range = SeqRange::new(whole.start, inside);
-        let payload = if inside < whole.len() { segment.payload.slice(0, inside) } else { segment.payload };
+        let mut payload = std::mem::replace(&mut segment.payload, Payload::EMPTY);
+        if inside < whole.len() {
+            payload = payload.slice(0, inside);
+        }
         let known = self.known_part(range);
         let before = self.receiving.stream.next();
         let arrival = self.receiving.stream.insert(range, payload);

@@ -146,16 +146,16 @@ impl Scoreboard {
                 self.uncount(part, sacked, lost, &mut acked);
                 break;
             }
-            self.forget_first_copy(0);
-            let front = self.sent.pop_front().expect("the loop has just seen it");
             ambiguous |= front.transmissions > 1;
             last_sent = Some(front.last_sent);
             acked.segments += 1;
             acked.syn |= front.syn;
             acked.fin |= front.fin;
+            let (size, sacked, was_lost) = (front.size(), front.sacked, front.mark != Mark::InFlight);
+            self.twice -= if front.twice { size } else { Bytes::ZERO };
+            self.sent.pop_front();
             self.first_lost = self.first_lost.and_then(|index| index.checked_sub(1));
-            let was_lost = front.mark != Mark::InFlight;
-            self.uncount(front.size(), front.sacked, was_lost, &mut acked);
+            self.uncount(size, sacked, was_lost, &mut acked);
             if was_lost {
                 self.lost_segments -= 1;
                 self.find_first_lost(0);

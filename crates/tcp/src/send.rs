@@ -24,28 +24,33 @@ impl Endpoint {
         if let syn @ Some(_) = self.poll_syn(now) {
             return syn;
         }
-        match self.next_in_stream(now) {
-            Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
-            Next::New => return Some(self.send_new(now)),
-            Next::Nothing => self.watch_recovery_deadline(),
-        }
-        if let probe @ Some(_) = self.poll_probe(now) {
-            return probe;
+        let speaks = !self.sending.has_nothing_left();
+        if speaks {
+            match self.next_in_stream(now) {
+                Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
+                Next::New => return Some(self.send_new(now)),
+                Next::Nothing => self.watch_recovery_deadline(),
+            }
+            if let probe @ Some(_) = self.poll_probe(now) {
+                return probe;
+            }
+        } else {
+            self.timers.clear(Timer::Recovery);
         }
         if let Some(kind) = self.ack_due() {
             let segment = self.segment(self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
             return Some(self.transmit(now, segment, kind));
         }
-        self.watch_closed_window(now);
+        if speaks {
+            self.watch_closed_window(now);
+        }
         None
     }
 
     /// Data and FIN, new or again.
     #[inline]
     fn next_in_stream(&mut self, now: Instant) -> Next {
-        let sending = &self.sending;
-        let idle = sending.queue.is_empty() && sending.board.is_empty() && sending.fin != Fin::Wanted;
-        if idle || !self.state.sends_data() {
+        if !self.state.sends_data() {
             return Next::Nothing;
         }
         if self.pacing_holds(now) {
@@ -165,9 +170,11 @@ impl Endpoint {
 
     fn tell_departure(&mut self, now: Instant, len: Bytes, again: bool) {
         let sending = &mut self.sending;
-        let (flight, rto) = (sending.board.outstanding(), sending.rto.length());
-        let (drained, advertised) = (sending.queue.is_empty(), sending.greatest_wnd);
-        sending.congestion.on_sent(&Departure { now, len, flight, again, drained, advertised, rto });
+        if sending.tells_departures {
+            let (flight, rto) = (sending.board.outstanding(), sending.rto.length());
+            let (drained, advertised) = (sending.queue.is_empty(), sending.greatest_wnd);
+            sending.congestion.on_sent(&Departure { now, len, flight, again, drained, advertised, rto });
+        }
         self.pace(now, len);
     }
 
@@ -215,7 +222,7 @@ impl Endpoint {
     }
 
     /// Fills in what every segment of a synchronised connection carries, and sends it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Instant, segment: Segment, kind: Kind) -> Transmit {
         let mut transmit = Transmit { segment, kind };
         self.complete(now, &mut transmit.segment);

@@ -72,6 +72,10 @@ pub(crate) struct Sending {
     pub timeouts: u64,
     /// Whether the detector ever judges: most connections have none, and need not ask it at each segment.
     pub judges: bool,
+    /// Whether congestion control wants to hear of what is sent.
+    pub tells_departures: bool,
+    /// The duplicate threshold, where it never changes.
+    pub fixed_threshold: Option<u32>,
     /// Timeouts that the detector found to be spurious.
     pub spurious_timeouts_found: u64,
     pub fast_retransmits: u64,
@@ -102,6 +106,7 @@ pub(crate) enum Persist {
 
 impl Sending {
     pub(crate) fn new(config: &Config, iss: Seq) -> Self {
+        let (congestion, dupthresh) = (config.congestion.build(), config.dupthresh.build());
         Self {
             iss,
             una: iss,
@@ -116,9 +121,11 @@ impl Sending {
             queue: SendQueue::default(),
             fin: Fin::Open,
             fin_acked: false,
-            congestion: config.congestion.build(),
+            tells_departures: congestion.watches_departures(),
+            fixed_threshold: dupthresh.constant(),
+            congestion,
             recovery: config.recovery.build(),
-            dupthresh: config.dupthresh.build(),
+            dupthresh,
             spurious: config.spurious.build(),
             judges: config.spurious.id != crate::spurious::NONE,
             poll: config.poll.build(),
@@ -178,7 +185,7 @@ impl Sending {
 
     /// How many duplicate ACKs mean a loss now.
     pub(crate) fn dup_threshold(&self) -> u32 {
-        self.dupthresh.segments(&self.view())
+        self.fixed_threshold.unwrap_or_else(|| self.dupthresh.segments(&self.view()))
     }
 
     /// The window as the duplicate threshold sees it.

@@ -215,6 +215,12 @@ impl<P: Packet> Link<P> {
     fn advance(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         debug_assert!(now >= self.now, "time ran back: {now} is before {}", self.now);
         self.now = now;
+        if self.due <= now && self.due < Instant::NEVER {
+            self.catch_up(now, observer);
+        }
+    }
+
+    fn catch_up(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         while self.due <= now && self.due < Instant::NEVER {
             self.take_step(self.due, observer);
             self.due = self.next_due();
@@ -369,7 +375,8 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    #[inline]
+    // Inlined, so that an event costs nothing where nobody looks at it.
+    #[inline(always)]
     fn tell(&self, now: Instant, slot: u32, event: Event, observer: &mut impl Observer<P>) {
         if let Some(packet) = self.store.packet(slot) {
             observer.on_event(now, packet, event);

@@ -70,7 +70,7 @@ impl InputQueue {
         }
     }
 
-    /// Whether it never looks at what a packet is.
+    /// Whether it never looks at what a packet is, and lets all pass within the limits.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.is_plain
@@ -101,8 +101,9 @@ impl InputQueue {
         self.overflow
     }
 
+    #[inline]
     pub(crate) fn average(&self) -> Option<f64> {
-        self.line.policy().average()
+        if self.is_plain { None } else { self.line.policy().average() }
     }
 
     /// Whether upstream should hold its packets back.
@@ -111,7 +112,16 @@ impl InputQueue {
     }
 
     /// What becomes of a packet that comes: the discipline first, then the limits.
+    #[inline]
     pub(crate) fn judge(&mut self, offer: &Offer) -> Judgement {
+        if self.is_plain {
+            let fits = !offer.waits || self.has_room(offer.size);
+            return if fits { Judgement::Admit } else { self.overflows() };
+        }
+        self.ask_discipline(offer)
+    }
+
+    fn ask_discipline(&mut self, offer: &Offer) -> Judgement {
         let arrival = Arrival {
             now: offer.now,
             size: offer.size,
@@ -150,6 +160,7 @@ impl InputQueue {
     }
 
     /// The packet that was judged last waits.
+    #[inline]
     pub(crate) fn push(&mut self, waiting: Waiting) {
         match &mut self.lanes {
             None => self.line.push(waiting),
@@ -167,15 +178,21 @@ impl InputQueue {
     }
 
     /// Takes the next packet, and what the discipline says of it.
+    #[inline]
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Waiting, Verdict)> {
         match &mut self.lanes {
+            None if self.is_plain => self.line.take().map(|head| (head, Verdict::Pass)),
             None => self.line.pop(now),
             Some(lanes) => lanes.pop(now),
         }
     }
 
     /// The packet that was judged last need not wait: what the discipline says of its leaving.
+    #[inline]
     pub(crate) fn pass(&mut self, now: Instant, packet: &Waiting) -> Verdict {
+        if self.is_plain {
+            return Verdict::Pass;
+        }
         let Some(lanes) = &mut self.lanes else { return self.line.leave(now, packet) };
         lanes.push(*packet);
         lanes.pop(now).map_or(Verdict::Pass, |(_, verdict)| verdict)
@@ -199,6 +216,7 @@ impl InputQueue {
 
     /// Whether there is room for the packet that was judged last. Under flow control one more always
     /// finds room, as upstream cannot know its size.
+    #[inline]
     pub(crate) fn has_room(&self, size: Bytes) -> bool {
         if self.lanes.as_ref().is_some_and(|lanes| !lanes.has_room(size)) {
             return false;
@@ -216,5 +234,6 @@ impl InputQueue {
     #[cfg(test)]
     pub(crate) fn set_policy(&mut self, policy: Box<dyn super::Policy>) {
         self.line.set_policy(policy);
+        self.is_plain = false;
     }
 }

@@ -70,10 +70,17 @@ impl Lane {
         self.waiting.front()
     }
 
-    /// Takes the next packet, and what the policy says of it.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<(Waiting, Verdict)> {
+    /// Takes the next packet, where the policy has nothing to say.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<Waiting> {
         let head = self.waiting.pop_front()?;
         self.bytes -= head.size;
+        Some(head)
+    }
+
+    /// Takes the next packet, and what the policy says of it.
+    pub(super) fn pop(&mut self, now: Instant) -> Option<(Waiting, Verdict)> {
+        let head = self.take()?;
         Some((head, self.leave(now, &head)))
     }
 
@@ -86,8 +93,7 @@ impl Lane {
 
     /// Takes the packet at the head away, without asking the policy.
     pub(super) fn remove_head(&mut self, now: Instant) -> Option<Waiting> {
-        let head = self.waiting.pop_front()?;
-        self.bytes -= head.size;
+        let head = self.take()?;
         self.policy.on_removal(now, self.waiting.len() as u32);
         Some(head)
     }

@@ -121,14 +121,18 @@ impl EventQueue {
         Key::new(at, u64::from(self.priorities[component]) << PRIORITY_SHIFT | self.armed)
     }
 
+    /// Plays the games of a component whose wake-up has changed, against the winner on the other side of each.
     #[inline]
     fn replay(&mut self, component: usize) {
         let mut node = self.keys.len() + component;
+        let (mut winner, mut best) = (component as u32, self.keys[component]);
         while node > 1 {
+            let rival = self.winners[node ^ 1];
+            let theirs = self.keys[rival as usize];
+            if theirs < best {
+                (winner, best) = (rival, theirs);
+            }
             node /= 2;
-            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-            let right_wins = self.keys[right as usize] < self.keys[left as usize];
-            let winner = if right_wins { right } else { left };
             // Another winner than us who stays the winner: nothing changes further up.
             if self.winners[node] == winner && winner as usize != component {
                 return;

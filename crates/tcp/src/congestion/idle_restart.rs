@@ -32,6 +32,10 @@ impl Rule for IdleRestart {
     }
 
     /// The segment that ends the idle time is out already, and is the first of the restart window.
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
     fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
         let idle = self.last_sent.is_some_and(|last| sent.now - last > sent.rto);
         self.last_sent = Some(sent.now);

@@ -33,6 +33,11 @@ pub(super) trait Rule: std::fmt::Debug + Send {
         inner.on_sent(sent);
     }
 
+    /// Whether the rule itself wants to hear of what is sent.
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
     fn on_loss(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
         inner.on_loss(loss);
     }
@@ -88,6 +93,10 @@ impl<R: Rule> Congestion for Layer<R> {
 
     fn on_sent(&mut self, sent: &Departure) {
         self.rule.on_sent(self.inner.as_mut(), sent);
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.rule.watches_departures() || self.inner.watches_departures()
     }
 
     fn on_loss(&mut self, loss: &Loss) {

@@ -55,8 +55,13 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// New data was acknowledged outside of fast recovery.
     fn on_ack(&mut self, ack: &Growth);
 
-    /// Data was sent, for the first time or again.
+    /// Data was sent, for the first time or again; told only to one that [watches](Congestion::watches_departures).
     fn on_sent(&mut self, _sent: &Departure) {}
+
+    /// Whether it wants to hear of what is sent. Most live by ACKs alone.
+    fn watches_departures(&self) -> bool {
+        false
+    }
 
     /// A loss was detected by duplicate or selective ACKs: fast recovery begins.
     fn on_loss(&mut self, loss: &Loss);

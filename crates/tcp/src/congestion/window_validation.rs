@@ -104,6 +104,10 @@ impl Rule for WindowValidation {
         }
     }
 
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
     fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
         inner.on_sent(sent);
         match self.last.replace(sent.now) {

@@ -31,8 +31,8 @@ impl DupThresh for Fixed {
         self.0
     }
 
-    fn extends_limited_transmit(&self) -> bool {
-        false
+    fn constant(&self) -> Option<u32> {
+        Some(self.0)
     }
 }
 

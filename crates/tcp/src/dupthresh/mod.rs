@@ -1,8 +1,8 @@
 //! How many duplicate ACKs mean a loss.
 //!
 //! A threshold above three is reached only if new segments go out while duplicates come: a SACK recovery's
-//! pipe sees to that, and the others extend limited transmit where
-//! [`DupThresh::extends_limited_transmit`] asks for it.
+//! pipe sees to that, and the others extend limited transmit where the threshold is not
+//! [constant](DupThresh::constant).
 
 mod average;
 mod constant_increase;
@@ -24,9 +24,10 @@ pub trait DupThresh: std::fmt::Debug + Send {
     /// The number of duplicate ACKs (or of segments SACKed above a hole) that mean a loss now.
     fn segments(&self, view: &View) -> u32;
 
-    /// Whether each duplicate ACK below the threshold is to let a new segment out, beyond the two of RFC 3042.
-    fn extends_limited_transmit(&self) -> bool {
-        true
+    /// The threshold, if it never changes. One that may grow needs each duplicate ACK below it to let a new segment
+    /// out, beyond the two of RFC 3042.
+    fn constant(&self) -> Option<u32> {
+        None
     }
 
     /// Segments arrived out of order: what seemed missing came, or had been sent again in vain.
