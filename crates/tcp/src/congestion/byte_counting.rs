@@ -121,16 +121,20 @@ impl Rule for ByteCounting {
         if inner.in_slow_start() {
             left = left.min(self.limit(inner.cwnd()));
         }
+        let before = inner.cwnd();
+        // What the first of several ACKs opens the second finds used: whether the window was full when they came
+        // must not be judged by what they add to it.
+        let flight = |inner: &dyn Congestion| ack.flight + inner.cwnd().saturating_sub(before);
         while inner.in_slow_start() && !left.is_zero() {
             let piece = left.min(self.smss);
-            inner.on_ack(&Growth { acked: piece, ..*ack });
+            inner.on_ack(&Growth { acked: piece, flight: flight(inner), ..*ack });
             left = left.saturating_sub(piece);
         }
         if !inner.in_slow_start() {
             self.after_timeout = false;
         }
         if !left.is_zero() {
-            inner.on_ack(&Growth { acked: left, ..*ack });
+            inner.on_ack(&Growth { acked: left, flight: flight(inner), ..*ack });
         }
     }
 
@@ -198,6 +202,17 @@ mod tests {
         let mut abc = built(ENTRY.id, json!({}));
         abc.on_ack(&growth(Bytes(250), SMSS * 2));
         assert_eq!(abc.cwnd(), Bytes(2250));
+    }
+
+    #[test]
+    fn a_window_that_was_full_grows_by_all_that_an_ack_acknowledges() {
+        let over = json!({ "algorithm": "reno", "validate": true });
+        for (flight, opened) in [(10, 18), (9, 10)] {
+            let mut abc = built(ENTRY.id, json!({ "limit": "unlimited", "over": over }));
+            abc.on_restore(SMSS * 10, Bytes::MAX);
+            abc.on_ack(&growth(SMSS * 8, SMSS * flight));
+            assert_eq!(abc.cwnd(), SMSS * opened, "{flight} segments in flight");
+        }
     }
 
     #[test]
