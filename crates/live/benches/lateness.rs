@@ -69,6 +69,7 @@ fn spec(config: Value, mtu: u64, seconds: u64) -> Spec {
         to: 1,
         start: Duration::ZERO,
         start_jitter: None,
+        class: 0,
         workload: Workload::Bulk(Amount::Until(Duration::from_secs(seconds))),
         sender: Arc::clone(&tcp),
         receiver: tcp,

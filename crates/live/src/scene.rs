@@ -95,6 +95,7 @@ impl<'a> Scene<'a> {
                 congestion: options.congestion.clone(),
                 nodelay: !flow.sender.plain.nagle,
                 maxseg: self.maxseg(flow, &flow.sender),
+                class: flow.class,
                 send_buffer: options.send_buffer,
                 receive_buffer: None,
             },
@@ -107,6 +108,7 @@ impl<'a> Scene<'a> {
             congestion: options.congestion.clone(),
             nodelay: !flow.receiver.plain.nagle,
             maxseg: self.maxseg(flow, &flow.receiver),
+            class: flow.class,
             send_buffer: None,
             receive_buffer: options.receive_buffer,
         };

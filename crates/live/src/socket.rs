@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::socket::sockopt::{RcvBuf, ReuseAddr, SndBuf, TcpCongestion, TcpMaxSeg};
+use nix::sys::socket::sockopt::{Ipv4Tos, RcvBuf, ReuseAddr, SndBuf, TcpCongestion, TcpMaxSeg};
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, listen, setsockopt, socket,
 };
@@ -20,6 +20,8 @@ pub(crate) struct SocketOptions {
     pub(crate) nodelay: bool,
     /// The maximum segment size in bytes (TCP_MAXSEG).
     pub(crate) maxseg: Option<u32>,
+    /// The traffic class, which the IP header has as its precedence (IP_TOS).
+    pub(crate) class: u8,
     /// The send buffer in bytes (SO_SNDBUF; the kernel doubles it for its own bookkeeping).
     pub(crate) send_buffer: Option<usize>,
     /// The receive buffer in bytes (SO_RCVBUF; doubled likewise).
@@ -53,6 +55,9 @@ impl SocketOptions {
         if let Some(bytes) = &self.maxseg {
             setsockopt(socket, TcpMaxSeg, bytes)?;
         }
+        if self.class > 0 {
+            setsockopt(socket, Ipv4Tos, &(i32::from(self.class) << PRECEDENCE_SHIFT))?;
+        }
         if let Some(bytes) = &self.send_buffer {
             setsockopt(socket, SndBuf, bytes)?;
         }
@@ -62,6 +67,9 @@ impl SocketOptions {
         Ok(())
     }
 }
+
+/// The precedence is the first three bits of its byte (RFC 2474 §4.2.2.1).
+const PRECEDENCE_SHIFT: u32 = 5;
 
 /// Connects an open socket, waiting as long as the kernel tries.
 pub(crate) fn connect_to(stream: &TcpStream, remote: SocketAddrV4) -> io::Result<()> {

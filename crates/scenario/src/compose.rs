@@ -7,12 +7,16 @@ use crate::file::{Preset, Profile};
 use crate::library::{Kind, Search};
 use crate::overrides::Override;
 use crate::schema;
+use crate::topology;
 use crate::tree::{KeyPath, Merge, Tree};
 
-/// Lays overrides over a scenario file, and presets and profiles under it.
+/// Lays overrides over a scenario file, writes its topology out, and lays presets and profiles under it.
 pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> Result<Tree, InputError> {
     let mut tree = file.clone();
-    let (deep, shallow): (Vec<_>, Vec<_>) = overrides.iter().partition(|set| set.reaches_into_a_layer());
+    let (shape, rest): (Vec<_>, Vec<_>) = overrides.iter().partition(|set| set.is_of_the_topology());
+    let (deep, shallow): (Vec<_>, Vec<_>) = rest.into_iter().partition(|set| set.reaches_into_a_layer());
+    apply(&mut tree, &shape)?;
+    topology::expand(&mut tree)?;
     apply(&mut tree, &shallow)?;
     lay_presets_under(&mut tree, search)?;
     lay_profiles_under(&mut tree, search)?;

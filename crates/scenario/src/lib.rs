@@ -21,6 +21,7 @@ mod schema;
 mod spec;
 pub mod study;
 mod suggest;
+pub mod topology;
 mod tree;
 
 use std::path::Path;
@@ -105,5 +106,7 @@ fn stem(file: &Path) -> String {
     file.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
+#[cfg(test)]
+mod file_tests;
 #[cfg(test)]
 mod tests;

@@ -47,6 +47,11 @@ impl Override {
         self.path.0.len() > 3 && ["links", "hosts"].contains(&self.path.0[0].as_str())
     }
 
+    /// Whether the override changes the topology, which is written out before anything else.
+    pub(crate) fn is_of_the_topology(&self) -> bool {
+        self.path.0[0] == "topology"
+    }
+
     /// The path with names of list items turned into positions: links.lasthop → links.0.
     fn positions(&self, tree: &Tree) -> Result<KeyPath, InputError> {
         let mut path = KeyPath::root();

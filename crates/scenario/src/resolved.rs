@@ -122,6 +122,9 @@ pub struct Flow {
     /// What is done instead of sending as fast as possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Application>,
+    /// The traffic class of its packets.
+    #[serde(default, skip_serializing_if = "is_lowest")]
+    pub class: u8,
     /// The earliest start.
     pub start: Duration,
     /// The longest delay drawn on top.
@@ -171,6 +174,11 @@ impl Resolved {
     pub fn with_seed(&self, seed: u64) -> Self {
         Self { seed, ..self.clone() }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_lowest(class: &u8) -> bool {
+    *class == 0
 }
 
 /// The value with the keys of every table sorted, whatever map `serde_json` was built with.

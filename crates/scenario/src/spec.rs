@@ -87,6 +87,7 @@ impl Resolved {
             to: self.place(places, &flow.to)?,
             start: flow.start,
             start_jitter: flow.start_jitter,
+            class: flow.class,
             workload,
             sender: tcp(&flow.from)?,
             receiver: tcp(&flow.to)?,

@@ -5,6 +5,8 @@
 //! Prints one JSON line for each figure, the median of [`RUNS`] runs.
 //! `cargo bench -p lasthop-sim --bench bulk -- one` (or `fifty`) runs one case once, for a profiler.
 
+mod figures;
+
 use std::net::Ipv4Addr;
 use std::process::Command;
 use std::sync::Arc;
@@ -14,6 +16,8 @@ use lasthop_sim::{
 };
 use serde_json::json;
 use units::{Bytes, Duration, Instant};
+
+use figures::{RUNS, cpu_seconds, median, peak_memory_mib, print};
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -59,8 +63,7 @@ fn nanoseconds_per_wake_up(components: usize) -> f64 {
 
 fn peak_memory_of_a_run(flows: usize) -> f64 {
     delivered_segments(spec(flows));
-    // Linux counts in KiB.
-    usage().ru_maxrss as f64 / 1024.0
+    peak_memory_mib()
 }
 
 fn peak_memory_of_a_process() -> f64 {
@@ -97,6 +100,7 @@ fn spec(flows: usize) -> Spec {
         to: 1,
         start: Duration::ZERO,
         start_jitter: Some(Duration::from_millis(100)),
+        class: 0,
         workload: Workload::Bulk(Amount::Until(Duration::from_secs(DURATION_S))),
         sender: Arc::clone(&tcp),
         receiver: Arc::clone(&tcp),
@@ -120,33 +124,6 @@ fn spec(flows: usize) -> Spec {
     }
 }
 
-fn print(name: &str, value: f64, unit: &str) {
-    println!("{}", json!({ "name": name, "value": value, "unit": unit, "runs": RUNS }));
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// CPU time of this process so far, user and system.
-fn cpu_seconds() -> f64 {
-    let usage = usage();
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
-}
-
-fn usage() -> libc::rusage {
-    // SAFETY: `rusage` is plain numbers, for which all zeros are a value; the call fills it.
-    unsafe {
-        let mut usage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    }
-}
-
-const RUNS: usize = 5;
 const WAKE_UPS: u32 = 5_000_000;
 const DURATION_S: u64 = 200;
 const RATE_BPS: f64 = 100e6;

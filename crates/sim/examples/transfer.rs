@@ -56,6 +56,7 @@ fn spec() -> Result<Spec, Box<dyn std::error::Error>> {
             to: 1,
             start: Duration::ZERO,
             start_jitter: None,
+            class: 0,
             workload: Workload::Bulk(Amount::Bytes(Bytes(100 * 1024))),
             sender: Arc::clone(&tcp),
             receiver: tcp,

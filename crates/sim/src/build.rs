@@ -9,16 +9,16 @@ use units::{Bytes, Instant, Streams};
 use wire::Segment;
 
 use crate::connection::Connection;
-use crate::engine::{Direction, End, Engine};
+use crate::engine::{Direction, End, Engine, Way};
 use crate::external::Gateway;
 use crate::flow::Flow;
 use crate::kinship::Kinship;
 use crate::measure::{Gauge, LinkMeter};
-use crate::packet::Boxes;
+use crate::packet::{Boxes, Label};
 use crate::queue::EventQueue;
 use crate::record::Recorder;
 use crate::route::{Graph, LinkDirection};
-use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec};
+use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec, Workload};
 
 /// Why no world can be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +76,20 @@ pub enum BuildError {
         flow: String,
         /// The node.
         node: String,
+    },
+    /// A flow that is to have a share of a link does not cross it.
+    #[error(
+        "flow {flow}: the way from {from} to {to} does not lead over {direction}; name a link that it crosses"
+    )]
+    NotOnTheWay {
+        /// The flow.
+        flow: String,
+        /// The host that sends.
+        from: String,
+        /// The host that reads.
+        to: String,
+        /// The direction of a link, "lasthop.down".
+        direction: String,
     },
     /// No path of links and routers joins the two hosts of a flow.
     #[error("flow {flow}: there is no path from {from} to {to}; join them with links, over routers")]
@@ -184,16 +198,38 @@ fn flows_and_ends(
     for (flow, paths) in spec.flows.iter().zip(paths.chunks_exact(2)) {
         let path = paths.iter().flatten().flatten();
         let mtu = path.map(|direction| spec.links[*direction as usize / 2].mtu).min();
-        for (path, node) in paths.iter().zip([flow.from, flow.to]) {
+        for (path, [source, target]) in paths.iter().zip([[flow.from, flow.to], [flow.to, flow.from]]) {
             let path = path.clone().ok_or_else(|| no_route(spec, flow))?;
-            ends.push(End::new(None, node, routes.len(), path[0]));
+            let label = Label { source: source as u32, target: target as u32, class: flow.class };
+            ends.push(End::new(Way { route: routes.len() as u32, first_hop: path[0], label }));
             routes.push(path.into());
         }
+        check_crossing(spec, flow, paths[0].as_deref().unwrap_or_default())?;
         let tcps = [&flow.sender, &flow.receiver].map(|config| fitted(config, mtu));
         let place = flows.len() as u32;
         flows.push(Flow::new(flow, tcps, streams.below(&flow.name), flow.start_at(spec.seed), place));
     }
     Ok((flows, ends))
+}
+
+/// Whether the way of a flow leads over the link of which it is to have a share.
+fn check_crossing(spec: &Spec, flow: &FlowSpec, path: &[LinkDirection]) -> Result<(), BuildError> {
+    let Workload::Application { application, .. } = &flow.workload else { return Ok(()) };
+    let Some(wanted) = application.crosses() else { return Ok(()) };
+    let name = |direction: u32| {
+        let way = if direction.is_multiple_of(2) { "down" } else { "up" };
+        format!("{}.{way}", spec.links[direction as usize / 2].name)
+    };
+    if path.iter().any(|direction| name(*direction) == wanted) {
+        return Ok(());
+    }
+    let node = |node: usize| spec.nodes[node].name.clone();
+    Err(BuildError::NotOnTheWay {
+        flow: flow.name.clone(),
+        from: node(flow.from),
+        to: node(flow.to),
+        direction: wanted.to_owned(),
+    })
 }
 
 /// The TCP, with segments that the smallest MTU of its path carries: path MTU discovery's result

@@ -1,10 +1,10 @@
-//! Datagrams of a flow: which of them arrived, how late, and how evenly.
+//! Datagrams of a flow: which of them arrived, and which of those too late.
 
 use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant};
 
-use crate::measure::{DelayHistogram, FlowReading};
+use crate::measure::FlowReading;
 
 /// A datagram under way.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,6 @@ pub(crate) struct Datagrams {
     received: Totals,
     late: u64,
     lost: u64,
-    delays: DelayHistogram,
-    jitter: Jitter,
     span: [Option<Instant>; 2],
 }
 
@@ -42,15 +40,6 @@ enum Fate {
     UnderWay,
     Lost,
     Received,
-}
-
-/// The difference in spacing at the receiver and the sender, D(i−1, i) of RFC 3550 §6.4.1, summed up:
-/// its mean is what the smoothed jitter of receivers' reports comes to over a long time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Jitter {
-    last: Option<Duration>,
-    sum: Duration,
-    differences: u64,
 }
 
 impl Totals {
@@ -70,8 +59,6 @@ impl Datagrams {
             received: Totals::default(),
             late: 0,
             lost: 0,
-            delays: DelayHistogram::default(),
-            jitter: Jitter::default(),
             span: [None; 2],
         }
     }
@@ -85,11 +72,11 @@ impl Datagrams {
         Datagram { number, sent: now }
     }
 
-    /// One has arrived. A copy of one that came before counts for nothing.
-    pub(crate) fn on_received(&mut self, now: Instant, datagram: Datagram, size: Bytes) {
-        let Some(fate) = self.fate(datagram.number) else { return };
+    /// One has arrived: how long it took. A copy of one that came before counts for nothing.
+    pub(crate) fn on_received(&mut self, now: Instant, datagram: Datagram, size: Bytes) -> Option<Duration> {
+        let fate = self.fate(datagram.number)?;
         match std::mem::replace(fate, Fate::Received) {
-            Fate::Received => return,
+            Fate::Received => return None,
             // Another copy of it was lost, and this one was not.
             Fate::Lost => self.lost -= 1,
             Fate::UnderWay => {}
@@ -97,10 +84,9 @@ impl Datagrams {
         let delay = now - datagram.sent;
         self.received.add(size);
         self.late += u64::from(self.budget.is_some_and(|budget| delay > budget));
-        self.delays.add(delay);
-        self.jitter.add(delay);
         self.span[1] = Some(now);
         self.forget();
+        Some(delay)
     }
 
     /// One was lost on its way.
@@ -122,10 +108,6 @@ impl Datagrams {
         self.span
     }
 
-    pub(crate) const fn delays(&self) -> &DelayHistogram {
-        &self.delays
-    }
-
     /// The totals. What a sender of datagrams cannot know, the receiver's count stands for.
     pub(crate) fn fill(&self, reading: &mut FlowReading) {
         reading.sent = self.sent.bytes;
@@ -134,8 +116,6 @@ impl Datagrams {
         reading.datagrams_received = self.received.packets;
         reading.datagrams_late = self.late;
         reading.datagrams_lost = self.lost;
-        reading.jitter_sum = self.jitter.sum;
-        reading.jitter_count = self.jitter.differences;
     }
 
     fn fate(&mut self, number: u64) -> Option<&mut Fate> {
@@ -146,15 +126,6 @@ impl Datagrams {
         while self.fates.front().is_some_and(|fate| *fate != Fate::UnderWay) {
             self.fates.pop_front();
             self.first += 1;
-        }
-    }
-}
-
-impl Jitter {
-    fn add(&mut self, delay: Duration) {
-        if let Some(last) = self.last.replace(delay) {
-            self.sum += delay.abs_diff(last);
-            self.differences += 1;
         }
     }
 }
@@ -174,8 +145,8 @@ mod tests {
         let mut datagrams = Datagrams::new(Some(Duration::from_millis(50)));
         let sent: Vec<Datagram> = (0..4).map(|n| datagrams.send(at(20 * n), SIZE)).collect();
         datagrams.on_received(at(30), sent[0], SIZE);
-        datagrams.on_received(at(31), sent[0], SIZE);
-        datagrams.on_received(at(71), sent[1], SIZE);
+        assert_eq!(datagrams.on_received(at(31), sent[0], SIZE), None);
+        assert_eq!(datagrams.on_received(at(71), sent[1], SIZE), Some(Duration::from_millis(51)));
         datagrams.on_lost(sent[2]);
         assert_eq!(datagrams.outstanding(), 1);
         let mut reading = FlowReading::default();
@@ -192,15 +163,5 @@ mod tests {
         assert_eq!((datagrams.lost, datagrams.outstanding()), (0, 1));
         datagrams.on_received(at(50), first, SIZE);
         assert_eq!(datagrams.outstanding(), 0);
-    }
-
-    #[test]
-    fn even_spacing_has_no_jitter_and_alternating_delays_have_their_difference() {
-        let mut jitter = Jitter::default();
-        (0..100).for_each(|_| jitter.add(Duration::from_millis(40)));
-        assert_eq!(jitter.sum, Duration::ZERO);
-        let mut jitter = Jitter::default();
-        (0..1000).for_each(|n| jitter.add(Duration::from_millis(40 + n % 2 * 10)));
-        assert_eq!(jitter.sum, Duration::from_millis(9_990));
     }
 }

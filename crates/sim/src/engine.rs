@@ -19,7 +19,7 @@ use crate::external::{Admitted, ExternalPacket, Gateway};
 use crate::flow::Flow;
 use crate::kinship::Kinship;
 use crate::measure::{DelayHistogram, FlowReading, Gauge, LinkMeter, LinkReading, Reading};
-use crate::packet::{Body, Boxes, Parcel};
+use crate::packet::{Body, Boxes, Label, Parcel};
 use crate::queue::EventQueue;
 use crate::record::Recorder;
 use crate::route::LinkDirection;
@@ -84,23 +84,23 @@ impl Direction {
 pub(crate) struct End {
     /// Not there until the connection is opened.
     pub(crate) endpoint: Option<Endpoint>,
-    pub(crate) node: u32,
-    pub(crate) route: u32,
-    pub(crate) first_hop: LinkDirection,
+    pub(crate) way: Way,
     pub(crate) over: bool,
     /// Whether the end stands in its first link's `waiting`.
     pub(crate) waiting: bool,
 }
 
+/// How what an end sends is to go: the same for all ends of one side of a flow.
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) route: u32,
+    pub(crate) first_hop: LinkDirection,
+    pub(crate) label: Label,
+}
+
 impl End {
-    pub(crate) fn new(
-        endpoint: Option<Endpoint>,
-        node: usize,
-        route: usize,
-        first_hop: LinkDirection,
-    ) -> Self {
-        let (node, route) = (node as u32, route as u32);
-        Self { endpoint, node, route, first_hop, over: false, waiting: false }
+    pub(crate) const fn new(way: Way) -> Self {
+        Self { endpoint: None, way, over: false, waiting: false }
     }
 }
 
@@ -268,6 +268,10 @@ impl<R: Recorder> Engine<R> {
                 connection.on_lost(self.now, id, &sent.segment, !sends(destination), CORRUPTED);
             }
             Body::Segment(sent) => {
+                if R::METERS && !sends(destination) && !sent.segment.payload.is_empty() {
+                    let flow = self.connections[destination / 2].flow as usize;
+                    self.flows[flow].on_arrival(self.now - packet.sent, self.gauge.metered);
+                }
                 let payload = std::mem::replace(&mut sent.segment.payload, Payload::EMPTY);
                 let segment = Segment { payload, ..sent.segment };
                 // Before the answer is packed, which then takes the box that is at hand.
@@ -337,8 +341,9 @@ impl<R: Recorder> Engine<R> {
         self.now = self.now.max(now);
         let Admitted { id, route, destination } = self.gateway.admit(node, &bytes)?;
         let size = bytes.len() as u32;
-        let mut parcel = self.boxes.pack(id, size, route, destination as u32, Body::Raw(bytes));
-        self.recorder.on_sent(self.now, &mut parcel.0, [node as u32, destination as u32], 0);
+        let label = Label { source: node as u32, target: destination as u32, class: 0 };
+        let mut parcel = self.boxes.pack(id, size, route, (label.target, label), Body::Raw(bytes));
+        self.recorder.on_sent(self.now, &mut parcel.0, 0);
         self.arrive(parcel);
         self.settle();
         Some(id)
@@ -359,9 +364,9 @@ impl<R: Recorder> Engine<R> {
         )
     }
 
-    /// The delays of each flow's datagrams so far.
+    /// The one-way delays of each flow so far.
     pub(crate) fn delays(&self) -> Vec<DelayHistogram> {
-        self.flows.iter().map(|flow| flow.datagrams.delays().clone()).collect()
+        self.flows.iter().map(|flow| flow.one_way.delays().clone()).collect()
     }
 
     fn read_link(&mut self, index: usize, at: Instant) -> LinkReading {

@@ -8,7 +8,7 @@ use units::{Duration, Instant, Streams};
 
 use crate::connection::{self, Connection};
 use crate::datagrams::Datagrams;
-use crate::measure::{DelayHistogram, Delays, FlowMeasures, FlowReading};
+use crate::measure::{DelayHistogram, Delays, FlowMeasures, FlowReading, OneWay};
 use crate::spec::{FlowSpec, Workload};
 use crate::summary::{FlowSummary, MilestoneSummary};
 use crate::workload::{BULK_PORT, Program, Service, Side, Transfer, Transport, bulk::Bulk};
@@ -30,6 +30,8 @@ pub(crate) struct Flow {
     pub(crate) opened: u32,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) datagrams: Datagrams,
+    /// How long its packets took; of a TCP's, only where that is to be measured.
+    pub(crate) one_way: OneWay,
     totals: Totals,
 }
 
@@ -88,7 +90,15 @@ impl Flow {
             opened: 0,
             transfers: Vec::new(),
             datagrams: Datagrams::new(service.budget),
+            one_way: OneWay::default(),
             totals: Totals::default(),
+        }
+    }
+
+    /// A segment with data has come to the receiver, so long after it was sent.
+    pub(crate) fn on_arrival(&mut self, delay: Duration, measured: bool) {
+        if measured {
+            self.one_way.add(delay);
         }
     }
 
@@ -123,6 +133,7 @@ impl Flow {
         if self.service.transport == Transport::Udp {
             self.datagrams.fill(&mut reading);
         }
+        self.one_way.fill(&mut reading);
         reading
     }
 
@@ -163,9 +174,9 @@ impl Flow {
         }
     }
 
-    /// The delays of datagrams since a reading.
+    /// The one-way delays since a reading.
     pub(crate) fn delays_since(&self, before: Option<&DelayHistogram>) -> Option<Delays> {
-        self.datagrams.delays().since(before.unwrap_or(&DelayHistogram::default()))
+        self.one_way.delays().since(before.unwrap_or(&DelayHistogram::default()))
     }
 
     fn is_complete(&self, totals: &Totals) -> bool {

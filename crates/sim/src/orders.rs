@@ -5,7 +5,7 @@ use units::{Bytes, Seq};
 
 use crate::build::END_PRIORITY;
 use crate::connection::{Connection, Stage};
-use crate::engine::{End, Engine};
+use crate::engine::{End, Engine, Way};
 use crate::flow::{Phase, place_of, place_of_line};
 use crate::packet::Body;
 use crate::record::Recorder;
@@ -143,8 +143,7 @@ impl<R: Recorder> Engine<R> {
         let series = place + self.gateway.nodes() as u32;
         self.connections.push(Connection::new(index as u32, series, &[]));
         for side in 0..2 {
-            let model = &self.ends[2 * index + side];
-            self.ends.push(End::new(None, model.node as usize, model.route as usize, model.first_hop));
+            self.ends.push(End::new(self.ends[2 * index + side].way));
             self.queue.add(END_PRIORITY);
         }
         self.flows[index].places.push(place);
@@ -153,16 +152,16 @@ impl<R: Recorder> Engine<R> {
 
     /// Adds what came of a place's connection to its flow.
     pub(crate) fn count(&mut self, place: usize) {
-        let connection = &mut self.connections[place];
-        if connection.stage == Stage::Idle {
+        if self.connections[place].stage == Stage::Idle {
             return;
         }
+        let hosts = self.hosts_of(place);
+        let connection = &mut self.connections[place];
         let flow = &mut self.flows[connection.flow as usize];
         let milestones = connection.milestones();
         let result = connection.finish(self.ends[2 * place].endpoint.as_ref());
         let diagnosis = flow.add(result, milestones);
         if let Some(ports) = connection.ports.take() {
-            let hosts = [0, 1].map(|side| self.ends[2 * place + side].node);
             self.used_ports.release(hosts, ports);
         }
         if R::ON {
@@ -178,22 +177,27 @@ impl<R: Recorder> Engine<R> {
             count => flow.streams.below(&format!("connection-{count}")),
         };
         let number = |name| Seq(streams.number(name) as u32);
-        let hosts = [0, 1].map(|side| self.ends[2 * index + side].node);
+        let hosts = self.hosts_of(index);
         let ports = self.used_ports.draw(hosts, &streams, flow.service.port);
         (ports, [number("iss.sender"), number("iss.receiver")])
+    }
+
+    /// The nodes of a place's two hosts.
+    fn hosts_of(&self, place: usize) -> [u32; 2] {
+        let label = self.ends[2 * place].way.label;
+        [label.source, label.target]
     }
 
     fn send_datagram(&mut self, index: usize, size: Bytes) {
         let end = 2 * index;
         let datagram = self.flows[index].datagrams.send(self.now, size);
         let id = self.connections[index].next_packet();
-        let (sender, peer) = (&self.ends[end], &self.ends[end + 1]);
-        let (route, first_hop) = (sender.route, sender.first_hop as usize);
+        let Way { route, first_hop, label } = self.ends[end].way;
         let body = Body::Datagram(datagram);
-        let mut parcel = self.boxes.pack(id, size.0 as u32, route, end as u32 + 1, body);
+        let mut parcel = self.boxes.pack(id, size.0 as u32, route, (end as u32 + 1, label), body);
         if R::ON {
-            self.recorder.on_sent(self.now, &mut parcel.0, [sender.node, peer.node], index as u32);
+            self.recorder.on_sent(self.now, &mut parcel.0, index as u32);
         }
-        self.forward(first_hop, parcel);
+        self.forward(first_hop as usize, parcel);
     }
 }

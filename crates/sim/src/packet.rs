@@ -2,7 +2,8 @@
 
 use link::Ecn;
 use tcp::Transmit;
-use units::{Bytes, PacketId};
+use units::{Bytes, Instant, PacketId};
+use wire::ip;
 
 use crate::datagrams::Datagram;
 
@@ -20,10 +21,23 @@ pub(crate) struct Packet {
     pub(crate) copy: bool,
     /// Whom it is for: the end of a flow, or an external node.
     pub(crate) destination: u32,
+    pub(crate) label: Label,
+    /// When it was sent; only where that is measured.
+    pub(crate) sent: Instant,
     /// The recorder's description of it, and its present passage.
     pub(crate) described: u32,
     pub(crate) passage: u32,
     pub(crate) body: Body,
+}
+
+/// What a queue can tell packets apart by, besides their flow: the same for all that an end sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Label {
+    /// The nodes of the hosts that it comes from and goes to.
+    pub(crate) source: u32,
+    pub(crate) target: u32,
+    /// The traffic class. That of a packet from outside stands in its header.
+    pub(crate) class: u8,
 }
 
 /// What a packet carries.
@@ -54,7 +68,7 @@ impl Boxes {
         id: PacketId,
         size: u32,
         route: u32,
-        destination: u32,
+        (destination, label): (u32, Label),
         body: Body,
     ) -> Parcel {
         let mut parcel = self.0.pop().unwrap_or_else(|| Parcel(Box::new(Packet::BLANK)));
@@ -66,6 +80,7 @@ impl Boxes {
         packet.corrupted = false;
         packet.copy = false;
         packet.destination = destination;
+        packet.label = label;
         packet.body = body;
         parcel
     }
@@ -86,6 +101,8 @@ impl Packet {
         corrupted: false,
         copy: false,
         destination: 0,
+        label: Label { source: 0, target: 0, class: 0 },
+        sent: Instant::START,
         described: 0,
         passage: 0,
         body: Body::Raw(Vec::new()),
@@ -126,12 +143,92 @@ impl link::Packet for Parcel {
         }
     }
 
-    /// Whom it is for: each end of each flow is another.
+    /// Whom it is for: each end of each connection is another. From outside, the connection is read out of
+    /// the packet.
     fn flow_key(&self) -> u64 {
-        u64::from(self.0.destination)
+        match &self.0.body {
+            Body::Raw(bytes) => key_of_five(bytes),
+            Body::Segment(_) | Body::Datagram(_) => u64::from(self.0.destination),
+        }
+    }
+
+    fn source(&self) -> u64 {
+        u64::from(self.0.label.source)
+    }
+
+    fn destination(&self) -> u64 {
+        u64::from(self.0.label.target)
+    }
+
+    fn class(&self) -> u8 {
+        match &self.0.body {
+            Body::Raw(bytes) => bytes.get(TRAFFIC_CLASS).map_or(0, |field| field >> CLASS_SHIFT),
+            Body::Segment(_) | Body::Datagram(_) => self.0.label.class,
+        }
     }
 
     fn duplicate(&self) -> Option<Self> {
         Some(Self(Box::new(Packet { copy: true, ..Packet::clone(&self.0) })))
+    }
+}
+
+/// What is equal for packets of one direction of one connection: addresses, protocol and ports (RFC 8290 §4.1), as one
+/// number. Fragments, and what has no ports, go by addresses and protocol.
+fn key_of_five(bytes: &[u8]) -> u64 {
+    let Ok(ip::Decoded { header: ip::Header::V4(header), payload, .. }) = ip::decode(bytes) else { return 0 };
+    let with_ports =
+        header.fragment.is_none() && [ip::Protocol::TCP, ip::Protocol::UDP].contains(&header.protocol);
+    let ports = bytes[payload].first_chunk::<4>().filter(|_| with_ports).copied().unwrap_or_default();
+    let parts = [&header.source.octets()[..], &header.destination.octets(), &[header.protocol.0], &ports];
+    parts.into_iter().flatten().fold(FNV_OFFSET, |key, byte| (key ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
+}
+
+/// Where IPv4 has its traffic class, and how far left of its field's end (RFC 2474 §4.2.2.1: the precedence).
+const TRAFFIC_CLASS: usize = 1;
+pub(crate) const CLASS_SHIFT: u8 = 5;
+
+/// The 64-bit hash FNV-1a (Fowler, Noll and Vo): the same on every machine.
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use link::Packet as _;
+    use units::Seq;
+    use wire::{Flags, Options, Payload, Segment};
+
+    use super::*;
+
+    fn raw(source_port: u16, traffic_class: u8) -> Parcel {
+        let segment = Segment {
+            source_port,
+            destination_port: 80,
+            seq: Seq(1),
+            ack: Seq(1),
+            flags: Flags::ACK,
+            window: 100,
+            options: Options::default(),
+            ecn: wire::Ecn::NotCapable,
+            payload: Payload::EMPTY,
+        };
+        let mut bytes = wire::emit_ipv4(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), 7, &segment);
+        bytes[TRAFFIC_CLASS] = traffic_class;
+        Parcel(Box::new(Packet { body: Body::Raw(bytes), ..Packet::BLANK }))
+    }
+
+    #[test]
+    fn packets_from_outside_tell_their_connection_and_their_class() {
+        assert_eq!(raw(5001, 0).flow_key(), raw(5001, 0xb8).flow_key());
+        assert_ne!(raw(5001, 0).flow_key(), raw(5002, 0).flow_key());
+        assert_eq!([0, 0xa0, 0xb8, 0xe3].map(|field| raw(1, field).class()), [0, 5, 5, 7]);
+    }
+
+    #[test]
+    fn what_is_no_packet_has_no_class_and_a_flow_of_its_own() {
+        let parcel =
+            |bytes: &[u8]| Parcel(Box::new(Packet { body: Body::Raw(bytes.to_vec()), ..Packet::BLANK }));
+        assert_eq!((parcel(&[]).class(), parcel(&[0x45]).flow_key()), (0, 0));
     }
 }

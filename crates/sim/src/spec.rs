@@ -85,6 +85,8 @@ pub struct FlowSpec {
     pub start: Duration,
     /// Longest delay added to `start`, drawn uniformly from the flow's own stream.
     pub start_jitter: Option<Duration>,
+    /// The traffic class of its packets, both ways: 0 (the lowest) to 7.
+    pub class: u8,
     /// What is sent.
     pub workload: Workload,
     /// The TCP of `from`.
@@ -144,8 +146,8 @@ pub struct RecordSpec {
 pub struct MeasureSpec {
     /// Spans over which every flow and link is summed up.
     pub windows: Vec<WindowSpec>,
-    /// Whether links are metered: how long each sent, and how long its queue was. It costs a tenth of
-    /// a run's time.
+    /// Whether links are metered, how long each sent and how long its queue was, and flows' one-way
+    /// delays. It costs a tenth of a run's time.
     pub links: bool,
     /// How often the table `progress` gets a row for each flow; without it, there is no such table.
     pub sample: Option<Duration>,

@@ -7,7 +7,7 @@ use wire::Segment;
 use crate::build::IPV4_HEADER_LEN;
 use crate::connection::Stage;
 use crate::datagrams::Datagram;
-use crate::engine::{Engine, sends};
+use crate::engine::{Engine, Way, sends};
 use crate::flow::{Phase, side_at};
 use crate::kinship::Kin;
 use crate::packet::Body;
@@ -34,7 +34,10 @@ impl<R: Recorder> Engine<R> {
         self.progress = self.now;
         let flow = &mut self.flows[index];
         match size {
-            Some(size) => flow.datagrams.on_received(self.now, datagram, size),
+            Some(size) => {
+                let delay = flow.datagrams.on_received(self.now, datagram, size);
+                delay.into_iter().for_each(|delay| flow.one_way.add(delay));
+            }
             None => flow.datagrams.on_lost(datagram),
         }
         self.conclude_flow(index);
@@ -141,7 +144,7 @@ impl<R: Recorder> Engine<R> {
     /// Whether the first link takes a packet; otherwise the end queues up for it.
     fn may_send(&mut self, end: usize) -> bool {
         let sender = &mut self.ends[end];
-        let direction = &mut self.links[sender.first_hop as usize];
+        let direction = &mut self.links[sender.way.first_hop as usize];
         if direction.accepts() {
             return true;
         }
@@ -163,19 +166,21 @@ impl<R: Recorder> Engine<R> {
         if !sends(end) {
             connection.on_acknowledging(size);
         }
-        let (sender, peer) = (&self.ends[end], end ^ 1);
-        let first_hop = sender.first_hop as usize;
-        let mut parcel = self.boxes.pack(id, size, sender.route, peer as u32, Body::Segment(transmit));
-        if R::ON {
-            let between = [sender.node, self.ends[peer].node];
-            self.recorder.on_sent(self.now, &mut parcel.0, between, connection.conversation);
+        let Way { route, first_hop, label } = self.ends[end].way;
+        let peer = end as u32 ^ 1;
+        let mut parcel = self.boxes.pack(id, size, route, (peer, label), Body::Segment(transmit));
+        if R::METERS {
+            parcel.0.sent = self.now;
         }
-        self.forward(first_hop, parcel);
+        if R::ON {
+            self.recorder.on_sent(self.now, &mut parcel.0, connection.conversation);
+        }
+        self.forward(first_hop as usize, parcel);
     }
 
     /// Who an end is to the other connections of its host.
     pub(crate) fn kin(&self, end: usize) -> Kin {
-        let this = &self.ends[end];
-        Kin { node: this.node, interface: this.first_hop, peer: self.ends[end ^ 1].node }
+        let Way { first_hop, label, .. } = self.ends[end].way;
+        Kin { node: label.source, interface: first_hop, peer: label.target }
     }
 }

@@ -101,11 +101,24 @@ impl Parsed {
 /// If the segment's options take over 40 bytes, or the packet is over 65,535.
 #[must_use]
 pub fn emit_ipv4(source: Ipv4Addr, destination: Ipv4Addr, identification: u16, segment: &Segment) -> Vec<u8> {
+    emit_ipv4_behind(v4::Header::new(source, destination, Protocol::TCP, identification), segment)
+}
+
+/// The same behind a header of the caller's, to which the segment adds its ECN field.
+///
+/// # Panics
+/// As [`emit_ipv4`].
+#[must_use]
+pub fn emit_ipv4_behind(header: v4::Header, segment: &Segment) -> Vec<u8> {
     let len = segment.wire_len();
     let mut out = Vec::with_capacity(v4::HEADER_LEN + len as usize);
-    let header = v4::Header::new(source, destination, Protocol::TCP, identification);
-    v4::Header { traffic_class: segment.ecn as u8, ..header }.encode(len as usize, &mut out);
-    tcp::encode(segment, Checksum::pseudo_v4(source, destination, Protocol::TCP, len), &mut out);
+    let traffic_class = header.traffic_class | segment.ecn as u8;
+    v4::Header { traffic_class, ..header }.encode(len as usize, &mut out);
+    tcp::encode(
+        segment,
+        Checksum::pseudo_v4(header.source, header.destination, Protocol::TCP, len),
+        &mut out,
+    );
     out
 }
 
@@ -134,10 +147,23 @@ pub fn emit_udp_ipv4(
     identification: u16,
     datagram: &Datagram,
 ) -> Vec<u8> {
+    emit_udp_ipv4_behind(v4::Header::new(source, destination, Protocol::UDP, identification), datagram)
+}
+
+/// The same behind a header of the caller's.
+///
+/// # Panics
+/// As [`emit_udp_ipv4`].
+#[must_use]
+pub fn emit_udp_ipv4_behind(header: v4::Header, datagram: &Datagram) -> Vec<u8> {
     let len = datagram.wire_len();
     let mut out = Vec::with_capacity(v4::HEADER_LEN + len as usize);
-    v4::Header::new(source, destination, Protocol::UDP, identification).encode(len as usize, &mut out);
-    udp::encode(datagram, Checksum::pseudo_v4(source, destination, Protocol::UDP, len), &mut out);
+    header.encode(len as usize, &mut out);
+    udp::encode(
+        datagram,
+        Checksum::pseudo_v4(header.source, header.destination, Protocol::UDP, len),
+        &mut out,
+    );
     out
 }
 

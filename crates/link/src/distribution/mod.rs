@@ -163,6 +163,9 @@ impl<Q: Quantity> Distribution<Q> {
             Self::File(parameters) => of(&parameters.values),
             Self::Exponential(parameters) => Some(parameters.mean.number()),
             Self::Pareto(parameters) => Some(parameters.mean.number()),
+            Self::Lognormal(parameters) => {
+                Some(parameters.median.number() * libm::exp(parameters.sigma * parameters.sigma / 2.0))
+            }
             _ => None,
         }
     }

@@ -112,9 +112,6 @@ impl Scheduler for FqCodel {
     /// RFC 8290 §4.2. What the RFC does with an empty lane when it is served, happens here when the
     /// next is looked for.
     fn next(&mut self, lanes: &[Lane]) -> Option<usize> {
-        if lanes.iter().all(Lane::is_empty) {
-            return None;
-        }
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };

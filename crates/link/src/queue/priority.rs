@@ -1,5 +1,6 @@
 //! Priority: of the packets that wait, those of the highest traffic class leave first, however long
-//! the others have been waiting. They share the queue's limit; who finds it reached is dropped.
+//! the others have been waiting. They share the queue's limit; who finds it reached takes the place of the
+//! oldest packet of the lowest class that waits, and is dropped where that is not below its own.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,17 +28,21 @@ impl Setting for Parameters {
     }
 
     fn service(&self, _: Stream) -> Service {
-        Service::Lanes(Box::new(Priority))
+        Service::Lanes(Box::new(Priority { arriving: 0 }))
     }
 }
 
 /// A lane for each class.
 #[derive(Debug)]
-struct Priority;
+struct Priority {
+    /// The class of the packet that came last.
+    arriving: usize,
+}
 
 impl Scheduler for Priority {
     fn lane_of(&mut self, keys: &Keys) -> usize {
-        usize::from(keys.class)
+        self.arriving = usize::from(keys.class);
+        self.arriving
     }
 
     fn policy(&self, _: usize) -> Box<dyn Policy> {
@@ -49,4 +54,9 @@ impl Scheduler for Priority {
     }
 
     fn on_served(&mut self, _: usize, _: Bytes) {}
+
+    fn victims(&self, lanes: &[Lane]) -> Option<(usize, u32)> {
+        let lowest = lanes.iter().position(|lane| !lane.is_empty())?;
+        (lowest < self.arriving).then_some((lowest, 1))
+    }
 }

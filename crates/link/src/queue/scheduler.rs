@@ -40,7 +40,7 @@ pub trait Scheduler: Debug + Send {
     /// A packet waits in this lane.
     fn on_queued(&mut self, _lane: usize) {}
 
-    /// Whose head leaves next, of those lanes where somebody waits.
+    /// Whose head leaves next, of those lanes where somebody waits. Asked only while somebody does.
     fn next(&mut self, lanes: &[Lane]) -> Option<usize>;
 
     /// A packet of this size has left this lane.
@@ -101,12 +101,16 @@ impl Lanes {
     }
 
     pub(super) fn next_size(&mut self) -> Option<Bytes> {
-        let lane = self.scheduler.next(&self.lanes)?;
+        let lane = self.next()?;
         self.lanes[lane].head().map(|head| head.size)
     }
 
+    fn next(&mut self) -> Option<usize> {
+        if self.len == 0 { None } else { self.scheduler.next(&self.lanes) }
+    }
+
     pub(super) fn pop(&mut self, now: Instant) -> Option<(Waiting, Verdict)> {
-        let lane = self.scheduler.next(&self.lanes)?;
+        let lane = self.next()?;
         let (head, verdict) = self.lanes[lane].pop(now)?;
         self.forget(&head);
         if !matches!(verdict, Verdict::Drop(_)) {

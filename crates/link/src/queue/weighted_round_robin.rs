@@ -1,5 +1,7 @@
 //! Weighted round robin: the traffic classes by turns, in each turn as many packets as the class's
-//! weight (Katevenis, Sidiropoulos and Courcoubetis 1991). They share the queue's limit.
+//! weight (Katevenis, Sidiropoulos and Courcoubetis 1991). They share the queue's limit; where it is reached,
+//! the oldest packet goes of the class that has most waiting for its weight, and the arriving one if that is
+//! its own: so that a class which floods the queue cannot keep the others out of their turns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +42,7 @@ impl Setting for Parameters {
 
     fn service(&self, _: Stream) -> Service {
         let weights = self.weights.clone();
-        Service::Lanes(Box::new(WeightedRoundRobin { weights, turns: Turns::default() }))
+        Service::Lanes(Box::new(WeightedRoundRobin { weights, turns: Turns::default(), arriving: 0 }))
     }
 }
 
@@ -48,11 +50,14 @@ impl Setting for Parameters {
 struct WeightedRoundRobin {
     weights: Vec<u32>,
     turns: Turns,
+    /// The lane of the packet that came last.
+    arriving: usize,
 }
 
 impl Scheduler for WeightedRoundRobin {
     fn lane_of(&mut self, keys: &Keys) -> usize {
-        usize::from(keys.class).min(self.weights.len() - 1)
+        self.arriving = usize::from(keys.class).min(self.weights.len() - 1);
+        self.arriving
     }
 
     fn policy(&self, _: usize) -> Box<dyn Policy> {
@@ -65,5 +70,16 @@ impl Scheduler for WeightedRoundRobin {
 
     fn on_served(&mut self, _: usize, _: Bytes) {
         self.turns.on_served();
+    }
+
+    fn victims(&self, lanes: &[Lane]) -> Option<(usize, u32)> {
+        // Lengths over weights, compared without dividing; of equals the arriving class is not the victim.
+        let longer = |one: usize, other: usize| {
+            let len = |lane: usize| u64::from(lanes[lane].len());
+            len(one) * u64::from(self.weights[other]) > len(other) * u64::from(self.weights[one])
+        };
+        let longest =
+            (0..lanes.len()).fold(self.arriving, |most, lane| if longer(lane, most) { lane } else { most });
+        (longest != self.arriving).then_some((longest, 1))
     }
 }

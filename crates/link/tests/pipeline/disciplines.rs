@@ -161,12 +161,24 @@ fn classes_are_served_by_turns_in_the_proportion_of_their_weights() {
 }
 
 #[test]
-fn a_shared_limit_drops_whoever_comes_last() {
+fn at_the_shared_limit_the_oldest_of_the_lowest_class_makes_room_for_a_higher_one() {
     let mut driver = driver(json!({ "limit": "2 packets", "discipline": "priority" }));
-    for wanted in [0, 0, 0, 7] {
+    for wanted in [0, 0, 1, 7, 0, 7, 7] {
         driver.hand(Instant::START, class(wanted, 10));
     }
-    assert_eq!(driver.who("queue_drop"), [4]);
+    // The first goes straight on. The last finds only its own class.
+    assert_eq!(driver.who("queue_drop"), [2, 5, 3, 7]);
+}
+
+#[test]
+fn at_the_shared_limit_the_class_makes_room_that_has_most_waiting_for_its_weight() {
+    let weights = json!({ "weighted-round-robin": { "weights": [1, 4] } });
+    let mut driver = driver(json!({ "limit": "3 packets", "discipline": weights }));
+    for wanted in [0, 0, 0, 0, 1, 1, 1, 0] {
+        driver.hand(Instant::START, class(wanted, 10));
+    }
+    // Three of class 0 wait when the first of class 1 comes, then two, then one, which counts as four; then none.
+    assert_eq!(driver.who("queue_drop"), [2, 3, 4, 5]);
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub(crate) fn flow(name: &str, from: usize, to: usize, amount: Amount) -> FlowSp
         to,
         start: Duration::ZERO,
         start_jitter: None,
+        class: 0,
         workload: Workload::Bulk(amount),
         sender: Arc::clone(&tcp),
         receiver: tcp,

@@ -26,6 +26,11 @@ pub struct Flow {
     /// What is done instead of sending as fast as possible, written as a table of one key, its name:
     /// `{ web = { connection = "persistent" } }`.
     pub workload: Option<Application>,
+    /// The traffic class of its packets, both ways, which queues of the disciplines `priority` and
+    /// `weighted-round-robin` go by: 0, the lowest, to 7. Without it, 0.
+    #[serde(default)]
+    #[schemars(range(max = 7))]
+    pub class: u8,
     /// When it starts; without it, at once.
     #[serde(default)]
     pub start: Start,

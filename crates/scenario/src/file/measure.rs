@@ -13,7 +13,7 @@ use units::text::{REMEDY, parse_duration};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Whether links are metered: utilisation and queue lengths. Without it, if anything here is given, or any table.
+    /// Whether links are metered, utilisation and queue lengths, and the one-way delays of TCP flows. Without it, if anything here is given, or any table.
     pub links: Option<bool>,
     /// How much of the beginning is cut: a time, or a share of the run. What follows is the window `steady`.
     pub warm_up: Option<WarmUp>,

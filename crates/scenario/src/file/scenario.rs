@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
 use super::{Flow, Measure};
+use crate::topology::Topology;
 
 /// A scenario file: a path, its hosts, and who sends what. The same file runs in virtual and in real time.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -21,12 +22,17 @@ pub struct Scenario {
     pub seed: Option<u64>,
     /// When the run ends at the latest; without it, when every flow has closed.
     pub stop: Option<Duration>,
-    /// The ends, by name: each a TCP of its own.
+    /// A common shape of networks, written as a table of one key, its name: { dumbbell = { pairs = 5, … } }. It stands
+    /// for hosts, routers and links of known names, beside which the file may have others.
+    pub topology: Option<Topology>,
+    /// The ends, by name: each a TCP of its own. Needed unless there is a topology.
+    #[serde(default)]
     pub hosts: BTreeMap<String, Host>,
     /// Nodes that only forward, by name.
     #[serde(default)]
     pub routers: Vec<String>,
-    /// What joins hosts and routers.
+    /// What joins hosts and routers. Needed unless there is a topology.
+    #[serde(default)]
     pub links: Vec<Link>,
     /// Who sends what to whom.
     #[serde(default)]

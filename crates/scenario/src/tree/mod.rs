@@ -83,6 +83,31 @@ impl Tree {
         true
     }
 
+    /// Writes a value where none was, in a place that another value has.
+    pub(crate) fn put(&mut self, path: &KeyPath, value: Value, origin: Option<Origin>) {
+        if let Some(slot) = slot(&mut self.value, &path.0) {
+            *slot = value;
+            self.origins.extend(origin.map(|origin| (path.clone(), origin)));
+        }
+    }
+
+    /// The value at a path as a tree of its own, with its places; nothing of it if there is none.
+    pub(crate) fn part(&self, at: &KeyPath) -> Self {
+        let value = self.get(at).cloned().unwrap_or_else(|| Value::Object(Map::new()));
+        let inside = self.origins.range(at.clone()..).take_while(|(path, _)| path.starts_with(at));
+        let origins = inside.map(|(path, origin)| (KeyPath(path.0[at.0.len()..].to_vec()), origin.clone()));
+        let mut part = Self { value, origins: origins.collect() };
+        part.origins.extend(self.origin(at).map(|origin| (KeyPath::root(), origin)));
+        part
+    }
+
+    /// Leaves out all keys but these.
+    pub(crate) fn keep(&mut self, keys: &[&str]) {
+        if let Value::Object(all) = &mut self.value {
+            all.retain(|key, _| keys.contains(&key.as_str()));
+        }
+    }
+
     /// Puts a whole tree, with its places, under a path.
     pub(crate) fn graft(&mut self, at: &KeyPath, tree: &Self) {
         merge::copy(self, at, tree, &KeyPath::root(), tree.value.clone());

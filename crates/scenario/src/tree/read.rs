@@ -11,8 +11,14 @@ use crate::suggest;
 impl Tree {
     /// Reads the whole tree as a `T`.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, InputError> {
-        serde_path_to_error::deserialize(&self.value).map_err(|error| {
-            let path = key_path(error.path());
+        self.read_at(&KeyPath::root())
+    }
+
+    /// Reads the value at `at` as a `T`.
+    pub(crate) fn read_at<T: DeserializeOwned>(&self, at: &KeyPath) -> Result<T, InputError> {
+        let value = self.get(at).unwrap_or(&serde_json::Value::Null);
+        serde_path_to_error::deserialize(value).map_err(|error| {
+            let path = at.join(&key_path(error.path()));
             self.explain(path, &error.inner().to_string())
         })
     }

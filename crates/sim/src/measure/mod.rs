@@ -7,6 +7,7 @@
 
 mod delays;
 mod meter;
+mod one_way;
 mod reading;
 mod summary;
 
@@ -16,6 +17,7 @@ use crate::spec::RecordSpec;
 
 pub(crate) use delays::{DelayHistogram, Delays};
 pub(crate) use meter::LinkMeter;
+pub(crate) use one_way::OneWay;
 pub(crate) use reading::{FlowReading, LinkReading, Reading};
 pub(crate) use summary::times_between;
 pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
@@ -24,7 +26,7 @@ pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     windows: Vec<Window>,
-    /// Whether links are to tell of their times. A run that is recorded has them metered in any case,
+    /// Whether links are to tell of their times, and flows of their packets'. A run that is recorded has them metered in any case,
     /// and must not for that have another summary.
     pub(crate) metered: bool,
     /// The boundaries of windows that are still ahead, the next one last.

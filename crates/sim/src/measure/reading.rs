@@ -13,7 +13,7 @@ pub(crate) struct Reading {
     pub(crate) flows: Vec<FlowReading>,
     /// Directions of links.
     pub(crate) links: Vec<LinkReading>,
-    /// The delays of each flow's datagrams, where a window opens or closes.
+    /// The one-way delays of each flow, where a window opens or closes.
     pub(crate) delays: Vec<DelayHistogram>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct FlowReading {
     pub(crate) datagrams_received: u64,
     pub(crate) datagrams_late: u64,
     pub(crate) datagrams_lost: u64,
-    /// Differences of the delays of datagrams that arrived one after the other.
+    /// Differences of the one-way delays of packets that arrived one after the other.
     pub(crate) jitter_sum: Duration,
     pub(crate) jitter_count: u64,
 }

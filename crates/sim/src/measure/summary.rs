@@ -64,7 +64,8 @@ pub struct FlowMeasures {
     pub packets_late: u64,
     /// Lost or late, of those whose fate is known.
     pub frame_loss: Option<f64>,
-    /// The mean time that datagrams took.
+    /// The mean time that packets took from the sender to the receiver: datagrams, or segments with data where the
+    /// run is measured, copies among them.
     pub delay_mean_s: Option<f64>,
     /// The time that half of them did not exceed, to 1 %.
     pub delay_p50_s: Option<f64>,
@@ -72,7 +73,7 @@ pub struct FlowMeasures {
     pub delay_p95_s: Option<f64>,
     /// The same for 99 % of them.
     pub delay_p99_s: Option<f64>,
-    /// The mean difference of the delays of one datagram and the next (D of RFC 3550 §6.4.1).
+    /// The mean difference of the delays of one such packet and the next (D of RFC 3550 §6.4.1).
     pub jitter_s: Option<f64>,
 }
 

@@ -10,6 +10,7 @@ use trace::ledger::Diagnosis;
 use units::Instant;
 use wire::Payload;
 use wire::capture::{Direction, Frame, Interface, VIRTUAL_EPOCH};
+use wire::ip::{Protocol, v4};
 use wire::pcapng::{Section, Writer};
 use wire::udp::Datagram;
 
@@ -17,7 +18,7 @@ use super::passage::{Fate, Passage};
 use super::sent::{Content, DATAGRAM_HEADERS, Described};
 use super::tables::direction;
 use super::{Recording, verdict};
-use crate::packet::Packet;
+use crate::packet::{CLASS_SHIFT, Packet};
 use crate::spec::{CapturePoint, Spec};
 
 /// RFC 3551 §8: RTP's port. One is as good as another for datagrams of any workload.
@@ -155,6 +156,10 @@ fn fate(passage: &Passage) -> String {
 /// The IP packet, as it would be seen on a wire.
 fn bytes(packet: &Described, spec: &Spec) -> Vec<u8> {
     let address = |node: u32| spec.nodes[node as usize].kind.address().unwrap_or(Ipv4Addr::UNSPECIFIED);
+    let header = |protocol| v4::Header {
+        traffic_class: packet.class << CLASS_SHIFT,
+        ..v4::Header::new(address(packet.from), address(packet.to), protocol, packet.id.number() as u16)
+    };
     match packet.content.as_deref() {
         Some(Content::Raw(bytes)) => bytes.clone(),
         Some(Content::Datagram { size }) => {
@@ -162,13 +167,9 @@ fn bytes(packet: &Described, spec: &Spec) -> Vec<u8> {
             let payload = Payload::Pattern { offset: 0, len };
             // A header that a link compresses is written out: no capture could hold less.
             let datagram = Datagram { source_port: DATAGRAM_PORT, destination_port: DATAGRAM_PORT, payload };
-            let identification = packet.id.number() as u16;
-            wire::emit_udp_ipv4(address(packet.from), address(packet.to), identification, &datagram)
+            wire::emit_udp_ipv4_behind(header(Protocol::UDP), &datagram)
         }
-        Some(Content::Segment(segment)) => {
-            let identification = packet.id.number() as u16;
-            wire::emit_ipv4(address(packet.from), address(packet.to), identification, segment)
-        }
+        Some(Content::Segment(segment)) => wire::emit_ipv4_behind(header(Protocol::TCP), segment),
         None => Vec::new(),
     }
 }

@@ -35,9 +35,9 @@ pub(crate) trait Recorder {
     /// Whether links are metered: how long they sent, and how long their queues were.
     const METERS: bool;
 
-    /// An end has sent a packet; `between` are its two nodes, `conversation` its connection. For
-    /// packets from outside the recorder looks itself.
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2], conversation: u32);
+    /// An end has sent a packet; `conversation` is its connection. For packets from outside the
+    /// recorder looks itself.
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet, conversation: u32);
     /// A flow has opened one more connection; the answer is what that is called from now on.
     fn on_opened(&mut self, flow: u32) -> u32;
     /// A packet has come to a link.
@@ -74,7 +74,7 @@ impl<const METERS: bool> Recorder for Nothing<METERS> {
     const ON: bool = false;
     const METERS: bool = METERS;
 
-    fn on_sent(&mut self, _: Instant, _: &mut Packet, _: [u32; 2], _: u32) {}
+    fn on_sent(&mut self, _: Instant, _: &mut Packet, _: u32) {}
     fn on_opened(&mut self, flow: u32) -> u32 {
         flow
     }
@@ -159,8 +159,8 @@ impl Recorder for Recording {
         self.register.open(flow)
     }
 
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet, between: [u32; 2], conversation: u32) {
-        packet.described = self.register.enter(packet, between, conversation, !self.taps.is_empty());
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet, conversation: u32) {
+        packet.described = self.register.enter(packet, conversation, !self.taps.is_empty());
         if self.wanted.segments {
             self.sightings.push(Sighting { at: now, packet: packet.described, received: false });
         }

@@ -19,6 +19,8 @@ pub(super) struct Described {
     /// The nodes that it goes between.
     pub(super) from: u32,
     pub(super) to: u32,
+    /// Its traffic class; one from outside has it in its content.
+    pub(super) class: u8,
     pub(super) kind: &'static str,
     pub(super) retransmission: bool,
     pub(super) cause: Option<&'static str>,
@@ -94,13 +96,7 @@ impl Register {
     }
 
     /// Describes a packet at its birth; the answer names the description.
-    pub(super) fn enter(
-        &mut self,
-        packet: &Packet,
-        between: [u32; 2],
-        conversation: u32,
-        with_content: bool,
-    ) -> u32 {
+    pub(super) fn enter(&mut self, packet: &Packet, conversation: u32, with_content: bool) -> u32 {
         let mut described = match &packet.body {
             Body::Segment(Transmit { segment, kind }) => {
                 let backward = packet.destination.is_multiple_of(2);
@@ -120,7 +116,8 @@ impl Register {
             Body::Raw(bytes) => self.describe_raw(bytes),
         };
         described.id = packet.id;
-        [described.from, described.to] = between;
+        (described.from, described.to) = (packet.label.source, packet.label.target);
+        described.class = packet.label.class;
         described.content = with_content.then(|| Box::new(Content::of(packet)));
         self.packets.push(described);
         (self.packets.len() - 1) as u32
@@ -250,6 +247,7 @@ impl Described {
             flow: 0,
             from: 0,
             to: 0,
+            class: 0,
             kind: "other",
             retransmission: false,
             cause: None,

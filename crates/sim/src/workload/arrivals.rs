@@ -77,25 +77,37 @@ impl Setting for Parameters {
 
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
         let gaps = self.gaps().unwrap_or_else(|| Distribution::constant(Duration::MAX));
-        let mut gap = Source::new(&gaps, streams.stream("gap"));
-        let first = start + gap.draw();
-        Box::new(Arrivals {
-            size: Source::new(&self.size, streams.stream("size")),
-            gap,
-            next: if first < until { first } else { Instant::NEVER },
-            until,
-            lines: 0,
-            open: Vec::new(),
-            orders: Orders::default(),
-        })
+        let sources =
+            (Source::new(&self.size, streams.stream("size")), Source::new(&gaps, streams.stream("gap")));
+        Box::new(Arrivals::new(vec![Process::new(Side::From, sources, start)], until))
     }
 }
 
+/// Connections of one kind: who sends, how much, and when the next one comes.
 #[derive(Debug)]
-struct Arrivals {
+pub(super) struct Process {
+    side: Side,
     size: Source<Bytes>,
     gap: Source<Duration>,
     next: Instant,
+}
+
+impl Process {
+    /// The first comes a gap after `start`.
+    pub(super) fn new(
+        side: Side,
+        (size, mut gap): (Source<Bytes>, Source<Duration>),
+        start: Instant,
+    ) -> Self {
+        let next = start + gap.draw();
+        Self { side, size, gap, next }
+    }
+}
+
+/// One or several processes of arrivals.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    processes: Vec<Process>,
     until: Instant,
     lines: u32,
     /// Lines whose data are not there yet: when they came, and what they bring.
@@ -104,29 +116,39 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    fn arrive(&mut self, now: Instant) {
-        let (line, bytes) = (self.lines, self.size.draw().max(Bytes(1)));
+    pub(super) fn new(processes: Vec<Process>, until: Instant) -> Self {
+        Self { processes, until, lines: 0, open: Vec::new(), orders: Orders::default() }
+    }
+
+    fn arrive(&mut self, now: Instant, side: Side, bytes: Bytes) {
+        let line = self.lines;
         self.lines += 1;
         self.open.push((line, now, bytes));
-        self.orders.give(Order::Open { line, by: Side::From });
-        self.orders.give(Order::Write { line, side: Side::From, bytes });
-        self.orders.give(Order::Expect { line, side: Side::To, position: bytes.0 });
-        self.orders.give(Order::Close { line, side: Side::From });
+        self.orders.give(Order::Open { line, by: side });
+        self.orders.give(Order::Write { line, side, bytes });
+        self.orders.give(Order::Expect { line, side: side.other(), position: bytes.0 });
+        self.orders.give(Order::Close { line, side });
+    }
+
+    fn next(&self) -> Instant {
+        let next = self.processes.iter().map(|process| process.next).min().unwrap_or(Instant::NEVER);
+        if next < self.until { next } else { Instant::NEVER }
     }
 }
 
 impl Program for Arrivals {
     fn poll_timeout(&self) -> Instant {
-        self.next
+        self.next()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if now < self.until {
-            self.arrive(now);
-            self.next = now + self.gap.draw();
-        }
-        if self.next >= self.until {
-            self.next = Instant::NEVER;
+        for place in 0..self.processes.len() {
+            let process = &mut self.processes[place];
+            if process.next <= now && now < self.until {
+                let (side, bytes) = (process.side, process.size.draw().max(Bytes(1)));
+                process.next = now + process.gap.draw();
+                self.arrive(now, side, bytes);
+            }
         }
     }
 
@@ -143,6 +165,6 @@ impl Program for Arrivals {
     }
 
     fn is_done(&self) -> bool {
-        self.next == Instant::NEVER
+        self.next() == Instant::NEVER
     }
 }

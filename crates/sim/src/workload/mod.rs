@@ -10,6 +10,7 @@ mod program;
 mod train;
 
 pub mod arrivals;
+pub mod background;
 pub mod constant_rate;
 pub mod interactive;
 pub mod on_off;
@@ -23,6 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
+pub use background::Line;
 pub use program::{News, Order, Program, Side, Transfer};
 
 link::registry! {
@@ -34,6 +36,8 @@ link::registry! {
     Interactive = interactive,
     /// Connections that come at random.
     Arrivals = arrivals,
+    /// Short and medium connections both ways, at a share of a link.
+    Background = background,
     /// Spurts and silences.
     OnOff = on_off,
     /// Frames of a codec.
@@ -118,6 +122,10 @@ impl Application {
                 arrivals.size.load_files(read).map_err(at("size"))?;
                 arrivals.gap.iter_mut().try_for_each(|gap| gap.load_files(read)).map_err(at("gap"))
             }
+            Self::Background(others) => {
+                others.short.load_files(read).map_err(at("short"))?;
+                others.medium.load_files(read).map_err(at("medium"))
+            }
             Self::OnOff(spurts) => {
                 spurts.on.load_files(read).map_err(at("on"))?;
                 spurts.off.load_files(read).map_err(at("off"))
@@ -128,6 +136,27 @@ impl Application {
             }
             Self::ConstantRate(_) | Self::Poisson(_) => Ok(()),
         }
+    }
+
+    /// Looks up, by `find`, the links of which it is to have a share, into its parameters: the direction of the name
+    /// that is asked for, and the other one of that link.
+    ///
+    /// # Errors
+    /// What `find` answers.
+    pub fn look_up_lines(
+        &mut self,
+        find: &mut dyn FnMut(&str) -> Result<[Line; 2], ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let Self::Background(background) = self else { return Ok(()) };
+        let lines = find(&background.of).map_err(|error| error.below("of").below(background::ENTRY.id))?;
+        background.lines = Some(lines);
+        Ok(())
+    }
+
+    /// The direction of a link that the flow must cross: "lasthop.down".
+    #[must_use]
+    pub fn crosses(&self) -> Option<&str> {
+        if let Self::Background(background) = self { Some(&background.of) } else { None }
     }
 
     /// What it goes over.

@@ -39,6 +39,17 @@ pub enum Side {
     To,
 }
 
+impl Side {
+    /// The far end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::From => Self::To,
+            Self::To => Self::From,
+        }
+    }
+}
+
 /// What a program can want.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {

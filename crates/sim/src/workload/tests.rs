@@ -166,3 +166,37 @@ fn spurts_and_silences_without_length_still_let_time_go_on() {
     let times = datagrams(json!({ "on-off": { "rate": "120 kbit/s", "on": "0 s", "off": "0 s" } }), 1);
     assert_eq!(times.len(), 10);
 }
+
+#[test]
+fn background_traffic_offers_its_shares_over_a_long_run() {
+    let line = |rate: &str, mtu: &str| json!({ "rate": rate, "mtu": mtu, "framing": "10 bytes" });
+    let lines = [line("10 Mbit/s", "1500 bytes"), line("1 Mbit/s", "576 bytes")];
+    let background =
+        json!({ "of": "lasthop.down", "share": 0.4, "reverse": 0.2, "medium_load": 0.7, "lines": lines });
+    let seconds = 200_000;
+    let mut program = program(json!({ "background": background }), seconds);
+    // Bits on the line, headers and framing included: a segment carries what its MTU leaves.
+    let bits = |bytes: u64, mtu: u64| 8.0 * (bytes + 50 * (bytes.div_ceil(mtu - 40) + 3)) as f64;
+    let (mut offered, mut medium) = ([0.0; 2], 0.0);
+    while program.poll_timeout() != Instant::NEVER {
+        let now = program.poll_timeout();
+        program.handle_timeout(now);
+        for order in orders(&mut *program) {
+            match order {
+                Order::Write { side: Side::From, bytes, .. } => offered[0] += bits(bytes.0, 1500),
+                Order::Write { side: Side::To, bytes, .. } => offered[1] += bits(bytes.0, 576),
+                Order::Expect { line, position, .. } => {
+                    medium += if position > 300_000 { 1.0 } else { 0.0 };
+                    program.handle_news(now, line, News::Over);
+                }
+                _ => {}
+            }
+        }
+    }
+    let shares = [offered[0] / 10e6 / seconds as f64, offered[1] / 1e6 / seconds as f64];
+    assert!((shares[0] / 0.4 - 1.0).abs() < 0.01, "{shares:?}");
+    assert!((shares[1] / 0.2 - 1.0).abs() < 0.02, "{shares:?}");
+    // Of exponential sizes, one in e is above the mean; of the short ones hardly any.
+    let expected = (0.4 * 10e6 + 0.2 * 1e6) * 0.7 * seconds as f64 / 8.0 / 300_000.0 / std::f64::consts::E;
+    assert!((medium / expected - 1.0).abs() < 0.1, "{medium} for {expected}");
+}

@@ -1,5 +1,6 @@
 //! Whole worlds, from specification to outcome. Read `support.rs` first.
 
+mod classes;
 mod conservation;
 mod determinism;
 mod external;
@@ -7,6 +8,7 @@ mod kinship;
 mod measure;
 mod records;
 mod support;
+mod theory;
 mod topology;
 mod transfer;
 mod workload;

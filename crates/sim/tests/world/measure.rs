@@ -8,7 +8,7 @@ use lasthop_sim::{
 use serde_json::json;
 use units::Duration;
 
-use crate::support::{SECOND, config, flow, pair, run, slow};
+use crate::support::{SECOND, config, everything, flow, pair, run, slow, tcp};
 
 /// One flow all the time, two that come at 9 s and go at 27 s, of 36 s.
 fn comers_and_goers() -> Spec {
@@ -77,7 +77,11 @@ fn measuring_changes_nothing_else() {
     let plain = with(comers_and_goers(), RecordSpec::default()).summary;
     assert_eq!(plain.links[0].measures.utilisation, None, "not asked for");
     let mut measured = with(comers_and_goers(), measured(&THIRDS, Some(Duration::from_millis(7)))).summary;
-    measured.flows.iter_mut().for_each(|flow| flow.windows.clear());
+    for (flow, plain) in measured.flows.iter_mut().zip(&plain.flows) {
+        assert!(flow.measures.delay_p50_s.is_some() && plain.measures.delay_p50_s.is_none());
+        flow.windows.clear();
+        flow.measures = plain.measures.clone();
+    }
     for (link, plain) in measured.links.iter_mut().zip(&plain.links) {
         link.windows.clear();
         link.measures = plain.measures.clone();
@@ -111,4 +115,30 @@ fn a_link_has_been_busy_for_what_it_sent_and_for_the_part_of_a_packet_that_is_ou
     let sent = measures.bytes_out as f64 / 1500.0;
     assert!(sent + 0.1 < seconds && seconds < sent + 1.0, "{measures:?}");
     assert_eq!(measures.bit_rate, Some(measures.bytes_out as f64 * 8.0 / 5.0));
+}
+
+#[test]
+fn a_measured_run_tells_how_long_segments_took_and_an_unmeasured_one_does_not() {
+    // 1500 bytes take 6 ms at 2 Mbit/s, and then 50 ms; a window of one segment finds no queue.
+    let mut spec = pair(slow(), 200_000);
+    spec.flows[0].receiver = tcp(json!({ "window": { "algorithm": "fixed", "size": "1460 bytes" } }));
+    let bare = run(spec.clone()).summary.flows.remove(0).measures;
+    assert_eq!((bare.delay_mean_s, bare.jitter_s), (None, None));
+    spec.record.measure.links = true;
+    let alone = run(spec.clone()).summary.flows.remove(0).measures;
+    assert!((alone.delay_p50_s.unwrap() / 0.056 - 1.0).abs() < 0.01, "{alone:?}");
+    assert!(alone.jitter_s.unwrap() < 0.001, "{alone:?}");
+    spec.flows[0].receiver = tcp(json!({}));
+    let queueing = run(spec.clone()).summary.flows.remove(0).measures;
+    // Twenty packets wait at most.
+    assert!(
+        queueing.delay_p95_s > Some(0.1) && queueing.delay_p99_s < Some(0.056 + 20.5 * 0.006),
+        "{queueing:?}"
+    );
+    spec.record = everything(&spec);
+    assert_eq!(
+        run(spec).summary.flows.remove(0).measures.delay_mean_s,
+        None,
+        "recording alone measures nothing"
+    );
 }

@@ -64,6 +64,7 @@ pub(crate) fn flow(name: &str, from: usize, to: usize, bytes: u64) -> FlowSpec {
         to,
         start: Duration::ZERO,
         start_jitter: None,
+        class: 0,
         workload: Workload::Bulk(Amount::Bytes(Bytes(bytes))),
         sender: tcp(json!({})),
         receiver: tcp(json!({})),

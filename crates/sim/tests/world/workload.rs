@@ -174,3 +174,52 @@ fn transfers_are_a_table_when_asked_for() {
     let (_, table) = outcome.tables.iter().find(|(name, _)| *name == "transfers").unwrap();
     assert_eq!(table.num_rows() as u64, outcome.summary.flows[0].measures.transfers);
 }
+
+/// The share of a direction's capacity that has left it over the run.
+fn load(outcome: &Outcome, direction: usize, capacity: f64, seconds: f64) -> f64 {
+    outcome.summary.links[direction].measures.bytes_out as f64 * 8.0 / capacity / seconds
+}
+
+/// Of sizes whose mean settles within some minutes.
+fn background(share: f64, reverse: f64) -> Value {
+    let medium = json!({ "exponential": { "mean": "50 kB" } });
+    let line = |rate: &str| json!({ "rate": rate, "mtu": "1500 bytes", "framing": "0 bytes" });
+    let lines = [line("20 Mbit/s"), line("5 Mbit/s")];
+    let shares = json!({ "of": "lasthop.down", "share": share, "reverse": reverse, "lines": lines });
+    let mut background = json!({ "background": shares });
+    (background["background"]["short"], background["background"]["medium"]) = (json!("10 kB"), medium);
+    background
+}
+
+#[test]
+fn background_traffic_loads_the_link_by_its_share_either_way() {
+    let seconds = 600;
+    for (direction, shares, capacity) in [(0, (0.3, 0.0), 20e6), (1, (0.0, 0.5), 5e6)] {
+        let mut spec = one(roomy(), background(shares.0, shares.1), seconds);
+        spec.links[0].down.rate = Some(units::Rate::from_bits_per_sec(20_000_000));
+        spec.links[0].up.rate = Some(units::Rate::from_bits_per_sec(5_000_000));
+        let outcome = run(spec);
+        let (load, share) = (load(&outcome, direction, capacity, seconds as f64), shares.0 + shares.1);
+        assert!((load / share - 1.0).abs() < 0.05, "{load} for {share}");
+        let flow = &outcome.summary.flows[0];
+        assert!(flow.connections > 3_000 && flow.measures.transfers == flow.connections, "{flow:?}");
+    }
+}
+
+#[test]
+fn background_without_a_share_of_one_way_leaves_that_way_to_acknowledgments() {
+    let outcome = run(one(roomy(), background(0.1, 0.0), 100));
+    assert!(outcome.summary.flows[0].received > 1_000_000);
+    assert!(load(&outcome, 1, 5e6, 100.0) < 0.03);
+}
+
+#[test]
+fn background_of_a_link_that_the_flow_does_not_cross_is_refused() {
+    let mut spec = one(roomy(), background(0.1, 0.0), 10);
+    spec.links[0].name = "elsewhere".to_owned();
+    let error = lasthop_sim::World::new(spec).err().expect("it is on another way");
+    assert_eq!(
+        error.to_string(),
+        "flow work: the way from host-1 to host-2 does not lead over lasthop.down; name a link that it crosses"
+    );
+}

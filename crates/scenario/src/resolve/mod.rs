@@ -1,15 +1,20 @@
 //! From the file's types to a resolved scenario: names looked up, defaults written out, cross-checks made.
+//!
+//! Flows have a file of their own (`flows.rs`), with which hosts reach each other (`reach.rs`) and what their links
+//! carry (`lines.rs`).
+
+mod flows;
+mod lines;
+mod reach;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use serde_json::Value;
-use sim::workload::Application;
-use units::text::write_bytes;
 use units::{Bytes, Streams};
 
 use crate::error::InputError;
-use crate::file::{Scenario, Start};
+use crate::file::Scenario;
 use crate::resolved::{Flow, Host, Link, Resolved};
 use crate::schema;
 use crate::suggest;
@@ -26,16 +31,17 @@ const DEFAULT_SEED: u64 = 1;
 pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Resolved, InputError> {
     let file: Scenario = tree.read()?;
     let check = Check { tree, file: &file };
+    check.given()?;
     check.names()?;
     let links = check.links()?;
-    let flows = check.flows()?;
+    let flows = check.flows(&links)?;
     check.captures()?;
     Ok(Resolved {
         name: file.name.clone().unwrap_or_else(|| stem.to_owned()),
         summary: file.summary.clone(),
         seed: seed.or(file.seed).unwrap_or(DEFAULT_SEED),
         stop: file.stop,
-        hosts: check.hosts()?,
+        hosts: check.hosts(&flows)?,
         routers: file.routers.clone(),
         links,
         flows,
@@ -86,6 +92,23 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// There are hosts and links, from the file's own lists or from its topology.
+    fn given(&self) -> Result<(), InputError> {
+        for (key, example) in
+            [("hosts", "hosts = { server = { profile = \"sack-6675\" } }"), ("links", "links = []")]
+        {
+            if self.tree.get(&KeyPath::of([key])).is_none() {
+                let message = format!("the key \"{key}\" is missing");
+                return Err(self.tree.error(
+                    &KeyPath::root(),
+                    message,
+                    format!("add {example}, or a topology"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Names are short words, and nothing that a capture can name has the name of another.
     fn names(&self) -> Result<(), InputError> {
         let hosts = self.file.hosts.keys().map(|name| (KeyPath::of(["hosts", name]), name));
@@ -123,11 +146,11 @@ impl Check<'_> {
     }
 
     /// Hosts in the order in which flows name them, then the others in the file's order.
-    fn hosts(&self) -> Result<Vec<Host>, InputError> {
-        let mut names: Vec<&str> = Vec::new();
-        let in_flows = self.file.flows.iter().flat_map(|flow| [flow.from.as_str(), flow.to.as_str()]);
+    fn hosts(&self, flows: &[Flow]) -> Result<Vec<Host>, InputError> {
+        let (mut names, mut known): (Vec<&str>, BTreeSet<&str>) = Default::default();
+        let in_flows = flows.iter().flat_map(|flow| [flow.from.as_str(), flow.to.as_str()]);
         for name in in_flows.chain(self.by_line()) {
-            if !names.contains(&name) {
+            if known.insert(name) {
                 names.push(name);
             }
         }
@@ -200,152 +223,6 @@ impl Check<'_> {
         let up = direction(self.tree, &place_of("links", i, "up"), file.up.clone())?;
         let (name, between) = (file.name.clone(), file.between.clone());
         Ok(Link { name, between, mtu, down, up })
-    }
-
-    fn flows(&self) -> Result<Vec<Flow>, InputError> {
-        let mut flows = Vec::new();
-        for i in 0..self.file.flows.len() {
-            self.flow_ends(i)?;
-            self.flow_amount(i)?;
-            let workload = self.workload(i)?;
-            flows.extend(self.alike(i, workload.as_ref())?);
-        }
-        Ok(flows)
-    }
-
-    fn flow_ends(&self, i: usize) -> Result<(), InputError> {
-        let flow = &self.file.flows[i];
-        let hosts: Vec<&str> = self.file.hosts.keys().map(String::as_str).collect();
-        for (key, name) in [("from", &flow.from), ("to", &flow.to)] {
-            self.known(&place_of("flows", i, key), name, &hosts, "host", "hosts")?;
-        }
-        let to = place_of("flows", i, "to");
-        if flow.from == flow.to {
-            return Err(self.tree.error(&to, "the flow leads to its own host", "name another host"));
-        }
-        if !self.joined(&flow.from, &flow.to) {
-            let message = format!("no links lead from \"{}\" to \"{}\"", flow.from, flow.to);
-            return Err(self.tree.error(&to, message, "join them by links, over routers if need be"));
-        }
-        Ok(())
-    }
-
-    /// Whether links lead from one host to another over routers alone.
-    fn joined(&self, from: &str, to: &str) -> bool {
-        let mut reached = vec![from];
-        let mut next = 0;
-        while let Some(&node) = reached.get(next) {
-            next += 1;
-            if node != from && !self.file.routers.iter().any(|router| router == node) {
-                continue;
-            }
-            for link in &self.file.links {
-                let [a, b] = &link.between;
-                let other = if a == node { b } else { a };
-                if (a == node || b == node) && !reached.contains(&other.as_str()) {
-                    reached.push(other);
-                }
-            }
-        }
-        reached.contains(&to)
-    }
-
-    fn flow_amount(&self, i: usize) -> Result<(), InputError> {
-        let flow = &self.file.flows[i];
-        let path = |key| place_of("flows", i, key);
-        let flow_itself = KeyPath::of(["flows"]).below(i);
-        if flow.workload.is_some() {
-            return self.application_amount(i);
-        }
-        match (flow.bytes, flow.until) {
-            (None, None) => {
-                let help = "add bytes = \"1 MB\" or until = \"30 s\"";
-                return Err(self.tree.error(&flow_itself, "how much the flow sends is missing", help));
-            }
-            (Some(_), Some(_)) => {
-                return Err(self.tree.error(&path("until"), "bytes is given as well", "keep one of the two"));
-            }
-            (Some(Bytes::ZERO), None) => {
-                return Err(self.tree.error(
-                    &path("bytes"),
-                    "the flow sends nothing",
-                    "write 1 byte or more",
-                ));
-            }
-            _ => {}
-        }
-        let amount = flow.bytes.unwrap_or(Bytes::MAX);
-        match flow.milestones.iter().position(|milestone| milestone.is_zero() || *milestone > amount) {
-            Some(at) => {
-                let message = format!("the flow never has {} acknowledged", write_bytes(flow.milestones[at]));
-                let help = format!("milestones lie between 1 byte and {}", write_bytes(amount));
-                Err(self.tree.error(&path("milestones").below(at), message, help))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// A workload has an end, and nothing that only a bulk transfer has.
-    fn application_amount(&self, i: usize) -> Result<(), InputError> {
-        let flow = &self.file.flows[i];
-        let path = |key| place_of("flows", i, key);
-        if flow.bytes.is_some() {
-            return Err(self.tree.error(
-                &path("bytes"),
-                "a workload is given as well",
-                "keep one of the two",
-            ));
-        }
-        if !flow.milestones.is_empty() {
-            let message = "a workload has no milestones";
-            return Err(self.tree.error(
-                &path("milestones"),
-                message,
-                "leave them to flows with bytes or until",
-            ));
-        }
-        if flow.until.is_none() && self.file.stop.is_none() {
-            let help = "add until = \"60 s\", or give the run a `stop`";
-            return Err(self.tree.error(&path("workload"), "it would go on for ever", help));
-        }
-        Ok(())
-    }
-
-    /// The workload, checked, with the files that its distributions name read in.
-    fn workload(&self, i: usize) -> Result<Option<Application>, InputError> {
-        let at = place_of("flows", i, "workload");
-        let Some(mut workload) = self.file.flows[i].workload.clone() else { return Ok(None) };
-        let located = |error: link::ConfigError| {
-            let path = at.join(&KeyPath::of_config(&error.path));
-            self.tree.error(&path, error.message, error.help)
-        };
-        workload.load_files(&mut |path| reading(self.tree, &at, path)).map_err(located)?;
-        workload.check().map_err(located)?;
-        Ok(Some(workload))
-    }
-
-    /// The flows that one entry stands for.
-    fn alike(&self, i: usize, workload: Option<&Application>) -> Result<Vec<Flow>, InputError> {
-        let file = &self.file.flows[i];
-        let (start, start_jitter) = Start::parts(file.start);
-        let flow = |name: String| Flow {
-            name,
-            from: file.from.clone(),
-            to: file.to.clone(),
-            bytes: file.bytes,
-            until: file.until,
-            workload: workload.cloned(),
-            start,
-            start_jitter,
-            milestones: file.milestones.clone(),
-        };
-        match file.count {
-            Some(0) => {
-                Err(self.tree.error(&place_of("flows", i, "count"), "no flow at all", "write 1 or more"))
-            }
-            None | Some(1) => Ok(vec![flow(file.name.clone())]),
-            Some(count) => Ok((1..=count).map(|n| flow(format!("{}-{n}", file.name))).collect()),
-        }
     }
 
     fn captures(&self) -> Result<(), InputError> {

@@ -1,0 +1,59 @@
+//! Chain: a host at each end, and links in a row between them over routers.
+//!
+//! Hosts `left` and `right`; routers `router-1`, `router-2`, …; links `hop-1`, `hop-2`, … from left to right.
+
+use link::ConfigError;
+use link::registry::Entry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Keys, Links, Parts, Setting, check_count};
+
+/// The list's line.
+pub const ENTRY: Entry = Entry {
+    id: "chain",
+    summary: "hosts `left` and `right`, and between them links `hop-1`, `hop-2`, … over routers",
+    example: "{ chain = { profile = \"sack-6675\", hops = 3, links = { down = { rate = \"1 Mbit/s\" } } } }",
+    source: "a path of several links, as traceroute shows them",
+};
+
+/// A host at each end, `left` and `right`, and links `hop-1`, `hop-2`, … between them, over `router-1`, `router-2`, …
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The TCP of both hosts: the name of a profile, or a path to one.
+    pub profile: String,
+    /// Keys of the profile that they have otherwise.
+    #[serde(default)]
+    #[schemars(schema_with = "crate::schema::tcp_keys")]
+    pub tcp: Keys,
+    /// How many links; without it, as many as `links` has.
+    pub hops: Option<u32>,
+    /// The links, the leftmost first.
+    pub links: Links,
+}
+
+impl Parameters {
+    fn hops(&self) -> u32 {
+        self.hops.unwrap_or(self.links.len() as u32)
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        check_count(if self.hops.is_some() { "hops" } else { "links" }, self.hops())
+    }
+
+    fn parts(&self) -> Parts {
+        let mut parts = Parts::default();
+        let mut last = parts.host("left");
+        for hop in 1..self.hops() {
+            let router = parts.router(format!("router-{hop}"));
+            parts.join(format!("hop-{hop}"), [&last, &router], ("links", hop as usize - 1));
+            last = router;
+        }
+        let (right, hop) = (parts.host("right"), self.hops());
+        parts.join(format!("hop-{hop}"), [&last, &right], ("links", hop as usize - 1));
+        parts
+    }
+}

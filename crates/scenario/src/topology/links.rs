@@ -1,0 +1,98 @@
+//! The link keys of a template: one link, or several that are used in turn.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use units::Bytes;
+
+use super::Keys;
+
+/// What link stands in a place of a topology: a table with the keys `preset`, `mtu`, `down` and `up` of a scenario's
+/// link, or a list of such tables, used in turn and over again. Without `up` and `preset`, up is as down.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Links {
+    /// The same in every place.
+    Same(Keys),
+    /// In turn.
+    InTurn(Vec<Keys>),
+}
+
+impl Links {
+    /// How many there are to take in turn.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Same(_) => 1,
+            Self::InTurn(list) => list.len(),
+        }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Default for Links {
+    /// Links that take no time.
+    fn default() -> Self {
+        Self::Same(Keys::new())
+    }
+}
+
+impl<'de> Deserialize<'de> for Links {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(LinksVisitor)
+    }
+}
+
+struct LinksVisitor;
+
+impl<'de> Visitor<'de> for LinksVisitor {
+    type Value = Links;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table like { down = { rate = \"1 Mbit/s\" } }, or a list of such")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Links, A::Error> {
+        Keys::deserialize(MapAccessDeserializer::new(map)).map(Links::Same)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Links, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Links::InTurn)
+    }
+}
+
+/// A link in a topology, for the schema: what the keys mean is checked where they stand in the scenario's links.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct LinkOfTopology {
+    /// A named link whose keys hold where this one has none: the name of a preset, or a path to one.
+    preset: Option<String>,
+    /// The largest packet, IP header included; without it 1500 bytes, as on Ethernet (RFC 894).
+    mtu: Option<Bytes>,
+    /// The direction from left to right.
+    #[serde(default)]
+    down: link::Config,
+    /// The direction from right to left; without it and without a preset, as `down`.
+    up: Option<link::Config>,
+}
+
+impl JsonSchema for Links {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Links")
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<LinkOfTopology>();
+        json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
+    }
+}

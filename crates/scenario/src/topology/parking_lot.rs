@@ -1,0 +1,76 @@
+//! Parking lot: a long path over several bottlenecks, and on each of them traffic that crosses only that one.
+//!
+//! Hosts `left` and `right` at the ends; routers `router-1`, `router-2`, …; between them the links `hop-1`, `hop-2`, …;
+//! the hosts `enter-1` before the first and `leave-1` behind it, `enter-2` and `leave-2` around the second, …; and links
+//! `access-left`, `access-enter-1`, … of all hosts. `down` runs from left to right on all.
+
+use link::ConfigError;
+use link::registry::Entry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Keys, Links, Parts, Setting, check_count};
+
+/// The list's line.
+pub const ENTRY: Entry = Entry {
+    id: "parking-lot",
+    summary: "`left` to `right` over bottlenecks `hop-1`, …, each crossed from `enter-1`, … to `leave-1`, …",
+    example: "{ parking-lot = { profile = \"sack-6675\", hops = 3, bottlenecks = { down = { rate = \"1 Mbit/s\" } } } }",
+    source: "Floyd 1991, \"Connections with multiple congested gateways in packet-switched networks\"",
+};
+
+/// A path from `left` to `right` over the bottlenecks `hop-1`, `hop-2`, …, and around each of them a pair of hosts
+/// whose traffic crosses that one alone: `enter-1` and `leave-1`, `enter-2` and `leave-2`, …
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// The TCP of all hosts: the name of a profile, or a path to one.
+    pub profile: String,
+    /// Keys of the profile that they have otherwise.
+    #[serde(default)]
+    #[schemars(schema_with = "crate::schema::tcp_keys")]
+    pub tcp: Keys,
+    /// How many bottlenecks; without it, as many as `bottlenecks` has.
+    pub hops: Option<u32>,
+    /// The links of the long path, the leftmost first.
+    pub bottlenecks: Links,
+    /// The links of the hosts: of `left`, of `right`, then of `enter-1`, `leave-1`, `enter-2` and so on; without it,
+    /// they take no time.
+    #[serde(default)]
+    pub access: Links,
+}
+
+impl Parameters {
+    fn hops(&self) -> u32 {
+        self.hops.unwrap_or(self.bottlenecks.len() as u32)
+    }
+}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        check_count(if self.hops.is_some() { "hops" } else { "bottlenecks" }, self.hops())
+    }
+
+    fn parts(&self) -> Parts {
+        let mut parts = Parts::default();
+        let routers: Vec<String> =
+            (0..=self.hops()).map(|n| parts.router(format!("router-{}", n + 1))).collect();
+        for (turn, pair) in routers.windows(2).enumerate() {
+            parts.join(format!("hop-{}", turn + 1), [&pair[0], &pair[1]], ("bottlenecks", turn));
+        }
+        let mut turn = 0;
+        let mut access = |parts: &mut Parts, name: String, router: &str, enters: bool| {
+            let host = parts.host(name);
+            let between = if enters { [&*host, router] } else { [router, &*host] };
+            parts.join(format!("access-{host}"), between, ("access", turn));
+            turn += 1;
+        };
+        access(&mut parts, "left".to_owned(), &routers[0], true);
+        access(&mut parts, "right".to_owned(), &routers[routers.len() - 1], false);
+        for (n, pair) in (1..).zip(routers.windows(2)) {
+            access(&mut parts, format!("enter-{n}"), &pair[0], true);
+            access(&mut parts, format!("leave-{n}"), &pair[1], false);
+        }
+        parts
+    }
+}

@@ -1,0 +1,62 @@
+//! How long a flow's packets took from its sender to its receiver, and how evenly they came.
+
+use units::Duration;
+
+use super::{DelayHistogram, FlowReading};
+
+/// The one-way delays of a flow: of its datagrams, or of its segments with data, copies among them.
+#[derive(Debug, Default)]
+pub(crate) struct OneWay {
+    delays: DelayHistogram,
+    jitter: Jitter,
+}
+
+/// The difference in spacing at the receiver and the sender, D(i−1, i) of RFC 3550 §6.4.1, summed up:
+/// its mean is what the smoothed jitter of receivers' reports comes to over a long time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Jitter {
+    last: Option<Duration>,
+    sum: Duration,
+    differences: u64,
+}
+
+impl OneWay {
+    /// A packet has arrived that took so long.
+    pub(crate) fn add(&mut self, delay: Duration) {
+        self.delays.add(delay);
+        self.jitter.add(delay);
+    }
+
+    pub(crate) const fn delays(&self) -> &DelayHistogram {
+        &self.delays
+    }
+
+    pub(crate) const fn fill(&self, reading: &mut FlowReading) {
+        reading.jitter_sum = self.jitter.sum;
+        reading.jitter_count = self.jitter.differences;
+    }
+}
+
+impl Jitter {
+    fn add(&mut self, delay: Duration) {
+        if let Some(last) = self.last.replace(delay) {
+            self.sum += delay.abs_diff(last);
+            self.differences += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_spacing_has_no_jitter_and_alternating_delays_have_their_difference() {
+        let mut jitter = Jitter::default();
+        (0..100).for_each(|_| jitter.add(Duration::from_millis(40)));
+        assert_eq!(jitter.sum, Duration::ZERO);
+        let mut jitter = Jitter::default();
+        (0..1000).for_each(|n| jitter.add(Duration::from_millis(40 + n % 2 * 10)));
+        assert_eq!(jitter.sum, Duration::from_millis(9_990));
+    }
+}
