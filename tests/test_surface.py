@@ -19,7 +19,7 @@ from lasthop.cli import cli, main
 from lasthop.scenario import RECORD_NOTHING
 
 STUB = Path(lasthop.__file__).parent / "_native.pyi"
-COMMANDS = ["run", "study", "live", "plot", "list", "doctor"]
+COMMANDS = ["run", "study", "live", "plot", "trace", "list", "doctor"]
 
 
 def test_every_public_name_is_there_and_at_home() -> None:
@@ -96,7 +96,7 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as left:
         main(["fly"])
     assert left.value.code == 2
-    assert "run, study, live, plot, list, doctor" in capsys.readouterr().err
+    assert "run, study, live, plot, trace, list, doctor" in capsys.readouterr().err
 
 
 def test_the_live_child_loads_nothing_that_starts_threads() -> None:
@@ -126,6 +126,27 @@ def test_every_scenario_of_the_library_runs(entry: Entry) -> None:
     stops = json.loads(scenario.json).get("stop") is not None
     assert all(flow["completed"] or stops for flow in done.summary["flows"])
     assert any(flow["received"] for flow in done.summary["flows"])
+
+
+@pytest.mark.parametrize("entry", entries("scenarios"), ids=lambda entry: entry.name)
+def test_every_scenario_of_the_library_is_short_and_says_what_to_look_at(entry: Entry) -> None:
+    lines = entry.path.read_text().splitlines()
+    comment = " ".join(line for line in lines[:4] if line.startswith("#"))
+    assert len(lines) < 25
+    assert "ook at" in comment
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("workloads", "bulk"), ("workloads", "background"), ("topologies", "dumbbell")]
+)
+def test_list_says_what_can_be_written_in_a_file_and_whence_it_is(
+    capsys: pytest.CaptureFixture[str], kind: str, name: str
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["list", kind, "--json"])
+    assert left.value.code == 0
+    (row,) = [row for row in json.loads(capsys.readouterr().out)[kind] if row["name"] == name]
+    assert all(row[key] for key in ("summary", "written", "source"))
 
 
 def test_list_shows_names_and_json(capsys: pytest.CaptureFixture[str]) -> None:

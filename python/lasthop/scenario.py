@@ -54,6 +54,14 @@ def run(scenario: Scenario, *, record: Record | None = None, progress: Progress 
     return in_memory(_native.run(scenario.json, record, progress), scenario)
 
 
+def link_trace(scenario: Scenario, link: str, seconds: float) -> str:
+    """Return when a direction of a link ("lasthop.down") can send 1500 bytes, as a trace in Mahimahi's format.
+
+    Raises InputError for a name that no direction has, and for one without a rate.
+    """
+    return _native.link_trace(scenario.json, link, seconds)
+
+
 def in_memory(native: _native.Run, scenario: Scenario) -> Run:
     """Take over what the engine returned for `scenario`."""
     return Run(

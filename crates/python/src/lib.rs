@@ -22,11 +22,11 @@ mod _native {
     #[pymodule_export]
     use crate::live_run::run_live;
     #[pymodule_export]
-    use crate::lookup::{algorithms, doctor, schema};
+    use crate::lookup::{algorithms, doctor, schema, topologies, workloads};
     #[pymodule_export]
     use crate::run::{Run, run};
     #[pymodule_export]
-    use crate::scenario_file::{Scenario, load_scenario, load_study};
+    use crate::scenario_file::{Scenario, link_trace, load_scenario, load_study};
     #[pymodule_export]
     use crate::table::Table;
 

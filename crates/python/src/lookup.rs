@@ -17,6 +17,24 @@ fn entry(entry: &tcp::registry::EntryInfo) -> serde_json::Value {
     serde_json::json!({ "id": entry.id, "summary": entry.summary, "source": entry.source })
 }
 
+/// The workloads that a flow can have.
+#[pyfunction]
+pub(crate) fn workloads() -> String {
+    listed(sim::workload::entries().map(|entry| [entry.id, entry.summary, entry.example, entry.source]))
+}
+
+/// The topologies that a scenario can have.
+#[pyfunction]
+pub(crate) fn topologies() -> String {
+    let entries = scenario::topology::ENTRIES.iter();
+    listed(entries.map(|entry| [entry.id, entry.summary, entry.example, entry.source]))
+}
+
+fn listed(entries: impl Iterator<Item = [&'static str; 4]>) -> String {
+    let entry = |[name, summary, written, source]: [&str; 4]| serde_json::json!({ "name": name, "summary": summary, "written": written, "source": source });
+    serde_json::Value::from_iter(entries.map(entry)).to_string()
+}
+
 /// The JSON schema of a kind of file: scenario, study, profile or link.
 #[pyfunction]
 pub(crate) fn schema(kind: &str) -> PyResult<String> {

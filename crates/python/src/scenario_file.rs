@@ -41,3 +41,11 @@ pub(crate) fn load_scenario(
 pub(crate) fn load_study(source: &str, library: &str) -> Result<String, Failure> {
     Ok(scenario::study::load(source, &Search::new([library]))?.json())
 }
+
+/// The opportunities to send 1500 bytes that a direction of a link ("lasthop.down") gives in so many seconds, as a
+/// trace in Mahimahi's format.
+#[pyfunction]
+pub(crate) fn link_trace(resolved_json: &str, link: &str, seconds: f64) -> Result<String, Failure> {
+    let length = units::Duration::from_secs_f64(seconds);
+    Ok(Resolved::from_json(resolved_json)?.link_trace(link, length)?)
+}

@@ -21,6 +21,7 @@ _COMMANDS = {
     "study": "lasthop.cli.study",
     "live": "lasthop.cli.live",
     "plot": "lasthop.cli.plot",
+    "trace": "lasthop.cli.trace",
     "list": "lasthop.cli.listing",
     "doctor": "lasthop.cli.doctor",
 }

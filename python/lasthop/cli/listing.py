@@ -17,26 +17,37 @@ _KINDS: dict[str, Kind] = {
     "scenarios": "scenarios",
     "studies": "studies",
 }
+_REGISTRIES = {"workloads": _native.workloads, "topologies": _native.topologies}
 
 
 @click.command(name="list", short_help="What there is by name: links, profiles, algorithms, …")
-@click.argument("kind", type=click.Choice([*_KINDS, "algorithms"]))
+@click.argument("kind", type=click.Choice([*_KINDS, "algorithms", *_REGISTRIES]))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(kind: str, as_json: bool) -> None:
-    """List the link presets, profiles, scenarios or studies of the library, or the algorithms of each axis of TCP.
+    """List the link presets, profiles, scenarios or studies of the library, the algorithms of each axis of TCP, or the
+    workloads of a flow and the topologies of a scenario, each as it is written in a file.
 
     \b
     Examples:
       lasthop list profiles
       lasthop list algorithms
+      lasthop list workloads
       lasthop list studies --json
     """
-    rows = _algorithms() if kind == "algorithms" else _entries(_KINDS[kind])
+    rows = _rows(kind)
     if as_json:
         print_json({kind: rows})
     elif rows:
         columns = list(rows[0])
         print_table(None, columns, [[row[column] for column in columns] for row in rows])
+
+
+def _rows(kind: str) -> list[dict[str, str]]:
+    if kind == "algorithms":
+        return _algorithms()
+    if kind in _REGISTRIES:
+        return cast("list[dict[str, str]]", json.loads(_REGISTRIES[kind]()))
+    return _entries(_KINDS[kind])
 
 
 def _entries(kind: Kind) -> list[dict[str, str]]:
