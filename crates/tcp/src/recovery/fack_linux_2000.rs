@@ -31,9 +31,8 @@ pub struct Params {
     pub exit: Exit,
     /// The window on leaving a repair without SACKs: FlightSize and one segment (Sarolahti 2000, Table 48).
     pub exit_without_sacks: Exit,
-    /// Whether the duplicates before the loss is found let new data out, for what their SACKs show to be gone, as
-    /// that kernel did; RFC 5681 §3.2 forbids it.
-    pub new_data_before_loss: bool,
+    /// For what the duplicates before the loss is found let new data out; RFC 5681 §3.2 forbids it.
+    pub new_data_before_loss: NewData,
     /// What is halved.
     pub halves: Halves,
     /// What happens after a timeout. The kernel held new data back; Sarolahti 2000, Table 48: go-back-N.
@@ -43,7 +42,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            new_data_before_loss: true,
+            new_data_before_loss: NewData::ForHoles,
             halves: Halves::AboveSack,
             exit: Exit::Ssthresh,
             exit_without_sacks: Exit::Flight,
@@ -60,6 +59,21 @@ pub enum Halves {
     AboveSack,
     /// FlightSize (RFC 5681 equation 4).
     Flight,
+}
+
+/// What lets new data out before the loss is found.
+///
+/// The kernel takes each hole for a place in the network (`tcp_packets_in_flight`); then the first duplicate of a
+/// loss lets out two segments where one has left, and a full queue drops the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NewData {
+    /// Nothing (RFC 5681 §3.2).
+    Withheld,
+    /// Each segment that is SACKed.
+    ForSacked,
+    /// Whatever lies below the highest SACK, as that kernel.
+    ForHoles,
 }
 
 /// Duplicates before each further one sends a hole (`dup_acks > 3`).
@@ -116,8 +130,7 @@ impl Recovery for FackLinux2000 {
         let holes = self.forward.judge(ack, board);
         self.without_sacks = holes == 0;
         let verdict = self.judge_ack(ack, holes, repairing_timeout, board);
-        let withholds = self.repairing.is_none() && !self.params.new_data_before_loss;
-        self.withheld = if withholds { board.outstanding() - board.pipe() } else { Bytes::ZERO };
+        self.withheld = if self.repairing.is_none() { self.withheld_from(board) } else { Bytes::ZERO };
         verdict
     }
     fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
@@ -234,6 +247,15 @@ impl FackLinux2000 {
             }
             Some(recover) if ack.number.at_or_after(recover) => self.leave(ack, repairing_timeout, board),
             Some(_) => self.on_partial_ack(ack, holes, board),
+        }
+    }
+
+    /// What the scoreboard has taken off the pipe and yet lets nothing out.
+    fn withheld_from(&self, board: &Scoreboard) -> Bytes {
+        match self.params.new_data_before_loss {
+            NewData::Withheld => board.outstanding().saturating_sub(board.pipe()),
+            NewData::ForSacked => board.outstanding().saturating_sub(board.pipe() + board.sacked()),
+            NewData::ForHoles => Bytes::ZERO,
         }
     }
 
