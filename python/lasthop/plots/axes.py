@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from lasthop.plots import style
@@ -79,6 +80,13 @@ def set_title(axes: Axes, view: View, source: Source, words: str, room_pt: float
     own = ": ".join(part for part in (source.name, words) if part)
     title = style.wrapped(own if view.title is None else view.title, view.width)
     axes.set_title(title, pad=style.TITLE_PAD_PT + room_pt)
+
+
+def set_title_above_all(figure: Figure, view: View, source: Source) -> None:
+    """The picture's title, where each panel has one of its own below it."""
+    title = source.name if view.title is None else view.title
+    if title:
+        figure.suptitle(style.wrapped(title, view.width), x=0.01, ha="left", fontsize=style.TITLE_PT)
 
 
 def mark_timeouts(axes: Axes, timeouts: Timeouts, span: Span) -> None:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lasthop.plots import style
-from lasthop.plots.axes import mark_timeouts, room_for_labels, set_time_axis, set_title
+from lasthop.plots.axes import mark_timeouts, room_for_labels, set_time_axis, set_title, set_title_above_all
 from lasthop.plots.flow import FlowTables, flow_names
 from lasthop.plots.kind import View
 from lasthop.plots.source import Source
@@ -76,6 +76,5 @@ def _set_titles(
             set_title(axes, view, source, words, room)
         else:
             axes.set_title(words, pad=style.TITLE_PAD_PT + room)
-    title = source.name if view.title is None else view.title
-    if title and not alone:
-        figure.suptitle(style.wrapped(title, view.width), x=0.01, ha="left", fontsize=style.TITLE_PT)
+    if not alone:
+        set_title_above_all(figure, view, source)

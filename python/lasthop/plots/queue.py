@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lasthop.plots import style
-from lasthop.plots.axes import set_count_axis, set_time_axis, set_title
+from lasthop.plots.axes import set_count_axis, set_time_axis, set_title, set_title_above_all
 from lasthop.plots.columns import Columns, Floats
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
@@ -61,7 +61,13 @@ def draw(source: Source, view: View) -> Figure:
     rows = list(figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0])
     for axes, queue in zip(rows, queues, strict=False):
         _draw_panel(axes, queue, span)
-        set_title(axes, view, source, f"queue of link {queue.link}, {queue.direction}")
+        words = f"queue of link {queue.link}, {queue.direction}"
+        if panels == 1:
+            set_title(axes, view, source, words)
+        else:
+            axes.set_title(words, pad=style.TITLE_PAD_PT)
+    if panels > 1:
+        set_title_above_all(figure, view, source)
     for axes in rows:
         set_count_axis(axes, max((queue.highest() for queue in queues), default=1.0))
         axes.set_ylabel("Packets")
