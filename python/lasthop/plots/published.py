@@ -69,6 +69,9 @@ WORDS: Final = {
     "fairness_x100": "Jain's index × 100",
     "utilisation": "Utilisation (%)",
     "drop_pct": "Dropped (%)",
+    "bottleneck_drop_pct": "Dropped (%)",
+    "buffer_need": "Buffer needed (packets)",
+    "round_ms": "Round (ms)",
     "ack_kbps": "ACKs (kbit/s)",
     "throughput_kbps": "Throughput (kbit/s)",
 }
