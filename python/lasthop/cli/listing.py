@@ -46,7 +46,8 @@ def _rows(kind: str) -> list[dict[str, str]]:
     if kind == "algorithms":
         return _algorithms()
     if kind in _REGISTRIES:
-        return cast("list[dict[str, str]]", json.loads(_REGISTRIES[kind]()))
+        rows = cast("list[dict[str, str]]", json.loads(_REGISTRIES[kind]()))
+        return [{key: row[key] for key in ("name", "summary", "written", "source")} for row in rows]
     return _entries(_KINDS[kind])
 
 
