@@ -51,6 +51,15 @@ def test_intervals_are_bars() -> None:
     assert [segment.tolist() for segment in bars[0].get_segments()] == [[[1, 72], [1, 74]], [[4, 96], [4, 98]]]
 
 
+def test_a_curve_looks_the_same_in_every_panel_also_where_others_are_lacking() -> None:
+    rows = [*ROWS, row("ae", 1, "utilisation", 90.0, rate=9)]
+    first, _, last = draw_curves(
+        study(rows), Layout("6.7", ["utilisation"], "flows", by="acks", panels="rate"), ""
+    ).axes
+    looks = [{str(line.get_label()): line.get_color() for line in axes.lines} for axes in (first, last)]
+    assert looks[0]["ae"] == looks[1]["ae"] != looks[0]["2w"]
+
+
 def test_a_metric_may_stand_along_the_bottom() -> None:
     layout = Layout("6.7", ["utilisation"], "drops", only={"rate": ["1"], "acks": ["2w"]})
     (axes,) = draw_curves(study(), layout, "title").axes

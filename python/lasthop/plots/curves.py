@@ -91,8 +91,10 @@ def _draw_panel(axes: Axes, rows: Columns, layout: Layout, metric: str, panel: s
     if layout.panels is not None:
         axes.set_title(f"{_words(layout.panels)} {panel}")
     curves = list(_curves(mine, layout, metric))
-    for place, curve in enumerate(curves):
-        _draw_curve(axes, curve, place)
+    # The same thing looks the same in every panel, also where a panel lacks others.
+    words = [""] if layout.by is None else rows.distinct(layout.by)
+    for curve in curves:
+        _draw_curve(axes, curve, words.index(curve.words))
     _set_bottom(axes, curves, layout.log)
 
 
