@@ -9,7 +9,6 @@ use units::text::Segments;
 use units::{Bytes, Duration};
 
 use super::{AckPolicy, Data, When};
-use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
 /// Parameters; the defaults are that kernel's constants.
@@ -39,7 +38,7 @@ struct Bsd {
 impl AckPolicy for Bsd {
     fn on_data(&mut self, data: &Data) -> When {
         self.waiting += data.len;
-        if data.gap || data.arrival != Arrival::InOrder || self.waiting >= data.full * self.params.every.0 {
+        if data.around_a_gap() || self.waiting >= data.full * self.params.every.0 {
             return When::Now;
         }
         let beat = self.params.beat.as_nanos();
@@ -71,6 +70,7 @@ mod tests {
     use units::Instant;
 
     use super::*;
+    use crate::reassembly::Arrival;
 
     #[test]
     fn a_lonely_segment_waits_for_the_next_beat() {

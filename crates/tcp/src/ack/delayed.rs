@@ -10,7 +10,6 @@ use units::text::Segments;
 use units::{Bytes, Duration};
 
 use super::{AckPolicy, Data, When};
-use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
 /// Parameters of delayed ACKs.
@@ -49,7 +48,7 @@ impl AckPolicy for Delayed {
             return When::Now;
         }
         // RFC 5681 §4.2: a gap is reported, and its filling, without delay.
-        if data.gap || data.arrival != Arrival::InOrder || self.waiting >= data.full * self.params.every.0 {
+        if data.around_a_gap() || self.waiting >= data.full * self.params.every.0 {
             return When::Now;
         }
         When::Within(self.params.timeout)
@@ -89,6 +88,7 @@ mod tests {
     use units::Instant;
 
     use super::*;
+    use crate::reassembly::Arrival;
 
     const FULL: Bytes = Bytes(1000);
 

@@ -80,7 +80,7 @@ impl AckPolicy for Linux2000 {
             self.wait = self.params.min;
         }
         // More than one full segment waits, or something lies behind a gap, or was sent twice.
-        let urgent = data.gap || data.arrival != Arrival::InOrder || self.waiting > data.full;
+        let urgent = data.around_a_gap() || self.waiting > data.full;
         if urgent || self.quick > 0 {
             return When::Now;
         }

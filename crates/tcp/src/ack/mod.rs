@@ -91,6 +91,13 @@ pub struct Data {
     pub rtt: Option<Duration>,
 }
 
+impl Data {
+    /// Whether something is missing before or behind it, or it was itself: RFC 5681 §4.2 wants an ACK at once.
+    const fn around_a_gap(&self) -> bool {
+        self.gap || !matches!(self.arrival, Arrival::InOrder)
+    }
+}
+
 /// How long an acknowledgment may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {

@@ -16,7 +16,6 @@ use units::text::Segments;
 use units::{Duration, Instant};
 
 use super::{AckPolicy, Data, Series, When, delayed, every_segment, linux_2000};
-use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
 /// Parameters.
@@ -39,6 +38,8 @@ pub struct Params {
     /// Which share of the round trip the greatest gap of a block must reach in slow start; and two gaps are
     /// about the same if the lesser reaches this share of the greater. Cheskis 2006 §2.4: 0.6.
     pub beta: f64,
+    /// What a segment that is missing tells of the sender.
+    pub missing: Missing,
     /// The common receiver.
     pub otherwise: Otherwise,
 }
@@ -81,6 +82,18 @@ pub enum Sample {
     SumOfGaps,
 }
 
+/// What a segment that is missing tells of the sender. The document is silent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// Nothing: the gaps alone tell.
+    #[default]
+    Nothing,
+    /// That its slow start is over, as a loss ends one: nothing is divided from then on until a later block,
+    /// in which nothing was missing, tells of a slow start.
+    CongestionAvoidance,
+}
+
 /// The common receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -104,6 +117,7 @@ impl Default for Params {
             sample: Sample::default(),
             alpha: 7.0 / 8.0,
             beta: 0.6,
+            missing: Missing::default(),
             otherwise: Otherwise::default(),
         }
     }
@@ -153,9 +167,10 @@ impl AckPolicy for Taba {
         self.detector.on_segment(data, &self.params);
         let common = self.common.on_data(data);
         let amplifies = self.params.amplifies == Amplifies::Always || self.detector.in_slow_start;
-        let plain = data.arrival != Arrival::InOrder || data.gap;
         match self.parts(data.now) {
-            Some(parts) if amplifies && !plain => When::Series(Series::Divided { parts: parts.get() }),
+            Some(parts) if amplifies && !data.around_a_gap() => {
+                When::Series(Series::Divided { parts: parts.get() })
+            }
             _ => common,
         }
     }
@@ -175,6 +190,8 @@ struct Detector {
     greatest: Duration,
     /// Their sum.
     sum: Duration,
+    /// Whether something was missing while they were counted, and that tells.
+    missing: bool,
     /// The smoothed round trip, in nanoseconds.
     round_trip: Option<f64>,
     in_slow_start: bool,
@@ -189,6 +206,7 @@ impl Default for Detector {
             least: Duration::MAX,
             greatest: Duration::ZERO,
             sum: Duration::ZERO,
+            missing: false,
             round_trip: None,
             in_slow_start: true,
         }
@@ -199,6 +217,10 @@ impl Detector {
     fn on_segment(&mut self, data: &Data, params: &Params) {
         if params.sample == Sample::RoundTrip {
             self.smooth(data.rtt, params.alpha);
+        }
+        if params.missing == Missing::CongestionAvoidance && data.around_a_gap() {
+            self.missing = true;
+            self.in_slow_start = false;
         }
         let Some(last) = self.last.replace(data.now) else { return };
         let gap = data.now - last;
@@ -231,7 +253,8 @@ impl Detector {
     fn judge(&mut self, beta: f64) {
         let (least, greatest) = (self.least.as_nanos() as f64, self.greatest.as_nanos() as f64);
         let even = least >= beta * greatest;
-        self.in_slow_start = !even && self.round_trip.is_some_and(|round_trip| greatest >= beta * round_trip);
+        let waited = self.round_trip.is_some_and(|round_trip| greatest >= beta * round_trip);
+        self.in_slow_start = !even && waited && !self.missing;
     }
 }
 
@@ -261,6 +284,7 @@ mod tests {
     use units::Bytes;
 
     use super::*;
+    use crate::reassembly::Arrival;
 
     fn taba(params: Params) -> Taba {
         Taba::new(params, (every_segment::ENTRY.parse)(json!({})).unwrap()())
@@ -309,6 +333,30 @@ mod tests {
         let mut policy = taba(Params::default());
         let gaps = (0..60).map(|number| if number % 10 == 0 { 50 } else { 1 });
         assert!(!answers(&mut policy, gaps).last().unwrap());
+    }
+
+    #[test]
+    fn where_a_loss_tells_a_block_with_a_hole_is_no_slow_start() {
+        let params = Params { missing: Missing::CongestionAvoidance, ..Params::default() };
+        let (mut policy, mut now) = (taba(params), Instant::START);
+        let divided: Vec<bool> = (1..=81)
+            .zip(bursts())
+            .map(|(number, gap)| {
+                now += Duration::from_millis(gap);
+                let data = Data {
+                    now,
+                    len: Bytes(1000),
+                    arrival: Arrival::InOrder,
+                    gap: number == 25,
+                    full: Bytes(1000),
+                    polled: false,
+                    rtt: Some(Duration::from_millis(100)),
+                };
+                policy.on_data(&data) == When::Series(Series::Divided { parts: 2 })
+            })
+            .collect();
+        let off: Vec<usize> = (1..=81).filter(|number| !divided[number - 1]).collect();
+        assert_eq!(off, (25..61).collect::<Vec<_>>(), "from the hole to the end of the first whole block");
     }
 
     #[test]

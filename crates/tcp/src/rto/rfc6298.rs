@@ -21,6 +21,9 @@ pub struct Params {
     pub max: Duration,
     /// Tick of the clock that measures and runs out; 1 ms as in most kernels.
     pub granularity: Duration,
+    /// What is added to SRTT + 4·RTTVAR, before the least and greatest length bound it: nothing in the RFC, 200 ms
+    /// in FreeBSD from 2002 on (`tcp_rexmit_slop`), for ACKs that are delayed.
+    pub slop: Duration,
     /// How long a doubled length is kept.
     pub backoff: Backoff,
 }
@@ -43,6 +46,7 @@ impl Default for Params {
             min: Duration::from_secs(1),
             max: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
+            slop: Duration::ZERO,
             backoff: Backoff::default(),
         }
     }
@@ -75,11 +79,11 @@ impl Rto for Rfc6298 {
     }
 
     fn length(&self) -> Duration {
-        let Params { initial, min, max, granularity, .. } = self.params;
+        let Params { initial, min, max, granularity, slop, .. } = self.params;
         match self.estimate {
             None => initial,
             Some(Estimate { srtt, rttvar }) => {
-                (srtt + granularity.max(rttvar * 4)).rounded_up_to(granularity).clamp(min, max)
+                (srtt + granularity.max(rttvar * 4) + slop).rounded_up_to(granularity).clamp(min, max)
             }
         }
     }
