@@ -159,12 +159,14 @@ class FlowTables:
         return Drops(_end_of_packet(lost), _middle(lost))
 
     def delays(self, sent: Sent) -> Delays:
-        """Which of those segments a link held up singly. None where the packets were not recorded."""
+        """Which of those segments a link held up singly and let go. None where the packets were not recorded."""
         packets = self._data_packets(sent)
         if packets is None:
             return Delays(np.empty(0), np.empty(0), np.empty(0))
         single = np.isin(packets.texts("delay_cause").astype(str), HELD_ON_PURPOSE)
-        held = packets.where(single & (packets.numbers("delay_ns") > 0))
+        # One that was dropped in the meantime, as too old, was not held to the end of its delay.
+        dropped = np.isin(packets.texts("fate").astype(str), DROPPED)
+        held = packets.where(single & ~dropped & (packets.numbers("delay_ns") > 0))
         end = _end_of_packet(held)
         return Delays(end - held.seconds("delay_ns"), end, _middle(held))
 
