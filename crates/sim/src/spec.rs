@@ -99,6 +99,7 @@ pub struct FlowSpec {
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a run has one for each flow, and none moves while it goes on")]
 pub enum Workload {
     /// As fast as the connection takes it; then the sender closes.
     Bulk(Amount),

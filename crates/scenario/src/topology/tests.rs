@@ -178,16 +178,8 @@ fn what_is_wrong_with_a_template_is_said_with_line_and_key() {
             "5",
             "good.toml:1: topology.dumbbell.bottleneck: integer 5 does not belong here; write a table",
         ),
-        (
-            "\"left-*\"",
-            "\"lift-*\"",
-            "good.toml:2: flows.0.from: no host is called like \"lift-*\"; ",
-        ),
-        (
-            "\"right-*\"",
-            "\"rigth-*\"",
-            "good.toml:2: flows.0.to: there is no host \"rigth-1\"; ",
-        ),
+        ("\"left-*\"", "\"lift-*\"", "good.toml:2: flows.0.from: no host is called like \"lift-*\"; "),
+        ("\"right-*\"", "\"rigth-*\"", "good.toml:2: flows.0.to: there is no host \"rigth-1\"; "),
         (
             "\"right-*\"",
             "\"right-1\", class = 8",
