@@ -191,7 +191,7 @@ def _drop_pct(run: Run, name: str) -> float:
     """Return what was sent again for need, of what was sent: each drop is repaired once, and nothing else is lost."""
     flows = [flow for flow in run.summary["flows"] if flow["flow"].startswith(name)]
     needed = sum(flow["retransmissions"] - flow["unnecessary_retransmissions"] for flow in flows)
-    return 100.0 * needed / sum(flow["segments_sent"] for flow in flows)
+    return float(100 * needed / sum(flow["segments_sent"] for flow in flows))
 
 
 def _sent(run: Run) -> npt.NDArray[np.float64]:
