@@ -23,29 +23,40 @@ impl Lines {
     }
 
     /// The line that a packet stands in, by its number.
+    #[inline]
     pub(super) fn line_of<P: Packet>(&self, packet: Option<&P>) -> u64 {
         if self.order == Order::InOrderPerFlow { packet.map_or(0, Packet::flow_key) } else { 0 }
     }
 
     /// When a packet of a line, ready at `ready`, may leave.
+    #[inline]
     pub(super) fn turn(&self, line: u64, ready: Instant) -> Instant {
         match self.order {
             Order::InOrder => ready.max(self.all),
-            Order::InOrderPerFlow => ready.max(self.flows.get(&line).copied().unwrap_or(self.all)),
+            Order::InOrderPerFlow => ready.max(self.last_of(line)),
             Order::OutOfOrder => ready,
         }
     }
 
+    #[cold]
+    fn last_of(&self, line: u64) -> Instant {
+        self.flows.get(&line).copied().unwrap_or(self.all)
+    }
+
     /// A packet of a line leaves at `leaves`, and those behind it no sooner.
+    #[inline]
     pub(super) fn join(&mut self, line: u64, leaves: Instant) {
         match self.order {
             Order::InOrder => self.all = self.all.max(leaves),
-            Order::InOrderPerFlow => {
-                let last = self.flows.entry(line).or_insert(leaves);
-                *last = leaves.max(*last);
-            }
+            Order::InOrderPerFlow => self.join_flow(line, leaves),
             Order::OutOfOrder => {}
         }
+    }
+
+    #[cold]
+    fn join_flow(&mut self, line: u64, leaves: Instant) {
+        let last = self.flows.entry(line).or_insert(leaves);
+        *last = leaves.max(*last);
     }
 
     /// The link layer starts anew: nobody waits for anybody.
@@ -55,6 +66,7 @@ impl Lines {
     }
 
     /// Of packets that propagate, none overtakes another; `last` is when the one before arrives.
+    #[inline]
     pub(super) fn arrival(&self, drawn: Instant, last: Instant) -> Instant {
         if self.order == Order::OutOfOrder { drawn } else { drawn.max(last) }
     }
