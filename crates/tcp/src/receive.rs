@@ -30,7 +30,7 @@ impl Endpoint {
         if self.lacks_timestamps(segment) {
             return;
         }
-        if self.is_from_the_past(now, segment) || !self.receiving.is_acceptable(segment.seq_range()) {
+        if self.is_from_the_past(now, segment) || !self.is_acceptable(segment) {
             return self.answer_unacceptable(now, segment);
         }
         if segment.flags.contains(Flags::RST) {
@@ -90,6 +90,14 @@ impl Endpoint {
             && older
             && !outdated
             && !segment.flags.contains(Flags::RST)
+    }
+
+    /// The segment arrival test, but that a mere ACK may stand at the right edge of the window, as in Linux: from there
+    /// comes each ACK of a peer who has filled it. Where two ends have filled each other's windows and what they send
+    /// again is old, to the letter of RFC 9293 §3.10.7.4 neither would ever read an ACK of the other.
+    fn is_acceptable(&self, segment: &Segment) -> bool {
+        let mere_ack = segment.seq_len() == 0 && !segment.flags.contains(Flags::RST);
+        self.receiving.is_acceptable(segment.seq_range()) || (mere_ack && segment.seq == self.receiving.edge)
     }
 
     /// RFC 7323 §4.3: the clock to echo is that of the last segment that advanced the acknowledgment.
