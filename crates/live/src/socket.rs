@@ -56,7 +56,7 @@ impl SocketOptions {
             setsockopt(socket, TcpMaxSeg, bytes)?;
         }
         if self.class > 0 {
-            setsockopt(socket, Ipv4Tos, &(i32::from(self.class) << PRECEDENCE_SHIFT))?;
+            setsockopt(socket, Ipv4Tos, &(i32::from(self.class) << wire::ip::v4::PRECEDENCE_SHIFT))?;
         }
         if let Some(bytes) = &self.send_buffer {
             setsockopt(socket, SndBuf, bytes)?;
@@ -67,9 +67,6 @@ impl SocketOptions {
         Ok(())
     }
 }
-
-/// The precedence is the first three bits of its byte (RFC 2474 §4.2.2.1).
-const PRECEDENCE_SHIFT: u32 = 5;
 
 /// Connects an open socket, waiting as long as the kernel tries.
 pub(crate) fn connect_to(stream: &TcpStream, remote: SocketAddrV4) -> io::Result<()> {

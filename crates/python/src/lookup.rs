@@ -31,7 +31,11 @@ pub(crate) fn topologies() -> String {
 }
 
 fn listed(entries: impl Iterator<Item = [&'static str; 4]>) -> String {
-    let entry = |[name, summary, written, source]: [&str; 4]| serde_json::json!({ "name": name, "summary": summary, "written": written, "source": source });
+    let entry = |[name, summary, written, source]: [&str; 4]| {
+        serde_json::json!({
+            "name": name, "summary": summary, "written": written, "source": source,
+        })
+    };
     serde_json::Value::from_iter(entries.map(entry)).to_string()
 }
 

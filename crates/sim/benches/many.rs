@@ -55,7 +55,8 @@ fn nanoseconds_per_segment(flows: usize) -> f64 {
 }
 
 fn windows_of_four(flows: usize) -> Spec {
-    let seconds = SEGMENTS as f64 / flows as f64 / (4.0 / 0.1);
+    let segments_per_second = 4.0 / ROUND_TRIP_S;
+    let seconds = SEGMENTS as f64 / flows as f64 / segments_per_second;
     let stop = Duration::from_secs_f64(seconds);
     let receiver = tcp(json!({ "window": { "algorithm": "fixed", "size": "5840 bytes" } }));
     let flow = |n: usize| FlowSpec {
@@ -138,3 +139,5 @@ fn flow(name: String, [from, to]: [usize; 2], workload: Workload) -> FlowSpec {
 
 const USERS: usize = 1_000;
 const SEGMENTS: u64 = 1_000_000;
+/// Twice the propagation of the path.
+const ROUND_TRIP_S: f64 = 0.1;

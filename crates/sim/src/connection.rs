@@ -405,9 +405,8 @@ fn write_pattern(endpoint: &mut Endpoint, from: u64, amount: u64) {
     }
 }
 
-/// An endless source keeps at least this much unsent, as a program does that fills a socket buffer
-/// of the usual size.
-const BACKLOG: Bytes = Bytes(65_536);
+/// An endless source keeps at least this much unsent, as a program does that fills its socket's buffer.
+const BACKLOG: Bytes = tcp::SOCKET_BUFFER;
 
 /// A payload's length is 32 bits.
 const LONGEST_WRITE: u64 = 1 << 30;

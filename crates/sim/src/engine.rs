@@ -268,9 +268,10 @@ impl<R: Recorder> Engine<R> {
                 connection.on_lost(self.now, id, &sent.segment, !sends(destination), CORRUPTED);
             }
             Body::Segment(sent) => {
-                if R::METERS && !sends(destination) && !sent.segment.payload.is_empty() {
+                let is_data = !sends(destination) && !sent.segment.payload.is_empty();
+                if R::METERS && self.gauge.metered && is_data {
                     let flow = self.connections[destination / 2].flow as usize;
-                    self.flows[flow].on_arrival(self.now - packet.sent, self.gauge.metered);
+                    self.flows[flow].one_way.add(self.now - packet.sent);
                 }
                 let payload = std::mem::replace(&mut sent.segment.payload, Payload::EMPTY);
                 let segment = Segment { payload, ..sent.segment };

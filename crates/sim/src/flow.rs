@@ -95,13 +95,6 @@ impl Flow {
         }
     }
 
-    /// A segment with data has come to the receiver, so long after it was sent.
-    pub(crate) fn on_arrival(&mut self, delay: Duration, measured: bool) {
-        if measured {
-            self.one_way.add(delay);
-        }
-    }
-
     /// Whether the flow has nothing more to do and nothing more to come.
     pub(crate) fn is_done(&self) -> bool {
         self.program.is_done() && self.free.len() == self.places.len() && self.datagrams.outstanding() == 0

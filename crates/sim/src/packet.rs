@@ -162,7 +162,7 @@ impl link::Packet for Parcel {
 
     fn class(&self) -> u8 {
         match &self.0.body {
-            Body::Raw(bytes) => bytes.get(TRAFFIC_CLASS).map_or(0, |field| field >> CLASS_SHIFT),
+            Body::Raw(bytes) => bytes.get(TRAFFIC_CLASS).map_or(0, |field| field >> ip::v4::PRECEDENCE_SHIFT),
             Body::Segment(_) | Body::Datagram(_) => self.0.label.class,
         }
     }
@@ -183,9 +183,8 @@ fn key_of_five(bytes: &[u8]) -> u64 {
     parts.into_iter().flatten().fold(FNV_OFFSET, |key, byte| (key ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
 }
 
-/// Where IPv4 has its traffic class, and how far left of its field's end (RFC 2474 §4.2.2.1: the precedence).
+/// Where IPv4 has the byte whose precedence is the traffic class (RFC 791 §3.1).
 const TRAFFIC_CLASS: usize = 1;
-pub(crate) const CLASS_SHIFT: u8 = 5;
 
 /// The 64-bit hash FNV-1a (Fowler, Noll and Vo): the same on every machine.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;

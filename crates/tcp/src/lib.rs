@@ -49,5 +49,6 @@ pub use options::Agreed;
 pub use reassembly::Arrival;
 pub use record::{Cause, Kind, Record, Transmit};
 pub use scoreboard::{Mark, Scoreboard, Sent};
+pub use sending::SOCKET_BUFFER;
 pub use state::{Change, State};
 pub use timers::Timer;

@@ -24,26 +24,23 @@ impl Endpoint {
         if let syn @ Some(_) = self.poll_syn(now) {
             return syn;
         }
-        let speaks = !self.sending.has_nothing_left();
-        if speaks {
-            match self.next_in_stream(now) {
-                Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
-                Next::New => return Some(self.send_new(now)),
-                Next::Nothing => self.watch_recovery_deadline(),
-            }
-            if let probe @ Some(_) = self.poll_probe(now) {
-                return probe;
-            }
-        } else {
+        if self.sending.has_nothing_left() {
+            // A mere receiver has nothing but acknowledgments to send.
             self.timers.clear(Timer::Recovery);
+            return self.poll_ack(now);
         }
-        if let Some(kind) = self.ack_due() {
-            let segment = self.segment(self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
-            return Some(self.transmit(now, segment, kind));
+        match self.next_in_stream(now) {
+            Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
+            Next::New => return Some(self.send_new(now)),
+            Next::Nothing => self.watch_recovery_deadline(),
         }
-        if speaks {
-            self.watch_closed_window(now);
+        if let probe @ Some(_) = self.poll_probe(now) {
+            return probe;
         }
+        if let ack @ Some(_) = self.poll_ack(now) {
+            return ack;
+        }
+        self.watch_closed_window(now);
         None
     }
 
@@ -213,12 +210,14 @@ impl Endpoint {
 
     /// An acknowledgment that nothing else has carried.
     #[inline]
-    fn ack_due(&self) -> Option<Kind> {
-        match self.receiving.ack_wanted {
-            Wanted::No | Wanted::Delayed => None,
-            Wanted::Now => Some(Kind::Ack),
-            Wanted::WindowUpdate => Some(Kind::WindowUpdate),
-        }
+    fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
+        let kind = match self.receiving.ack_wanted {
+            Wanted::No | Wanted::Delayed => return None,
+            Wanted::Now => Kind::Ack,
+            Wanted::WindowUpdate => Kind::WindowUpdate,
+        };
+        let segment = self.segment(self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
+        Some(self.transmit(now, segment, kind))
     }
 
     /// Fills in what every segment of a synchronised connection carries, and sends it.

@@ -17,9 +17,6 @@ use crate::scoreboard::Scoreboard;
 use crate::spurious::Spurious;
 use crate::undo::{Before, Patience};
 
-/// A backlog that only a user has who sends as fast as it goes: a socket buffer of the usual size.
-const FILLED_BUFFER: Bytes = Bytes(1 << 16);
-
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
 pub(crate) struct Sending {
@@ -180,7 +177,7 @@ impl Sending {
     /// How much there is to send. Of a user who keeps a buffer filled and has not closed, no end is in sight.
     pub(crate) fn to_come(&self) -> Bytes {
         let backlog = self.queue.len();
-        if backlog >= FILLED_BUFFER && !self.is_closing() { Bytes::MAX } else { backlog }
+        if backlog >= SOCKET_BUFFER && !self.is_closing() { Bytes::MAX } else { backlog }
     }
 
     /// How many duplicate ACKs mean a loss now.
@@ -215,3 +212,6 @@ impl Sending {
         Some(self.rto_from(start).max(now))
     }
 }
+
+/// A socket buffer of the usual size. A user who has so much unsent keeps it filled, and sends as fast as it goes.
+pub const SOCKET_BUFFER: Bytes = Bytes(1 << 16);

@@ -139,7 +139,7 @@ impl Scheduler for FqCodel {
         self.turns[lane].deficit -= size.0 as i64;
     }
 
-    fn victims(&self, lanes: &[Lane]) -> Option<(usize, u32)> {
+    fn victims(&self, lanes: &[Lane], _: usize) -> Option<(usize, u32)> {
         let (lane, fattest) = lanes.iter().enumerate().max_by_key(|(_, lane)| lane.bytes())?;
         Some((lane, fattest.len().div_ceil(2).min(BATCH)))
     }

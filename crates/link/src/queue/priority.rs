@@ -28,21 +28,17 @@ impl Setting for Parameters {
     }
 
     fn service(&self, _: Stream) -> Service {
-        Service::Lanes(Box::new(Priority { arriving: 0 }))
+        Service::Lanes(Box::new(Priority))
     }
 }
 
 /// A lane for each class.
 #[derive(Debug)]
-struct Priority {
-    /// The class of the packet that came last.
-    arriving: usize,
-}
+struct Priority;
 
 impl Scheduler for Priority {
     fn lane_of(&mut self, keys: &Keys) -> usize {
-        self.arriving = usize::from(keys.class);
-        self.arriving
+        usize::from(keys.class)
     }
 
     fn policy(&self, _: usize) -> Box<dyn Policy> {
@@ -55,8 +51,8 @@ impl Scheduler for Priority {
 
     fn on_served(&mut self, _: usize, _: Bytes) {}
 
-    fn victims(&self, lanes: &[Lane]) -> Option<(usize, u32)> {
+    fn victims(&self, lanes: &[Lane], arriving: usize) -> Option<(usize, u32)> {
         let lowest = lanes.iter().position(|lane| !lane.is_empty())?;
-        (lowest < self.arriving).then_some((lowest, 1))
+        (lowest < arriving).then_some((lowest, 1))
     }
 }

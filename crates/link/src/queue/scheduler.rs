@@ -46,9 +46,9 @@ pub trait Scheduler: Debug + Send {
     /// A packet of this size has left this lane.
     fn on_served(&mut self, lane: usize, size: Bytes);
 
-    /// From which lane packets are dropped to make room for one that comes, and how many at most;
-    /// without one, it is the arriving packet that is dropped.
-    fn victims(&self, _lanes: &[Lane]) -> Option<(usize, u32)> {
+    /// From which lane packets are dropped to make room for one that comes to the lane `arriving`, and how many at
+    /// most; without one, it is the arriving packet that is dropped.
+    fn victims(&self, _lanes: &[Lane], _arriving: usize) -> Option<(usize, u32)> {
         None
     }
 }
@@ -121,7 +121,7 @@ impl Lanes {
 
     /// Takes packets away to make room, if the scheduler has some for that.
     pub(super) fn evict(&mut self, now: Instant, evicted: &mut Vec<Waiting>) {
-        let Some((lane, most)) = self.scheduler.victims(&self.lanes) else { return };
+        let Some((lane, most)) = self.scheduler.victims(&self.lanes, self.judged) else { return };
         for _ in 0..most {
             let Some(head) = self.lanes[lane].remove_head(now) else { return };
             self.forget(&head);

@@ -42,7 +42,7 @@ impl Setting for Parameters {
 
     fn service(&self, _: Stream) -> Service {
         let weights = self.weights.clone();
-        Service::Lanes(Box::new(WeightedRoundRobin { weights, turns: Turns::default(), arriving: 0 }))
+        Service::Lanes(Box::new(WeightedRoundRobin { weights, turns: Turns::default() }))
     }
 }
 
@@ -50,14 +50,11 @@ impl Setting for Parameters {
 struct WeightedRoundRobin {
     weights: Vec<u32>,
     turns: Turns,
-    /// The lane of the packet that came last.
-    arriving: usize,
 }
 
 impl Scheduler for WeightedRoundRobin {
     fn lane_of(&mut self, keys: &Keys) -> usize {
-        self.arriving = usize::from(keys.class).min(self.weights.len() - 1);
-        self.arriving
+        usize::from(keys.class).min(self.weights.len() - 1)
     }
 
     fn policy(&self, _: usize) -> Box<dyn Policy> {
@@ -72,14 +69,14 @@ impl Scheduler for WeightedRoundRobin {
         self.turns.on_served();
     }
 
-    fn victims(&self, lanes: &[Lane]) -> Option<(usize, u32)> {
+    fn victims(&self, lanes: &[Lane], arriving: usize) -> Option<(usize, u32)> {
         // Lengths over weights, compared without dividing; of equals the arriving class is not the victim.
         let longer = |one: usize, other: usize| {
             let len = |lane: usize| u64::from(lanes[lane].len());
             len(one) * u64::from(self.weights[other]) > len(other) * u64::from(self.weights[one])
         };
         let longest =
-            (0..lanes.len()).fold(self.arriving, |most, lane| if longer(lane, most) { lane } else { most });
-        (longest != self.arriving).then_some((longest, 1))
+            (0..lanes.len()).fold(arriving, |most, lane| if longer(lane, most) { lane } else { most });
+        (longest != arriving).then_some((longest, 1))
     }
 }

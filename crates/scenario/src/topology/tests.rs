@@ -96,10 +96,8 @@ fn a_file_says_more_of_a_topologys_hosts_and_has_others_beside_them() {
         between = ["server", "router-left"]
         down = {}
         up = {}
-        [[flows2]]
         "#
     );
-    let text = text.replace("[[flows2]]", "");
     let resolved = good(&text);
     let host = |name: &str| resolved.hosts.iter().find(|host| host.name == name).unwrap();
     assert_eq!(host("left-2").tcp["ack"]["timeout"], "100 ms");

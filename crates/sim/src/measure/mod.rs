@@ -26,8 +26,8 @@ pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {
     windows: Vec<Window>,
-    /// Whether links are to tell of their times, and flows of their packets'. A run that is recorded has them metered in any case,
-    /// and must not for that have another summary.
+    /// Whether links are to tell of their times, and flows of their packets'. A run that is recorded has them metered
+    /// in any case, and must not for that have another summary.
     pub(crate) metered: bool,
     /// The boundaries of windows that are still ahead, the next one last.
     boundaries: Vec<Instant>,

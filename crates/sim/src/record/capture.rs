@@ -18,7 +18,7 @@ use super::passage::{Fate, Passage};
 use super::sent::{Content, DATAGRAM_HEADERS, Described};
 use super::tables::direction;
 use super::{Recording, verdict};
-use crate::packet::{CLASS_SHIFT, Packet};
+use crate::packet::Packet;
 use crate::spec::{CapturePoint, Spec};
 
 /// RFC 3551 §8: RTP's port. One is as good as another for datagrams of any workload.
@@ -157,7 +157,7 @@ fn fate(passage: &Passage) -> String {
 fn bytes(packet: &Described, spec: &Spec) -> Vec<u8> {
     let address = |node: u32| spec.nodes[node as usize].kind.address().unwrap_or(Ipv4Addr::UNSPECIFIED);
     let header = |protocol| v4::Header {
-        traffic_class: packet.class << CLASS_SHIFT,
+        traffic_class: packet.class << v4::PRECEDENCE_SHIFT,
         ..v4::Header::new(address(packet.from), address(packet.to), protocol, packet.id.number() as u16)
     };
     match packet.content.as_deref() {

@@ -31,11 +31,11 @@ impl Rule for IdleRestart {
         inner.start(smss, initial_window);
     }
 
-    /// The segment that ends the idle time is out already, and is the first of the restart window.
     fn watches_departures(&self) -> bool {
         true
     }
 
+    /// The segment that ends the idle time is out already, and is the first of the restart window.
     fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
         let idle = self.last_sent.is_some_and(|last| sent.now - last > sent.rto);
         self.last_sent = Some(sent.now);

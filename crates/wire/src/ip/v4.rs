@@ -26,6 +26,9 @@ pub struct Header {
     pub fragment: Option<Fragment>,
 }
 
+/// How far left of the end of its byte the precedence stands, the first three bits (RFC 2474 §4.2.2.1).
+pub const PRECEDENCE_SHIFT: u8 = 5;
+
 /// Bytes of the header without options.
 pub const HEADER_LEN: usize = 20;
 
