@@ -98,7 +98,7 @@ impl Endpoint {
     /// What an ACK means: for estimators, for the last loss signal, for recovery.
     fn on_news(&mut self, mut ack: Ack, flight: Bytes, marked: bool) {
         self.observe(&ack, flight);
-        if let Some(extent) = self.undo_false_signal(&ack) {
+        if let Some(extent) = self.undo_false_signal(&ack, marked) {
             self.sending.duplicates = 0;
             return self.on_reordering(extent, true);
         }

@@ -58,8 +58,8 @@ impl Endpoint {
     }
 
     /// Asks the detector what an ACK says of the last signal; how far its reordering went if that was false,
-    /// and is undone.
-    pub(crate) fn undo_false_signal(&mut self, ack: &Ack) -> Option<u32> {
+    /// and is undone. `marked`: whether it echoes a congestion mark.
+    pub(crate) fn undo_false_signal(&mut self, ack: &Ack, marked: bool) -> Option<u32> {
         self.learn_patience(ack);
         let sending = &mut self.sending;
         if !sending.judges {
@@ -79,7 +79,10 @@ impl Endpoint {
         let before = sending.before_signal.take()?;
         sending.board.clear_lost();
         sending.recovery.on_spurious();
-        self.give_back(&before, ack);
+        // RFC 4015 §3.1 step 9: nothing is given back on an ACK that echoes a congestion mark.
+        if !marked {
+            self.give_back(&before, ack);
+        }
         self.after_false_signal(&before, ack);
         Some(before.extent.max(self.sending.duplicates))
     }
@@ -126,7 +129,7 @@ impl Endpoint {
         self.note(ack.now, "undo", before.kind.id(), ack.number, 0);
     }
 
-    /// RFC 4015 §3.1 step 10: the first round trip of data that were sent after the timeout.
+    /// RFC 4015 §3.1 step 11: the first round trip of data that were sent after the timeout.
     fn learn_patience(&mut self, ack: &Ack) {
         let sending = &mut self.sending;
         let (Some(patience), Some(rtt)) = (sending.patience, ack.rtt) else { return };

@@ -108,7 +108,7 @@ fn probabilities(pie: &mut Pie, delays: &[u64]) -> Vec<f64> {
     delays.iter().map(&mut after).collect()
 }
 
-// RFC 8033 §4.2: p += α·(delay − target) + β·(delay − delay before), divided by what §4.3 says for the
+// RFC 8033 §4.2: p += α·(delay − target) + β·(delay − delay before), divided by what it says for the
 // present p. Worked by hand with α = 0.125 and β = 1.25 per second.
 #[test]
 fn pie_steps_by_its_control_law() {
@@ -178,6 +178,19 @@ fn pie_lets_a_burst_in_and_then_drops_its_share_evenly() {
     assert!((0..150).all(|at| verdict(&mut pie, at, Ecn::NotCapable) == Verdict::Pass));
     let early: Vec<Verdict> = (150..3_000).map(|at| verdict(&mut pie, at, Ecn::Capable)).collect();
     assert!(early.contains(&Verdict::Drop(pie::EARLY)), "without ECN set, what is capable is dropped too");
+}
+
+// RFC 8033 appendix A, enque(): the packet that comes finds both samples small and the probability zero.
+#[test]
+fn pie_lets_the_next_burst_in_as_soon_as_a_packet_comes_to_a_quiet_queue() {
+    let mut pie = pie();
+    probabilities(&mut pie, &[10; 400]);
+    assert_eq!((pie.drop_prob, pie.burst_allowance), (0.0, Duration::ZERO));
+    pie.on_departure(&departure(ms(6_001), 5));
+    pie.on_arrival(&arrival(ms(6_002), Ecn::NotCapable));
+    assert_eq!(pie.burst_allowance, Duration::ZERO, "the sample before was not small");
+    pie.on_arrival(&arrival(ms(6_016), Ecn::NotCapable));
+    assert_eq!(pie.burst_allowance, Duration::from_millis(150));
 }
 
 #[test]

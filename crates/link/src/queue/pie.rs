@@ -1,8 +1,8 @@
-//! PIE: the proportional integral controller, enhanced (RFC 8033, with the additions of its §5.1 to 5.4
-//! that its appendix has too: ECN, the bound on the growth, derandomization).
+//! PIE: the proportional integral controller, enhanced (RFC 8033, with the additions of its §5.1, 5.4
+//! and 5.5: ECN, derandomization, the bound on the growth).
 //!
 //! Every `update` the drop probability moves with the queueing delay's distance from `target` and with
-//! its change since. The delay is that of the packet which left last (the RFC's timestamps, §4.2),
+//! its change since. The delay is that of the packet which left last (the RFC's timestamps, §4.3),
 //! and none while the queue is empty. Packets are dropped as they come. A burst after a quiet time is
 //! let in.
 
@@ -73,7 +73,7 @@ pub(super) struct Pie {
     pub(super) drop_prob: f64,
     /// What has been drawn against since the last drop.
     accu_prob: f64,
-    burst_allowance: Duration,
+    pub(super) burst_allowance: Duration,
     qdelay: Duration,
     qdelay_old: Duration,
     next_update: Instant,
@@ -112,10 +112,10 @@ impl Pie {
         self.drop_prob == 0.0
             && self.qdelay.is_zero()
             && self.qdelay_old.is_zero()
-            && self.burst_allowance == self.parameters.burst
+            && self.burst_allowance.is_zero()
     }
 
-    /// RFC 8033 §4.2 and §4.4.
+    /// RFC 8033 §4.2 and appendix A, `calculate_drop_prob`.
     fn update(&mut self) {
         let change = self.change();
         self.drop_prob = (self.drop_prob + change).clamp(0.0, 1.0);
@@ -126,15 +126,17 @@ impl Pie {
             self.drop_prob = 0.0;
         }
         self.burst_allowance = self.burst_allowance.saturating_sub(self.parameters.update);
-        let half = self.parameters.target / 2;
-        if self.drop_prob == 0.0 && self.qdelay < half && self.qdelay_old < half {
-            self.burst_allowance = self.parameters.burst;
-        }
         self.qdelay_old = self.qdelay;
     }
 
+    /// Whether congestion has gone away (§4.4): the next burst is let in.
+    fn is_quiet(&self) -> bool {
+        let half = self.parameters.target / 2;
+        self.drop_prob == 0.0 && self.qdelay < half && self.qdelay_old < half
+    }
+
     /// The controller's step: proportional to the distance and to the trend, small where the
-    /// probability is small (§4.3), and bounded where it is large (§5.2).
+    /// probability is small (§4.2), and bounded where it is large (§5.5).
     fn change(&self) -> f64 {
         let seconds = |delay: Duration| delay.as_nanos() as f64 / 1e9;
         let distance = seconds(self.qdelay) - seconds(self.parameters.target);
@@ -168,6 +170,9 @@ impl Pie {
 impl Policy for Pie {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
         self.catch_up(arrival.now);
+        if self.is_quiet() {
+            self.burst_allowance = self.parameters.burst;
+        }
         if !self.burst_allowance.is_zero() || !self.drops(arrival) {
             return Verdict::Pass;
         }
@@ -189,7 +194,7 @@ impl Policy for Pie {
     }
 }
 
-/// RFC 8033 §4.2: the controller's gains per second, for an update every 15 ms.
+/// RFC 8033 §4.2 and appendix A: the controller's gains per second, for an update every 15 ms.
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
 
@@ -199,7 +204,7 @@ const DECAY: f64 = 0.98;
 /// Below this the decay never ends; Linux and FreeBSD round to zero likewise in fixed point.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// RFC 8033 §5.2: from 10 % on the probability grows by no more than this in an update.
+/// RFC 8033 §5.5: from 10 % on the probability grows by no more than this in an update.
 const MAX_STEP: f64 = 0.02;
 
 /// RFC 8033 §5.1: MARK_ECNTH.
@@ -209,7 +214,7 @@ const MARK_ECN_TH: f64 = 0.1;
 const LEAST_ACCUMULATED: f64 = 0.85;
 const MOST_ACCUMULATED: f64 = 8.5;
 
-/// RFC 8033 §4.3: by how much the step shrinks at small probabilities.
+/// RFC 8033 §4.2: by how much the step shrinks at small probabilities.
 fn tuning(drop_prob: f64) -> f64 {
     const STEPS: [(f64, f64); 6] =
         [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];

@@ -3,8 +3,9 @@
 //! in its second. The ACK clock never stops.
 //!
 //! What is lost is told as FACK tells it (`fack.rs`), lost retransmissions included (the "thorough recovery" of
-//! the note). At the end the window is what is in the network then, within bounds: no more than half of what it
-//! was when the loss was found, no less than a quarter.
+//! the note). At the end the window is half of what it was, less what was sent again; the threshold is no lower than
+//! a quarter of it. Checked against the authors' own simulator code (ns-2, `tcp-sack-rh.cc`), which names the note's
+//! sections; the note itself was not at hand.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use units::Bytes;
 use super::fack::{self, Fack};
 use super::{Ack, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
 use crate::registry::Entry;
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Scoreboard, Sent};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -25,54 +26,69 @@ pub struct Params {
     pub after_timeout: Style,
 }
 
-/// The lower bound of the window at the end: a quarter of what it was. (The bounds are quoted from memory of the
-/// note's "bounding parameters", unchecked: the note itself was not at hand.)
+/// Section 7.14, bounding parameters: the threshold at the end is a quarter of the window of before at the least.
 const LEAST_PART: u64 = 4;
 
 #[derive(Debug)]
-struct RateHalving(Fack);
+struct RateHalving {
+    fack: Fack,
+    /// What was sent again in this recovery.
+    again: Bytes,
+}
 
 impl Recovery for RateHalving {
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        match self.0.on_ack(ack, board) {
-            Verdict::Recovered { window } => {
-                let least = (self.0.before() / LEAST_PART).max(ack.smss * 2).min(window);
-                Verdict::Recovered { window: (board.pipe() + ack.smss).clamp(least, window) }
+        match self.fack.on_ack(ack, board) {
+            Verdict::Recovered { .. } => self.end(ack),
+            Verdict::Loss => {
+                self.again = Bytes::ZERO;
+                Verdict::Loss
             }
             verdict => verdict,
         }
     }
 
     fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.0.on_timeout(timeout, board);
+        self.fack.on_timeout(timeout, board);
     }
 
     fn on_spurious(&mut self) {
-        self.0.on_spurious();
+        self.fack.on_spurious();
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        self.0.next(board, room)
+        self.fack.next(board, room)
     }
 
     fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        self.0.on_retransmitted(index, board);
+        self.again += board.get(index).map_or(Bytes::ZERO, Sent::size);
+        self.fack.on_retransmitted(index, board);
     }
 
     fn counted(&self, flight: Bytes, board: &Scoreboard) -> Bytes {
-        self.0.counted(flight, board)
+        self.fack.counted(flight, board)
     }
 
     fn inflation(&self) -> i64 {
-        self.0.inflation()
+        self.fack.inflation()
     }
 
     fn phase(&self) -> Phase {
-        self.0.phase()
+        self.fack.phase()
     }
 
     fn needs_sack(&self) -> bool {
         true
+    }
+}
+
+impl RateHalving {
+    /// Sections 7.10 to 7.14. One segment for two acknowledged makes half of the window; each hole took the place of a
+    /// segment that was never acknowledged.
+    fn end(&self, ack: &Ack) -> Verdict {
+        let before = self.fack.before();
+        let cwnd = (before.saturating_sub(self.again) / 2).max(ack.smss);
+        Verdict::Resize { cwnd, ssthresh: cwnd.max(before / LEAST_PART), reason: "halved" }
     }
 }
 
@@ -84,7 +100,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     parse: |value| {
         let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
         let params = fack::Params { rampdown: true, after_timeout, ..fack::Params::default() };
-        Ok(Arc::new(move || Box::new(RateHalving(Fack::new(params.clone())))))
+        Ok(Arc::new(move || Box::new(RateHalving { fack: Fack::new(params.clone()), again: Bytes::ZERO })))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

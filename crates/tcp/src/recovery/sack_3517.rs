@@ -128,7 +128,10 @@ impl Recovery for Sack3517 {
         if self.params.per_ack.is_some_and(|most| mode.let_out >= most) {
             return Next::Nothing;
         }
-        match lost_first(board, &room, mode.forced, true) {
+        if mode.forced {
+            return Next::Retransmit { index: 0, cause: Cause::FastRetransmit };
+        }
+        match lost_first(board, &room, false, true) {
             Next::Nothing if room.usable >= room.smss && board.first_lost().is_none() => {
                 mode.maybe_lost(board)
             }
@@ -211,7 +214,10 @@ impl Sack3517 {
             counted: board.outstanding().saturating_sub(ack.smss * u64::from(ack.dupthresh)),
             excess: 0,
         };
-        board.mark_lost(0, Cause::FastRetransmit);
+        // What is sent again without being lost by IsLost() is in the pipe twice (§4, SetPipe).
+        if lost_edge(ack, board).is_some() {
+            board.mark_lost(0, Cause::FastRetransmit);
+        }
         mode.judge(ack, board);
         mode.compare(self.params.pipe, board);
         self.mode = Some(mode);

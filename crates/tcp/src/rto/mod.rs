@@ -24,7 +24,7 @@ pub trait Rto: std::fmt::Debug + Send {
     fn on_sample(&mut self, sample: &Sample);
 
     /// The last timeout turned out to be spurious: `earlier` was the estimate before it, and `rtt` is the first
-    /// round trip of data sent after it, of which a sample was given already (RFC 4015 §3.1, step 10).
+    /// round trip of data sent after it, of which a sample was given already (RFC 4015 §3.1, step 11).
     fn on_spurious_timeout(&mut self, _rtt: Duration, _earlier: Estimate) {}
 
     /// What an earlier connection to the same peer has measured (RFC 2140, RFC 9040).
@@ -110,7 +110,7 @@ impl Estimate {
 
 impl Estimate {
     /// The estimate after a spurious timeout that this was the estimate before, where data sent after it took
-    /// `rtt` (RFC 4015 §3.1, steps 0 and 10): patient enough not to run out again at once.
+    /// `rtt` (RFC 4015 §3.1, steps 0 and 11): patient enough not to run out again at once.
     #[must_use]
     pub fn after_spurious_timeout(self, rtt: Duration, granularity: Duration) -> Self {
         Self { srtt: (self.srtt + granularity * 2).max(rtt), rttvar: self.rttvar.max(rtt / 2) }

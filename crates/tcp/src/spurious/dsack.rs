@@ -4,6 +4,7 @@
 //! The verdict comes late, a round trip after the last needless copy, when they have all been sent; it
 //! saves the window, and the duplicate ACKs that the copies draw are known for what they are.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -29,6 +30,10 @@ struct Dsack {
     /// What was sent again since the signal, in the order of the stream; `None` where there is no signal
     /// to judge, or none that can be judged.
     copies: Option<Vec<Copy>>,
+    /// Where the latest retransmissions began, whatever they were for.
+    sent_again: VecDeque<Seq>,
+    /// The network makes copies of its own, so that reports mean nothing any more.
+    network_copies: bool,
 }
 
 /// A stretch that was sent again.
@@ -41,12 +46,16 @@ struct Copy {
 
 impl Spurious for Dsack {
     fn on_signal(&mut self, signal: &Signal) {
-        if !signal.again {
+        if !signal.again && !self.network_copies {
             self.copies = Some(vec![]);
         }
     }
 
     fn on_retransmitted(&mut self, _now: Instant, range: SeqRange) {
+        if self.sent_again.len() >= REMEMBERED {
+            self.sent_again.pop_front();
+        }
+        self.sent_again.push_back(range.start);
         let Some(copies) = &mut self.copies else { return };
         let place = copies.partition_point(|copy| copy.range.start.before(range.start));
         if copies.get(place).is_some_and(|copy| copy.range.start == range.start) {
@@ -58,12 +67,13 @@ impl Spurious for Dsack {
     }
 
     fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Judgement {
-        let (Some(copies), Some(twice)) = (&mut self.copies, ack.dsack) else { return Judgement::Open };
+        let Some(twice) = ack.dsack else { return Judgement::Open };
+        // RFC 3708 §3 (A.4): never sent again, so the network has made a copy, and may make more.
+        self.network_copies |= !self.sent_again.contains(&twice.start);
+        let Some(copies) = &mut self.copies else { return Judgement::Open };
         let place = copies.partition_point(|copy| copy.range.start.before(twice.start));
-        let Some(copy) = copies.get_mut(place).filter(|copy| copy.range.start == twice.start) else {
-            // RFC 3708 §3 (A.2): the network has made a copy of its own.
-            return self.give_up();
-        };
+        let copy = copies.get_mut(place).filter(|copy| copy.range.start == twice.start);
+        let Some(copy) = copy.filter(|_| !self.network_copies) else { return self.give_up() };
         if acknowledges_with_it(ack, twice.start) && board.sacked().is_zero() {
             // RFC 3708 §3 (A.1): the ACKs of a whole window were lost, and that is a loss.
             return self.give_up();
@@ -96,6 +106,9 @@ impl Dsack {
     }
 }
 
+/// So many retransmissions are remembered: those of some windows.
+const REMEMBERED: usize = 4096;
+
 /// Whether this very ACK is the first to acknowledge `start`, where SND.UNA was until it came.
 fn acknowledges_with_it(ack: &Ack, start: Seq) -> bool {
     ack.advances && u64::from(ack.number.since(start)) == ack.acked.0
@@ -108,7 +121,7 @@ pub const ENTRY: Entry<dyn Spurious> = Entry {
     source: "RFC 3708; RFC 2883",
     parse: |value| {
         let params: Params = Entry::<dyn Spurious>::read(value)?;
-        Ok(Arc::new(move || Box::new(Dsack { params: params.clone(), copies: None })))
+        Ok(Arc::new(move || Box::new(Dsack { params: params.clone(), ..Dsack::default() })))
     },
     schema: Entry::<dyn Spurious>::describe::<Params>,
 };

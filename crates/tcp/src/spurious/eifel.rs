@@ -28,6 +28,8 @@ pub struct Params {
 struct Eifel {
     params: Params,
     mode: Mode,
+    /// End of what was outstanding at the last signal, until it is acknowledged: loss recovery goes on.
+    recover: Option<Seq>,
     /// Whether the peer was ever seen to report a segment that arrived twice.
     reports_twice: bool,
 }
@@ -43,12 +45,13 @@ enum Mode {
 }
 
 impl Spurious for Eifel {
-    fn on_signal(&mut self, _signal: &Signal) {
-        // RFC 3522 §3.2 step 2: what is remembered stands until an acceptable ACK comes, however often the
-        // same segment is sent again.
-        if matches!(self.mode, Mode::Idle) {
+    fn on_signal(&mut self, signal: &Signal) {
+        // RFC 3522 §3.2: it begins with loss recovery and not again before that is over, so that what is remembered
+        // stands however often the same segment is sent again, and no retransmission is taken for an original.
+        if matches!(self.mode, Mode::Idle) && self.recover.is_none() {
             self.mode = Mode::Signalled;
         }
+        self.recover = Some(signal.outstanding.end);
     }
 
     fn on_retransmitted(&mut self, now: Instant, _range: SeqRange) {
@@ -60,6 +63,7 @@ impl Spurious for Eifel {
     fn on_ack(&mut self, ack: &Ack, _board: &Scoreboard) -> Judgement {
         let reported_before = self.reports_twice;
         self.reports_twice |= ack.dsack.is_some();
+        self.recover = self.recover.filter(|recover| ack.number.before(*recover));
         // Step 3: the first acceptable ACK.
         let (Mode::Waiting { retransmitted }, true) = (self.mode, ack.advances) else {
             return Judgement::Open;
@@ -69,7 +73,11 @@ impl Spurious for Eifel {
         // Step 5: an ACK of everything may answer the retransmission although it echoes an original, where
         // the ACKs of a whole window were lost; a peer that knows D-SACK would have said so.
         let certain = ack.dsack.is_none() && (reported_before || ack.number != ack.nxt);
-        if older && certain { Judgement::Spurious } else { Judgement::Genuine }
+        if !older || !certain {
+            return Judgement::Genuine;
+        }
+        self.recover = None;
+        Judgement::Spurious
     }
 
     fn response(&self) -> Response {
@@ -89,7 +97,7 @@ pub const ENTRY: Entry<dyn Spurious> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Spurious>::read(value)?;
         Ok(Arc::new(move || {
-            Box::new(Eifel { params: params.clone(), mode: Mode::Idle, reports_twice: false })
+            Box::new(Eifel { params: params.clone(), mode: Mode::Idle, recover: None, reports_twice: false })
         }))
     },
     schema: Entry::<dyn Spurious>::describe::<Params>,
