@@ -158,6 +158,7 @@ impl<R: Recorder> Engine<R> {
         self.release_held(index);
     }
 
+    #[inline(always)]
     fn rearm_link(&mut self, index: usize) {
         let link = &self.links[index].link;
         self.queue.set(index, link.poll_timeout().unwrap_or(Instant::NEVER));
@@ -232,6 +233,7 @@ impl<R: Recorder> Engine<R> {
         }
     }
 
+    #[inline(always)]
     fn enter(&mut self, index: usize, mut parcel: Parcel) {
         parcel.0.hop += 1;
         if R::ON {

@@ -130,28 +130,24 @@ impl<R: Recorder> Engine<R> {
         }
     }
 
+    /// Sends as long as there is something and the first link takes it; otherwise the end queues up for that.
     fn send_all(&mut self, end: usize) {
-        while self.may_send(end) {
-            let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+        loop {
+            let sender = &mut self.ends[end];
+            let direction = &mut self.links[sender.way.first_hop as usize];
+            if !direction.accepts() {
+                if !std::mem::replace(&mut sender.waiting, true) {
+                    direction.waiting.push_back(end as u32);
+                }
+                return;
+            }
+            let Some(endpoint) = &mut sender.endpoint else { return };
             if sends(end) {
                 self.connections[end / 2].feed(endpoint);
             }
             let Some(transmit) = endpoint.poll_transmit(self.now) else { return };
             self.send(end, transmit);
         }
-    }
-
-    /// Whether the first link takes a packet; otherwise the end queues up for it.
-    fn may_send(&mut self, end: usize) -> bool {
-        let sender = &mut self.ends[end];
-        let direction = &mut self.links[sender.way.first_hop as usize];
-        if direction.accepts() {
-            return true;
-        }
-        if !std::mem::replace(&mut sender.waiting, true) {
-            direction.waiting.push_back(end as u32);
-        }
-        false
     }
 
     /// Kept out of line: inlined, it would take the segment apart and put it together again.

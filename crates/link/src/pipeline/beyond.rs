@@ -21,6 +21,7 @@ struct Coming {
 impl<P: Packet> Link<P> {
     // --- error stage ---
 
+    #[inline(always)]
     pub(super) fn arrive(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
         if self.errors.is_absent() {
             return self.receive(now, now, slot, observer);
@@ -117,6 +118,7 @@ impl<P: Packet> Link<P> {
     // --- receive buffer, dropper ---
 
     /// The packet is in the receive buffer and may leave it at `ready`, if those before it have.
+    #[inline(always)]
     pub(super) fn receive(
         &mut self,
         now: Instant,
@@ -153,6 +155,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
+    #[inline(always)]
     fn release(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
         if let Some(cause) = self.store.passage(slot).doom {
             self.lose(now, slot, cause, observer);

@@ -20,6 +20,7 @@ impl<P: Packet> Link<P> {
         Offer { now, size, ecn, rate: self.base_rate, waits, keys }
     }
 
+    #[inline(always)]
     pub(super) fn admit(&mut self, now: Instant, packet: P, offer: &Offer, observer: &mut impl Observer<P>) {
         let Offer { size, ecn, waits, .. } = *offer;
         let event = Event::Queued {
@@ -41,6 +42,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// Whatever else becomes of a packet than being let in.
+    #[cold]
     pub(super) fn act(
         &mut self,
         mut packet: P,

@@ -4,6 +4,9 @@
 //! in propagation and in the receive buffer are two sorted rings. [`Link::advance`] takes whichever
 //! is due first. At one and the same time, what is further downstream goes first, and all of it
 //! goes before a packet that comes in.
+//!
+//! The steps that every packet takes are inlined into one another: each does little, and as calls of
+//! their own they would spend a tenth of a run on saving registers.
 
 mod absence;
 mod allocation;
@@ -280,6 +283,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
+    #[inline(always)]
     fn begin(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
         self.underway.start(size);
         self.transmitted += 1;
@@ -296,6 +300,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
+    #[inline(always)]
     fn transmit(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
         if let Some(until) = self.stands_still(now, slot, observer) {
             self.transmitter = Transmitter::Waiting { slot, size, until };

@@ -69,6 +69,7 @@ impl RateProcess {
     }
 
     /// How long `size` takes if its transmission starts now.
+    #[inline]
     pub(super) fn transmission(&mut self, now: Instant, size: Bytes) -> Answer {
         let rate = match &mut self.mode {
             Mode::Source(source) => {

@@ -79,12 +79,17 @@ impl EventQueue {
 
     /// Wakes `component` at `at` and not when it wanted before; [`Instant::NEVER`] lets it sleep.
     /// The same time as before keeps its place among equals.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, component: usize, at: Instant) {
         if self.keys[component].at() != at {
-            self.keys[component] = self.key(component, at);
-            self.replay(component);
+            self.move_to(component, at);
         }
+    }
+
+    #[inline(never)]
+    fn move_to(&mut self, component: usize, at: Instant) {
+        self.keys[component] = self.key(component, at);
+        self.replay(component);
     }
 
     /// Wakes `component` at `at` at the latest: an earlier wake-up stands. For timers that are
