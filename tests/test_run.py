@@ -163,3 +163,32 @@ def test_a_run_that_was_cut_off_says_why_and_which_flows_are_not_finished(lastho
     assert ended.status == 0
     assert "found the queue full" in ended.out
     assert "Not finished when the run stopped: download" in ended.out
+
+
+def test_replications_tell_each_measure_with_its_interval(lasthop: Lasthop) -> None:
+    ended = lasthop("run", "gilbert-elliott", "--replications", "4", "--json")
+    assert ended.status == 0
+    assert ended.json["seeds"] == [1, 2, 3, 4]
+    alone = lasthop("run", "gilbert-elliott", "--seed", "3", "--json")
+    assert ended.json["runs"][2] == alone.json, "each run is the one that its seed gives by itself"
+    (flow,) = ended.json["flows"]
+    elapsed = flow["measures"]["elapsed_s"]
+    times = [run["flows"][0]["elapsed_s"] for run in ended.json["runs"]]
+    assert elapsed["n"] == 4
+    assert elapsed["mean"] == pytest.approx(sum(times) / 4)
+    assert elapsed["mean_ci95"][0] < elapsed["mean"] < elapsed["mean_ci95"][1]
+    assert [link["link"] for link in ended.json["links"]] == ["lasthop.down", "lasthop.up"]
+
+
+def test_replications_are_means_for_a_reader(lasthop: Lasthop) -> None:
+    ended = lasthop("run", "gilbert-elliott", "--replications", "2")
+    assert ended.status == 0
+    assert "2 runs, seeds 1 to 2" in ended.out
+    assert "±" in ended.out
+
+
+def test_a_folder_holds_one_run(lasthop: Lasthop, tmp_path: Path) -> None:
+    ended = lasthop("run", "quickstart", "--replications", "2", "--out", "twice")
+    assert ended.status == 2
+    assert "one run" in ended.err
+    assert not (tmp_path / "twice").exists()

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from lasthop.cli.console import print_json, progress_line, remark
-from lasthop.cli.summary import print_summary
+from lasthop.cli.console import print_json, progress_bar, progress_line, remark
+from lasthop.cli.summary import print_replications, print_summary
+from lasthop.errors import InputError
+from lasthop.replications import Replications, replicate
 from lasthop.results import write_run
 from lasthop.results.folder import check_target
 from lasthop.results.run import Run
@@ -18,22 +20,43 @@ from lasthop.scenario import Scenario, load_scenario, run
 @click.argument("file")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
+@click.option("--replications", type=click.IntRange(2), help="Run it under so many seeds, and tell means.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def command(file: str, seed: int | None, overrides: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+def command(
+    file: str,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    replications: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Run the scenario FILE (a path, or a name of `lasthop list scenarios`) in virtual time.
 
     The same file and seed give the same run, to the bit. With --out the result is written as a folder: run.json,
     the tables as Parquet, the captures as pcapng (what is recorded stands under [record] in the file).
+    With --replications it runs under that many seeds, from its own on; measures are means with their 95 % intervals
+    (Student's t), and nothing is recorded.
 
     \b
     Examples:
       lasthop run quickstart
       lasthop run scenarios/quickstart.toml --json
       lasthop run quickstart --seed 2 --out results/quickstart-2
+      lasthop run gilbert-elliott --replications 20
       lasthop run quickstart --set links.lasthop.down.rate="1 Mbit/s" --set flows.download.bytes="200 kB"
     """
     scenario = load_scenario(file, overrides=overrides, seed=seed)
+    if replications is not None:
+        if out is not None:
+            raise InputError(
+                "a result folder holds one run",
+                key="--out",
+                help="leave out --replications, or keep what --json prints",
+            )
+        seeds = range(scenario.seed, scenario.seed + replications)
+        found = _replicate_with_progress([load_scenario(file, overrides=overrides, seed=each) for each in seeds])
+        return print_json(found.to_json()) if as_json else print_replications(found)
     if out is not None:
         check_target(out)
     finished = _run_with_progress(scenario)
@@ -44,9 +67,16 @@ def command(file: str, seed: int | None, overrides: tuple[str, ...], out: Path |
         print_json(finished.summary)
     else:
         print_summary(finished.summary)
+    return None
 
 
 def _run_with_progress(scenario: Scenario) -> Run:
     with progress_line() as line:
         task = line.add_task(scenario.name, total=None)
         return run(scenario, progress=lambda seconds: line.update(task, completed=seconds))
+
+
+def _replicate_with_progress(scenarios: list[Scenario]) -> Replications:
+    with progress_bar("runs") as bar:
+        task = bar.add_task(scenarios[0].name, total=len(scenarios))
+        return replicate(scenarios, tick=lambda done: bar.update(task, completed=done))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lasthop.cli.console import print_table, stdout
+from lasthop.cli.console import print_table, shown, stdout
+from lasthop.replications import Replications
+from lasthop.stats import Spread
 
 _FLOW_COLUMNS = {
     "flow": "flow",
@@ -49,6 +51,34 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         stdout.print("\nNeedless retransmissions, by cause:")
         for cause, count in causes.items():
             stdout.print(f"  {count:4d}  {cause.replace('_', ' ')}")
+
+
+def print_replications(found: Replications) -> None:
+    """Print flows and links over all runs: of each measure the mean, and how far its 95 % interval reaches."""
+    first, last = found.seeds[0], found.seeds[-1]
+    stdout.print(f"{found.scenario}: {len(found.seeds)} runs, seeds {first} to {last}; means ± 95 % (Student's t)\n")
+    _print_means("flow", found.flows(), {**_FLOW_COLUMNS, **_MORE_OF_FLOWS})
+    stdout.print()
+    _print_means("link", found.links(), {**_LINK_COLUMNS, **_MORE_OF_LINKS})
+
+
+_MORE_OF_FLOWS = {"transfer_mean_s": "transfer s", "delay_mean_s": "delay s", "jitter_s": "jitter s"}
+_MORE_OF_LINKS = {"utilisation": "utilisation", "drop_rate": "drop rate", "queue_mean": "mean queue"}
+
+
+def _print_means(what: str, found: Mapping[str, Mapping[str, Spread]], columns: Mapping[str, str]) -> None:
+    """Print one row for each name, with the columns that some name has a number for."""
+    told = [key for key in columns if any(key in measures for measures in found.values())]
+    rows = [[name, *(_mean(measures.get(key)) for key in told)] for name, measures in found.items()]
+    print_table(None, [what, *(columns[key] for key in told)], rows)
+
+
+def _mean(found: Spread | None) -> str | None:
+    if found is None or found.mean_ci95 is None:
+        return None
+    reach = found.mean_ci95[1] - found.mean
+    digits = 3 if abs(found.mean) < 1 else 2 if abs(found.mean) < 1000 else 0
+    return shown(found.mean) if reach == 0 else f"{found.mean:.{digits}f} ± {reach:.{digits}f}"
 
 
 def print_real_time(summary: Mapping[str, Any]) -> None:

@@ -1,0 +1,113 @@
+"""One scenario under several seeds: what its measures come to, and how far that is to be trusted.
+
+Runs go on side by side in threads (the engine releases the interpreter lock). What is kept of each is its summary.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from threading import Event
+from typing import Any
+
+from lasthop.errors import RunError
+from lasthop.scenario import RECORD_NOTHING, Scenario, run
+from lasthop.stats import Spread, spread
+
+Tick = Callable[[int], None]
+"""Told how many runs are done."""
+
+Summary = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Replications:
+    """The summaries of one scenario's runs, in the order of their seeds."""
+
+    scenario: str
+    seeds: tuple[int, ...]
+    summaries: tuple[Summary, ...]
+
+    def flows(self) -> dict[str, dict[str, Spread]]:
+        """Return each flow's measures over all runs."""
+        return _measures(self.summaries, "flows", lambda flow: str(flow["flow"]))
+
+    def links(self) -> dict[str, dict[str, Spread]]:
+        """Return the same for each direction of a link, by names like "lasthop.down"."""
+        return _measures(self.summaries, "links", lambda link: f"{link['link']}.{link['direction']}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as one object: the spread of each measure, and what each run came to."""
+        return {
+            "scenario": self.scenario,
+            "seeds": list(self.seeds),
+            "flows": [{"flow": name, "measures": _as_json(found)} for name, found in self.flows().items()],
+            "links": [{"link": name, "measures": _as_json(found)} for name, found in self.links().items()],
+            "runs": list(self.summaries),
+        }
+
+
+def replicate(scenarios: Sequence[Scenario], *, jobs: int | None = None, tick: Tick | None = None) -> Replications:
+    """Run the scenarios, which differ in their seeds alone, `jobs` at a time (as many as there are processors).
+
+    Raises RunError, naming the seed, where a run fails; the others end soon then.
+    """
+    stop = Event()
+
+    def summary(scenario: Scenario) -> Summary:
+        try:
+            return run(scenario, record=RECORD_NOTHING, progress=lambda _seconds: _heed(stop)).summary
+        except RunError as error:
+            raise RunError(f"seed {scenario.seed}: {error}") from error
+
+    with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)), thread_name_prefix="run") as pool:
+        running = [pool.submit(summary, scenario) for scenario in scenarios]
+        try:
+            for done, future in enumerate(as_completed(running), 1):
+                future.result()
+                if tick is not None:
+                    tick(done)
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        summaries = tuple(future.result() for future in running)
+    return Replications(scenarios[0].name, tuple(scenario.seed for scenario in scenarios), summaries)
+
+
+class _Stopped(Exception):  # noqa: N818 - no error: another run has failed, or the user pressed Ctrl-C
+    """Raised inside a run to end it."""
+
+
+def _heed(stop: Event) -> None:
+    if stop.is_set():
+        raise _Stopped
+
+
+def _measures(
+    summaries: Sequence[Summary], part: str, name_of: Callable[[Mapping[str, Any]], str]
+) -> dict[str, dict[str, Spread]]:
+    """Return the spread of every number of a part, by name; a measure that some run does not have is left out."""
+    values: dict[str, dict[str, list[float]]] = {}
+    for summary in summaries:
+        for entry in summary[part]:
+            own = values.setdefault(name_of(entry), {})
+            for key, number in _numbers(entry):
+                own.setdefault(key, []).append(number)
+    runs = len(summaries)
+    return {
+        name: {key: spread(numbers) for key, numbers in own.items() if len(numbers) == runs}
+        for name, own in values.items()
+    }
+
+
+def _numbers(entry: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for key, value in entry.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield key, float(value)
+
+
+def _as_json(measures: Mapping[str, Spread]) -> dict[str, Any]:
+    return {name: asdict(found) for name, found in measures.items()}
