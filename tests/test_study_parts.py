@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lasthop.errors import InputError, RunError
 from lasthop.results.folder import STORE_FILE
+from lasthop.study.checks import checks_key
 from lasthop.study.expression import evaluate
 from lasthop.study.measures import measure
 from lasthop.study.plan import Case, Metric, PublishedFile, Row, Smallest, Study, Table, Variant
@@ -70,8 +71,18 @@ def test_a_key_depends_on_all_that_decides_a_run() -> None:
         run_key("h", 2, (), "e"),
         run_key("h", 1, ("packets",), "e"),
         run_key("h", 1, (), "f"),
+        run_key("h", 1, (), "e", "a check"),
     }
-    assert len(keys) == 5
+    assert len(keys) == 6
+
+
+def test_a_check_that_is_new_or_edited_measures_runs_anew(tmp_path: Path) -> None:
+    (tmp_path / "checks.py").write_text("def one(run): return 1")
+    before = checks_key({"one"}, tmp_path)
+    assert checks_key({"one", "two"}, tmp_path) != before
+    (tmp_path / "checks.py").write_text("def one(run): return 2")
+    assert checks_key({"one"}, tmp_path) != before
+    assert checks_key((), tmp_path) == ""
 
 
 # ---- measures

@@ -64,6 +64,23 @@ def all_but_fastest(run: Run) -> float:
     return float(sum(rates) - max(rates)) / KB
 
 
+def lost_pct(run: Run) -> float:
+    """Return the share of the packets with data that the sending host lost, percent."""
+    links = {(link["link"], link["direction"]): link for link in run.summary["links"]}
+    losses = links["losses", "down"]
+    return 100 * float(losses["error_drops"]) / float(losses["packets_in"])
+
+
+def flows(run: Run) -> float:
+    """Return the number of flows."""
+    return float(len(run.summary["flows"]))
+
+
+def unused(run: Run) -> float:
+    """Return what all flows together leave of 4 Mbit/s (section 4.2), kB/s."""
+    return 500 - float(sum(flow["windows"][0]["throughput_Bps"] for flow in run.summary["flows"])) / KB
+
+
 # ---- Figures 11 and 12: what follows a burst of three ----------------------------------------------------------------
 
 

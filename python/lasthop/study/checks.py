@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,13 @@ def load_checks(folder: Path) -> dict[str, Check]:
         raise InputError(error.msg, file=str(path), line=error.lineno) from error
     own = inspect.getmembers(module, lambda value: inspect.isfunction(value) and value.__module__ == spec.name)
     return {name: function for name, function in own if not name.startswith("_")}
+
+
+def checks_key(names: Collection[str], folder: Path) -> str:
+    """Return what tells these checks of a study from others, or from themselves before they were edited."""
+    own = folder / "checks.py"
+    source = own.read_text() if own.is_file() else ""
+    return "\n".join([*sorted(names), source]) if names else ""
 
 
 def _drops_before_and_after(packets: pa.Table) -> tuple[int, int]:

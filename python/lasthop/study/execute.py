@@ -22,7 +22,7 @@ from lasthop.errors import LasthopError, RunError
 from lasthop.provenance import engine
 from lasthop.results.run import Run
 from lasthop.scenario import Scenario, in_memory
-from lasthop.study.checks import Check, find_check, load_checks
+from lasthop.study.checks import Check, checks_key, find_check, load_checks
 from lasthop.study.claims import Judge
 from lasthop.study.plan import Case, Study, Variant
 from lasthop.study.precision import Precision, widened
@@ -44,11 +44,13 @@ class Job:
     case: Case
     variant: Variant
     seed: int
+    checks: str = ""
+    """What its records are measured by: see `checks_key`."""
 
     @property
     def key(self) -> str:
         """The key in the store."""
-        return run_key(self.variant.hash, self.seed, self.case.record, engine())
+        return run_key(self.variant.hash, self.seed, self.case.record, engine(), self.checks)
 
 
 @dataclass
@@ -119,8 +121,9 @@ def _no_row(place: int) -> Reported:
 def jobs_of(study: Study) -> list[Job]:
     """Return every run of the selected tables: all cases under their first seed, then all under their second, …"""
     most = max((len(case.seeds) for case in study.selected_cases), default=0)
+    keys = {case: checks_key(names, study.folder) for case, names in _check_names(study).items()}
     return [
-        Job(case, variant, case.seeds[place])
+        Job(case, variant, case.seeds[place], keys[case.id])
         for place in range(most)
         for case in study.selected_cases
         if place < len(case.seeds)
@@ -162,12 +165,20 @@ def _run_missing(
 
 def _checks_by_case(study: Study, own_checks: Mapping[str, Check]) -> dict[str, Checks]:
     """Return the checks that each case's runs are measured by."""
-    needed: dict[str, dict[str, Check]] = {case.id: {} for case in study.selected_cases}
+    file = study.folder / "study.toml"
+    return {
+        case: {name: find_check(name, own_checks, file) for name in names}
+        for case, names in _check_names(study).items()
+    }
+
+
+def _check_names(study: Study) -> dict[str, set[str]]:
+    names: dict[str, set[str]] = {case.id: set() for case in study.selected_cases}
     for row in study.rows:
         name = study.metrics[row.measure].check
-        if name is not None and row.case in needed:
-            needed[row.case][name] = find_check(name, own_checks, study.folder / "study.toml")
-    return dict(needed)
+        if name is not None and row.case in names:
+            names[row.case].add(name)
+    return names
 
 
 @contextmanager

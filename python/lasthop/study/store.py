@@ -1,7 +1,8 @@
 """What is finished of a study: one line per run, appended as runs end, so a killed study goes on where it was.
 
-A line is trusted where its key agrees: the hash of the resolved scenario, the seed, and the build of the engine. A
-last line that was cut short by a kill is dropped, and the run is done again.
+A line is trusted where its key agrees: the hash of the resolved scenario, the seed, the build of the engine, and the
+checks that measured the run's records, by name and source. A last line that was cut short by a kill is dropped, and
+the run is done again.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ Outcome = Mapping[str, Any]
 """What is kept of one run: its summary, and what was measured from its records."""
 
 
-def run_key(scenario_hash: str, seed: int, records: tuple[str, ...], engine: str) -> str:
-    """Return the key of one run. Equal keys mean equal outcomes."""
-    text = "\n".join([scenario_hash, str(seed), ",".join(records), engine])
+def run_key(scenario_hash: str, seed: int, records: tuple[str, ...], engine: str, checks: str = "") -> str:
+    """Return the key of one run. Equal keys mean equal outcomes; `checks` stands for what measured its records."""
+    text = "\n".join([scenario_hash, str(seed), ",".join(records), engine, *([checks] if checks else [])])
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
