@@ -8,6 +8,8 @@ What Python adds is measured here, through the command that a user types.
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -26,6 +28,7 @@ def main() -> None:
     figures: Figures = {}
     for package, bench in rust_benches():
         figures |= rust_figures(package, bench)
+    figures |= instruction_figures()
     figures["table14_cpu_s"] = {"value": table14_cpu_s(), "unit": "s"}
     print_figures(figures)
     target = ROOT / "target" / "bench.json"
@@ -55,6 +58,37 @@ def rust_figures(package: str, bench: str) -> Figures:
         else:
             print(line)
     return figures
+
+
+def instruction_figures() -> Figures:
+    """Return how many instructions a delivered segment costs, where valgrind is there to count them.
+
+    Seconds differ between machines, and between one hour and the next where a machine is shared; these do not.
+    """
+    if shutil.which("valgrind") is None:
+        print("\nvalgrind is not installed: instructions per segment are not counted")
+        return {}
+    print("\ncallgrind: bulk", flush=True)
+    build = ["cargo", "bench", "--locked", "--quiet", "-p", "lasthop-sim", "--bench", "bulk", "--no-run"]
+    messages = map(json.loads, output_of([*build, "--message-format", "json"]).splitlines())
+    (program,) = (message["executable"] for message in messages if message.get("executable"))
+    return {
+        f"sim_{name}_instructions_per_segment": {
+            "value": instructions_per_segment(program, case),
+            "unit": "instructions",
+        }
+        for name, case in (("bulk", "one"), ("50flows", "fifty"))
+    }
+
+
+def instructions_per_segment(program: str, case: str) -> float:
+    """Run one case of the bulk bench under callgrind, building and all."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, case]
+    ended = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    counted = re.search(r"Collected : (\d+)", ended.stderr)
+    if counted is None:
+        raise RuntimeError(f"callgrind did not say what it collected: {ended.stderr}")
+    return int(counted[1]) / float(ended.stdout)
 
 
 def table14_cpu_s() -> float:

@@ -3,7 +3,8 @@
 //! The case of the promise: 100 Mbit/s, 50 ms round trip, SACK, 200 s, recording off; one bulk flow, and
 //! 50 that share the link. Then what a wake-up costs the event queue with 10 components and with 10,000.
 //! Prints one JSON line for each figure, the median of [`RUNS`] runs.
-//! `cargo bench -p lasthop-sim --bench bulk -- one` (or `fifty`) runs one case once, for a profiler.
+//! `cargo bench -p lasthop-sim --bench bulk -- one` (or `fifty`) runs one case once, for a profiler, and prints how many
+//! segments it delivered.
 
 mod figures;
 
@@ -21,8 +22,9 @@ use figures::{RUNS, cpu_seconds, median, peak_memory_mib, print};
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("one") => println!("{}", peak_memory_of_a_run(1)),
-        Some("fifty") => println!("{}", peak_memory_of_a_run(50)),
+        Some("one") => println!("{}", delivered_segments(spec(1))),
+        Some("fifty") => println!("{}", delivered_segments(spec(50))),
+        Some("memory") => println!("{}", peak_memory_of_a_run(1)),
         _ => all(),
     }
 }
@@ -68,7 +70,7 @@ fn peak_memory_of_a_run(flows: usize) -> f64 {
 
 fn peak_memory_of_a_process() -> f64 {
     let own = std::env::current_exe().expect("the bench knows where it is");
-    let output = Command::new(own).arg("one").output().expect("the bench can run itself");
+    let output = Command::new(own).arg("memory").output().expect("the bench can run itself");
     String::from_utf8_lossy(&output.stdout).trim().parse().expect("it prints a number")
 }
 
