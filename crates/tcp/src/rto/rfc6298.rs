@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Duration;
+use units::{Duration, Instant};
 
 use super::{Estimate, Rto, Sample, measured};
 use crate::registry::Entry;
@@ -26,6 +26,21 @@ pub struct Params {
     pub slop: Duration,
     /// How long a doubled length is kept.
     pub backoff: Backoff,
+    /// Which round trips are samples.
+    pub samples: Samples,
+}
+
+/// Which round trips are samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Samples {
+    /// All that are measured: with timestamps one for each ACK of new data (RFC 7323 §4.1).
+    #[default]
+    All,
+    /// One for each round trip: of a segment that was sent since the sample before it was taken. The gains of 1/8
+    /// and 1/4 are meant for that (RFC 6298 §3; RFC 7323 appendix G): with many samples in a round trip the
+    /// variation of one is forgotten before it is over.
+    PerRoundTrip,
 }
 
 /// How long a doubled length is kept.
@@ -48,6 +63,7 @@ impl Default for Params {
             granularity: Duration::from_millis(1),
             slop: Duration::ZERO,
             backoff: Backoff::default(),
+            samples: Samples::default(),
         }
     }
 }
@@ -56,10 +72,16 @@ impl Default for Params {
 struct Rfc6298 {
     params: Params,
     estimate: Option<Estimate>,
+    /// When the last sample was taken.
+    sampled: Instant,
 }
 
 impl Rto for Rfc6298 {
     fn on_sample(&mut self, sample: &Sample) {
+        if self.params.samples == Samples::PerRoundTrip && sample.sent < self.sampled {
+            return;
+        }
+        self.sampled = sample.now;
         let rtt = measured(sample, self.params.granularity);
         self.estimate = Some(Estimate::updated(self.estimate, rtt));
     }
@@ -101,6 +123,12 @@ impl Rto for Rfc6298 {
     }
 }
 
+impl Rfc6298 {
+    const fn new(params: Params) -> Self {
+        Self { params, estimate: None, sampled: Instant::START }
+    }
+}
+
 /// RFC 6298 §5.7: the first length for data where the SYN was lost.
 const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
@@ -111,15 +139,13 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
     source: "RFC 6298",
     parse: |value| {
         let params: Params = Entry::<dyn Rto>::read(value)?;
-        Ok(Arc::new(move || Box::new(Rfc6298 { params: params.clone(), estimate: None })))
+        Ok(Arc::new(move || Box::new(Rfc6298::new(params.clone()))))
     },
     schema: Entry::<dyn Rto>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
-    use units::Instant;
-
     use super::*;
 
     fn sample(rtt: Duration) -> Sample {
@@ -128,7 +154,7 @@ mod tests {
 
     fn timer() -> Rfc6298 {
         let params = Params { min: Duration::from_millis(200), ..Params::default() };
-        Rfc6298 { params, estimate: None }
+        Rfc6298::new(params)
     }
 
     #[test]
@@ -143,7 +169,7 @@ mod tests {
     fn without_variation_a_tick_is_left_above_the_round_trip() {
         let tick = Duration::from_millis(100);
         let params = Params { min: Duration::ZERO, granularity: tick, ..Params::default() };
-        let mut rto = Rfc6298 { params, estimate: None };
+        let mut rto = Rfc6298::new(params);
         for _ in 0..200 {
             rto.on_sample(&sample(tick * 3));
         }
