@@ -152,6 +152,21 @@ def test_a_table_for_people_says_the_same(lasthop: Lasthop) -> None:
     assert "longest queue" in shown
 
 
+def test_a_table_for_people_tells_what_was_measured(lasthop: Lasthop) -> None:
+    shown = lasthop("run", "voice-and-download").out
+    (beside,) = lasthop("run", "voice-and-download", "--json").json["flows"][0]["windows"][1:]
+    assert "Datagrams:" in shown
+    assert "Window beside, 20 s to 40 s:" in shown
+    assert f"{100 * beside['frame_loss']:.2f}" in shown.partition("Window beside")[2]
+
+
+def test_of_many_links_a_table_for_people_tells_those_that_lost_something(lasthop: Lasthop) -> None:
+    shown = lasthop("run", "topology-dumbbell", "--set", "flows.download.until='5 s'", "--set", "measure={}").out
+    assert "bottleneck" in shown
+    assert "access-" not in shown
+    assert "41 more directions of links lost nothing" in shown
+
+
 def test_a_wrong_override_is_an_input_error_in_python_too(base: Path) -> None:
     with pytest.raises(InputError) as raised:
         load_scenario(base, overrides=["links.lasthop.down.rate=-1"])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from lasthop.cli.console import print_table, shown, stdout
+from lasthop.cli.measured import print_measured
 from lasthop.replications import Replications
 from lasthop.stats import Spread
 
@@ -32,10 +33,12 @@ _LINK_COLUMNS = {
     "error_drops": "error drops",
     "queue_max": "longest queue",
 }
+MOST_LINKS: Final = 12
+"""Directions of links up to which all are told: a network of many access links has little to say of most."""
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:
-    """Print flows, links, and why anything was sent again needlessly."""
+    """Print flows, links, what was measured of them, and why anything was sent again needlessly."""
     stdout.print(
         f"{summary['scenario']}: seed {summary['seed']}, {summary['clock']} clock, "
         f"stopped at {summary['stopped_s']:.3f} s: {summary['stopped_by']}\n"
@@ -45,7 +48,11 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     if unfinished:
         stdout.print(f"Not finished when the run stopped: {', '.join(unfinished)}")
     stdout.print()
-    _print_part(summary["links"], _LINK_COLUMNS)
+    links = _worth_telling(summary["links"])
+    _print_part(links, _LINK_COLUMNS)
+    if len(links) < len(summary["links"]):
+        stdout.print(f"{len(summary['links']) - len(links)} more directions of links lost nothing; --json has them")
+    print_measured(summary["flows"], links)
     causes = _causes(summary)
     if causes:
         stdout.print("\nNeedless retransmissions, by cause:")
@@ -113,6 +120,16 @@ def _apart(real: float | None, virtual: float | None) -> str | None:
 
 def _print_part(rows: list[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
     print_table(None, list(columns.values()), [[row.get(key) for key in columns] for row in rows])
+
+
+def _worth_telling(links: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """All directions of links; of many, those that lost something, if any did."""
+    lossy = [link for link in links if link["packets_in"] > _through(link)]
+    return lossy if lossy and len(links) > MOST_LINKS else links
+
+
+def _through(link: Mapping[str, Any]) -> int:
+    return int(link["packets_out"]) + int(link.get("packets_inside", 0))
 
 
 def _causes(summary: Mapping[str, Any]) -> dict[str, int]:

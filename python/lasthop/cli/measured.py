@@ -1,0 +1,94 @@
+"""What a run measured beside bytes and losses, as tables for a reader: transfers, datagrams, milestones, windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from lasthop.cli.console import print_table, stdout
+
+Columns = Mapping[str, tuple[str, float]]
+"""A key's words at the head of its column, and what it is multiplied by."""
+
+_TRANSFERS: Final[Columns] = {
+    "transfers": ("transfers", 1),
+    "transfer_mean_s": ("mean s", 1),
+    "transfer_p50_s": ("median s", 1),
+    "transfer_p95_s": ("95 % within s", 1),
+}
+_DATAGRAMS: Final[Columns] = {
+    "segments_sent": ("sent", 1),
+    "packets_lost": ("lost", 1),
+    "packets_late": ("late", 1),
+    "frame_loss": ("lost or late %", 100),
+    "delay_mean_s": ("mean delay ms", 1000),
+    "delay_p95_s": ("95 % within ms", 1000),
+    "jitter_s": ("jitter ms", 1000),
+}
+_MILESTONES: Final[Columns] = {
+    "bytes": ("bytes", 1),
+    "elapsed_s": ("elapsed s", 1),
+    "retransmissions": ("retransmitted", 1),
+}
+_FLOW_IN_WINDOW: Final[Columns] = {
+    "goodput_Bps": ("goodput byte/s", 1),
+    "retransmissions": ("retransmitted", 1),
+    "timeouts": ("timeouts", 1),
+    "transfer_p50_s": ("median transfer s", 1),
+    "frame_loss": ("lost or late %", 100),
+    "delay_mean_s": ("mean delay ms", 1000),
+    "delay_p95_s": ("95 % within ms", 1000),
+}
+_LINK_IN_WINDOW: Final[Columns] = {
+    "utilisation": ("utilisation %", 100),
+    "drop_rate": ("dropped %", 100),
+    "queue_mean": ("mean queue", 1),
+    "queue_p95": ("95 % of time within", 1),
+}
+
+
+def print_measured(flows: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]]) -> None:
+    """Print what there is of it; nothing of a run of downloads that nothing was to be measured of."""
+    # A download is one transfer, which the flow's own row tells.
+    transfers = [flow for flow in flows if flow.get("transfers", 0) > 1]
+    _print("Transfers:", ("flow",), transfers, _TRANSFERS)
+    datagrams = [flow for flow in flows if flow.get("connections") == 0 and flow["segments_sent"]]
+    _print("Datagrams:", ("flow",), datagrams, _DATAGRAMS)
+    milestones = [{"flow": flow["flow"], **each} for flow in flows for each in flow.get("milestones", ())]
+    _print("Milestones:", ("flow",), milestones, _MILESTONES)
+    for window in _windows(flows):
+        _print(f"{_title(window)}:", ("flow",), list(_within(flows, window["window"])), _FLOW_IN_WINDOW)
+        _print(None, ("link", "direction"), list(_within(links, window["window"])), _LINK_IN_WINDOW)
+
+
+def _windows(flows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    windows: Sequence[Mapping[str, Any]] = flows[0].get("windows", ()) if flows else ()
+    return windows
+
+
+def _title(window: Mapping[str, Any]) -> str:
+    return f"Window {window['window']}, {window['from_s']:g} s to {window['to_s']:g} s"
+
+
+def _within(rows: Sequence[Mapping[str, Any]], name: str) -> Iterator[Mapping[str, Any]]:
+    """Of each flow or link that had something to do in a window: its names, and its numbers there."""
+    for row in rows:
+        for window in row.get("windows", ()):
+            if window["window"] == name and (window.get("segments_sent") or window.get("packets_in")):
+                yield {key: row[key] for key in ("flow", "link", "direction") if key in row} | window
+
+
+def _print(title: str | None, names: Sequence[str], rows: Sequence[Mapping[str, Any]], columns: Columns) -> None:
+    """Print the rows, if there are any, with the columns of which a row has a number."""
+    if not rows:
+        return
+    told = {key: column for key, column in columns.items() if any(row.get(key) is not None for row in rows)}
+    stdout.print("" if title is None else f"\n{title}")
+    head = [*names, *(words for words, _ in told.values())]
+    print_table(None, head, [[*(row[name] for name in names), *_numbers(row, told)] for row in rows])
+
+
+def _numbers(row: Mapping[str, Any], columns: Columns) -> Iterator[float | None]:
+    for key, (_, factor) in columns.items():
+        number = row.get(key)
+        yield number if number is None or factor == 1 else number * factor
