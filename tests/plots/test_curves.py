@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from lasthop.errors import InputError
-from lasthop.plots import Layout, Tables, draw_curves
+from lasthop.plots import Tables, draw_curves
+from lasthop.study.plan import Chart
 
 
 def row(acks: str, flows: int, metric: str, mean: float, rate: int = 1) -> dict[str, Any]:
@@ -29,7 +30,7 @@ ROWS = [
     row("2w", 4, "drops", 9.0),
     row("2w", 1, "utilisation", 60.0, rate=100),
 ]
-LAYOUT = Layout("6.7", ["utilisation"], "flows", by="acks", only={"rate": ["1"]})
+CHART = Chart("c", "", "6.7", ["utilisation"], "flows", by="acks", only={"rate": ["1"]})
 
 
 def study(rows: list[dict[str, Any]] = ROWS) -> Tables:
@@ -41,12 +42,12 @@ def curves(axes: Axes) -> dict[str, list[list[float]]]:
 
 
 def test_each_text_of_a_column_is_a_curve_in_ascending_order() -> None:
-    (axes,) = draw_curves(study(), LAYOUT, "title").axes
+    (axes,) = draw_curves(study(), CHART, "title").axes
     assert curves(axes) == {"2w": [[1, 73], [4, 97]], "ae": [[1, 99], [4, 99.5]]}
 
 
 def test_intervals_are_bars() -> None:
-    (axes,) = draw_curves(study(), LAYOUT, "title").axes
+    (axes,) = draw_curves(study(), CHART, "title").axes
     bars = [each for each in axes.collections if isinstance(each, LineCollection)]
     assert [segment.tolist() for segment in bars[0].get_segments()] == [[[1, 72], [1, 74]], [[4, 96], [4, 98]]]
 
@@ -54,28 +55,28 @@ def test_intervals_are_bars() -> None:
 def test_a_curve_looks_the_same_in_every_panel_also_where_others_are_lacking() -> None:
     rows = [*ROWS, row("ae", 1, "utilisation", 90.0, rate=9)]
     first, _, last = draw_curves(
-        study(rows), Layout("6.7", ["utilisation"], "flows", by="acks", panels="rate"), ""
+        study(rows), Chart("c", "", "6.7", ["utilisation"], "flows", by="acks", panels="rate"), ""
     ).axes
     looks = [{str(line.get_label()): line.get_color() for line in axes.lines} for axes in (first, last)]
     assert looks[0]["ae"] == looks[1]["ae"] != looks[0]["2w"]
 
 
 def test_a_metric_may_stand_along_the_bottom() -> None:
-    layout = Layout("6.7", ["utilisation"], "drops", only={"rate": ["1"], "acks": ["2w"]})
-    (axes,) = draw_curves(study(), layout, "title").axes
+    chart = Chart("c", "", "6.7", ["utilisation"], "drops", only={"rate": ["1"], "acks": ["2w"]})
+    (axes,) = draw_curves(study(), chart, "title").axes
     assert list(curves(axes).values()) == [[[2, 73], [9, 97]]]
 
 
 def test_a_column_may_make_panels_and_each_metric_a_row_of_them() -> None:
-    layout = Layout("6.7", ["utilisation", "drops"], "flows", by="acks", panels="rate", log=True)
-    figure = draw_curves(study(), layout, "title")
+    chart = Chart("c", "", "6.7", ["utilisation", "drops"], "flows", by="acks", panels="rate", log=True)
+    figure = draw_curves(study(), chart, "title")
     assert len(figure.axes) == 4
     assert curves(figure.axes[1]) == {"2w": [[1, 60]]}
 
 
 def test_rows_without_a_number_leave_a_gap_and_no_rows_are_an_error() -> None:
     gap = row("2w", 2, "utilisation", 0.0) | {"mean": None, "mean_low": None, "mean_high": None}
-    (axes,) = draw_curves(study([*ROWS, gap]), LAYOUT, "title").axes
+    (axes,) = draw_curves(study([*ROWS, gap]), CHART, "title").axes
     assert np.isnan(curves(axes)["2w"][1][1])
     with pytest.raises(InputError, match="no row"):
-        draw_curves(study(), Layout("6.8", ["utilisation"], "flows"), "title")
+        draw_curves(study(), Chart("c", "", "6.8", ["utilisation"], "flows"), "title")

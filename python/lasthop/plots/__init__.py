@@ -8,7 +8,7 @@ One file per kind of picture; `registry` lists them and is what the command, the
 Read `kind` first (what a kind is), then `source` (where the tables come from), then one kind, say `cwnd`.
 """
 
-from lasthop.plots.curves import Layout, draw_curves
+from lasthop.plots.curves import draw_curves
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.output import FORMATS, render, save
 from lasthop.plots.registry import KINDS, draw, kind_of
@@ -18,7 +18,6 @@ __all__ = [
     "FORMATS",
     "KINDS",
     "Kind",
-    "Layout",
     "Source",
     "Tables",
     "View",

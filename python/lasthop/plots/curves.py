@@ -6,8 +6,8 @@ what a figure of a document has as several curves are the texts of another colum
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from lasthop.plots import style
 from lasthop.plots.columns import Columns, Floats
 from lasthop.plots.published import VALUES, WORDS
 from lasthop.plots.source import Source
+from lasthop.study.plan import Chart
 
 PANEL_IN: Final = 1.9
 FRAME_IN: Final = 0.35
@@ -34,19 +35,6 @@ MOST_TICKS: Final = 10
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which rows make which curves: see `charts` of docs/reference/study.md."""
-
-    table: str
-    metrics: Sequence[str]
-    over: str
-    by: str | None = None
-    panels: str | None = None
-    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    log: bool = False
-
-
-@dataclass(frozen=True)
 class Curve:
     """Points in ascending order of `x`; NaN where there is no interval."""
 
@@ -57,52 +45,52 @@ class Curve:
     high: Floats
 
 
-def draw_curves(source: Source, layout: Layout, title: str) -> Figure:
+def draw_curves(source: Source, chart: Chart, title: str) -> Figure:
     """Draw a chart of a study's rows. Raises InputError where it has no rows of the table."""
-    rows = _shown(Columns("rows", source.table("rows")), layout)
-    panels = [""] if layout.panels is None else rows.distinct(layout.panels)
+    rows = _shown(Columns("rows", source.table("rows")), chart)
+    panels = [""] if chart.panels is None else rows.distinct(chart.panels)
     with style.settings():
-        figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(layout.metrics))
-        grid = figure.subplots(len(layout.metrics), len(panels), squeeze=False, sharex="col", sharey="row")
-        for line, metric in zip(grid, layout.metrics, strict=True):
+        figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(chart.metrics))
+        grid = figure.subplots(len(chart.metrics), len(panels), squeeze=False, sharex="col", sharey="row")
+        for line, metric in zip(grid, chart.metrics, strict=True):
             line[0].set_ylabel(_words(metric))
             for axes, panel in zip(line, panels, strict=True):
-                _draw_panel(axes, rows, layout, metric, panel)
+                _draw_panel(axes, rows, chart, metric, panel)
         for axes in grid[-1]:
-            axes.set_xlabel(_words(layout.over))
+            axes.set_xlabel(_words(chart.over))
         figure.suptitle(style.wrapped(title, "page"), x=0.01, ha="left", fontsize=style.TITLE_PT)
-        style.legend_below(figure, grid.flat if layout.by else ())
+        style.legend_below(figure, grid.flat if chart.by else ())
     return figure
 
 
-def _shown(rows: Columns, layout: Layout) -> Columns:
-    rows = rows.equal("table", layout.table)
-    for column, texts in layout.only.items():
+def _shown(rows: Columns, chart: Chart) -> Columns:
+    rows = rows.equal("table", chart.table)
+    for column, texts in chart.only.items():
         rows = rows.where(np.isin(rows.texts(column), list(texts)))
     if not len(rows):
-        raise InputError(f"there is no row of table {layout.table!r} to draw", key="charts")
+        raise InputError(f"there is no row of table {chart.table!r} to draw", key="charts")
     return rows
 
 
-def _draw_panel(axes: Axes, rows: Columns, layout: Layout, metric: str, panel: str) -> None:
+def _draw_panel(axes: Axes, rows: Columns, chart: Chart, metric: str, panel: str) -> None:
     axes.grid(axis="y")
     axes.set_axisbelow(True)
-    mine = rows if layout.panels is None else rows.equal(layout.panels, panel)
-    if layout.panels is not None:
-        axes.set_title(f"{_words(layout.panels)} {panel}")
-    curves = list(_curves(mine, layout, metric))
+    mine = rows if chart.panels is None else rows.equal(chart.panels, panel)
+    if chart.panels is not None:
+        axes.set_title(f"{_words(chart.panels)} {panel}")
+    curves = list(_curves(mine, chart, metric))
     # The same thing looks the same in every panel, also where a panel lacks others.
-    words = [""] if layout.by is None else rows.distinct(layout.by)
+    words = [""] if chart.by is None else rows.distinct(chart.by)
     for curve in curves:
         _draw_curve(axes, curve, words.index(curve.words))
-    _set_bottom(axes, curves, layout.log)
+    _set_bottom(axes, curves, chart.log)
 
 
-def _curves(rows: Columns, layout: Layout, metric: str) -> Iterator[Curve]:
+def _curves(rows: Columns, chart: Chart, metric: str) -> Iterator[Curve]:
     shown = rows.equal("metric", metric)
-    for words in [""] if layout.by is None else shown.distinct(layout.by):
-        mine = shown if layout.by is None else shown.equal(layout.by, words)
-        x = mine.numbers(layout.over) if layout.over in mine else _means(rows, layout.over, mine)
+    for words in [""] if chart.by is None else shown.distinct(chart.by):
+        mine = shown if chart.by is None else shown.equal(chart.by, words)
+        x = mine.numbers(chart.over) if chart.over in mine else _means(rows, chart.over, mine)
         order = np.argsort(x, kind="stable")
         arranged = {key: mine.numbers(key)[order] for key in ("mean", "mean_low", "mean_high")}
         yield Curve(words, x[order], arranged["mean"], arranged["mean_low"], arranged["mean_high"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lasthop.plots import Layout, Tables, View, draw, draw_curves, kind_of, save
+from lasthop.plots import Tables, View, draw, draw_curves, kind_of, save
 from lasthop.study.execute import record_case
-from lasthop.study.plan import Chart, Figure, Study
+from lasthop.study.plan import Figure, Study
 from lasthop.study.result import StudyResult
 
 
@@ -24,12 +24,8 @@ def draw_charts(study: Study, result: StudyResult, picture_format: str = "svg") 
     for chart in study.charts:
         if chart.table in study.selected:
             title = f"{study.name}, figure {chart.id}: {chart.title}"
-            figure = draw_curves(result, _layout(chart), title)
+            figure = draw_curves(result, chart, title)
             yield save(figure, result.folder / f"chart-{chart.id.replace('/', '-')}.{picture_format}")
-
-
-def _layout(chart: Chart) -> Layout:
-    return Layout(chart.table, chart.metrics, chart.over, chart.by, chart.panels, chart.only, chart.log)
 
 
 def draw_figures(study: Study, folder: Path, picture_format: str = "svg") -> Iterator[Path]:
