@@ -7,7 +7,7 @@ use link::registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Keys, Links, Parts, Setting, check_count};
+use super::{Keys, Links, Parts, Setting};
 
 /// The list's line.
 pub const ENTRY: Entry = Entry {
@@ -33,27 +33,22 @@ pub struct Parameters {
     pub links: Links,
 }
 
-impl Parameters {
-    fn hops(&self) -> u32 {
-        self.hops.unwrap_or(self.links.len() as u32)
-    }
-}
-
 impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
-        check_count(if self.hops.is_some() { "hops" } else { "links" }, self.hops())
+        self.links.check_row(self.hops, "links")
     }
 
     fn parts(&self) -> Parts {
         let mut parts = Parts::default();
+        let hops = self.links.in_a_row(self.hops);
         let mut last = parts.host("left");
-        for hop in 1..self.hops() {
+        for hop in 1..hops {
             let router = parts.router(format!("router-{hop}"));
             parts.join(format!("hop-{hop}"), [&last, &router], ("links", hop as usize - 1));
             last = router;
         }
-        let (right, hop) = (parts.host("right"), self.hops());
-        parts.join(format!("hop-{hop}"), [&last, &right], ("links", hop as usize - 1));
+        let right = parts.host("right");
+        parts.join(format!("hop-{hops}"), [&last, &right], ("links", hops as usize - 1));
         parts
     }
 }

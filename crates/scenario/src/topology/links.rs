@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use link::ConfigError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use units::Bytes;
 
-use super::Keys;
+use super::{Keys, check_count};
 
 /// What link stands in a place of a topology: a table with the keys `preset`, `mtu`, `down` and `up` of a scenario's
 /// link, or a list of such tables, used in turn and over again. Without `up` and `preset`, up is as down.
@@ -30,6 +31,16 @@ impl Links {
             Self::Same(_) => 1,
             Self::InTurn(list) => list.len(),
         }
+    }
+
+    /// How many stand in a row: as many as the template's `hops` says, or else as there are.
+    pub(super) fn in_a_row(&self, hops: Option<u32>) -> u32 {
+        hops.unwrap_or(self.len() as u32)
+    }
+
+    /// Refuses a row of a length that there cannot be; `key` is the template's for these links.
+    pub(super) fn check_row(&self, hops: Option<u32>, key: &str) -> Result<(), ConfigError> {
+        check_count(if hops.is_some() { "hops" } else { key }, self.in_a_row(hops))
     }
 
     /// Whether there is none.

@@ -9,7 +9,7 @@ use link::registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Keys, Links, Parts, Setting, check_count};
+use super::{Keys, Links, Parts, Setting};
 
 /// The list's line.
 pub const ENTRY: Entry = Entry {
@@ -40,21 +40,15 @@ pub struct Parameters {
     pub access: Links,
 }
 
-impl Parameters {
-    fn hops(&self) -> u32 {
-        self.hops.unwrap_or(self.bottlenecks.len() as u32)
-    }
-}
-
 impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
-        check_count(if self.hops.is_some() { "hops" } else { "bottlenecks" }, self.hops())
+        self.bottlenecks.check_row(self.hops, "bottlenecks")
     }
 
     fn parts(&self) -> Parts {
         let mut parts = Parts::default();
-        let routers: Vec<String> =
-            (0..=self.hops()).map(|n| parts.router(format!("router-{}", n + 1))).collect();
+        let hops = self.bottlenecks.in_a_row(self.hops);
+        let routers: Vec<String> = (0..=hops).map(|n| parts.router(format!("router-{}", n + 1))).collect();
         for (turn, pair) in routers.windows(2).enumerate() {
             parts.join(format!("hop-{}", turn + 1), [&pair[0], &pair[1]], ("bottlenecks", turn));
         }
