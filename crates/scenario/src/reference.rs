@@ -13,9 +13,9 @@ use crate::schema::{plain, schema};
 #[must_use]
 pub fn reference_text(kind: &str) -> Option<String> {
     let schema = schema(kind)?;
-    let mut page = Page { root: &schema, rows: Vec::new(), choices: BTreeMap::new() };
-    page.table("", &schema);
-    Some(page.text(title(kind)))
+    let mut page = Page { root: &schema, choices: BTreeMap::new() };
+    let keys = page.keys("", &schema);
+    Some(page.text(title(kind), &keys))
 }
 
 fn title(kind: &str) -> &'static str {
@@ -29,19 +29,34 @@ fn title(kind: &str) -> &'static str {
 
 struct Page<'a> {
     root: &'a Value,
-    rows: Vec<String>,
     /// Choices by name: what each is written as, and what it means.
     choices: BTreeMap<String, Vec<(String, String)>>,
 }
 
+/// A key: where it stands, what is written there, and what it means.
+struct Key {
+    at: String,
+    required: bool,
+    value: String,
+    meaning: String,
+}
+
+impl Key {
+    fn need(&self) -> &'static str {
+        if self.required { " (required)" } else { "" }
+    }
+}
+
 impl<'a> Page<'a> {
-    fn text(&self, title: &str) -> String {
+    fn text(&self, title: &str, keys: &[Key]) -> String {
         let mut text = format!(
             "<!-- Made from the types by `cargo run -p lasthop-scenario --example write_schemas`. -->\n\n# {title}\n\n"
         );
         let _ = writeln!(text, "{}\n", meaning(self.root, self.root));
         text += "| key | value | meaning |\n|---|---|---|\n";
-        text += &self.rows.concat();
+        for key in keys {
+            let _ = writeln!(text, "| `{}`{} | {} | {} |", key.at, key.need(), key.value, key.meaning);
+        }
         for (name, choices) in &self.choices {
             let _ = write!(text, "\n## {name}\n\n| written | meaning |\n|---|---|\n");
             for (written, meaning) in choices {
@@ -51,35 +66,53 @@ impl<'a> Page<'a> {
         text
     }
 
-    /// A row for each key of a table, and for those of the tables in it.
-    fn table(&mut self, path: &str, table: &'a Value) {
+    /// Each key of a table, and those of the tables in it.
+    fn keys(&mut self, path: &str, table: &'a Value) -> Vec<Key> {
         let required: Vec<&str> =
             table["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let mut keys = Vec::new();
         for (key, property) in table["properties"].as_object().into_iter().flatten() {
             let at = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            let value = self.value(&at, property);
-            let need = if required.contains(&key.as_str()) { " (required)" } else { "" };
-            let meaning = meaning(property, plain(self.root, property));
-            self.rows.push(format!("| `{at}`{need} | {value}{} | {meaning} |\n", default(property)));
-            self.below(&at, property);
+            keys.push(Key {
+                required: required.contains(&key.as_str()),
+                value: self.value(&at, property) + &default(property),
+                meaning: meaning(property, plain(self.root, property)),
+                at: at.clone(),
+            });
+            keys.extend(self.below(&at, property));
         }
+        keys
     }
 
-    /// The rows of the table, the list of tables or the named tables that stand under a key; but `up` has the keys
-    /// of `down`, and `tcp` those of a profile.
-    fn below(&mut self, at: &str, property: &'a Value) {
-        if ["tcp", "up"].iter().any(|key| at.ends_with(&format!(".{key}")) || at == *key) {
-            return;
+    /// The keys of the table, the list of tables or the named tables that stand under a key, if they do not stand
+    /// elsewhere.
+    fn below(&mut self, at: &str, property: &'a Value) -> Vec<Key> {
+        if self.elsewhere(at).is_some() {
+            return Vec::new();
         }
         let schema = plain(self.root, property);
+        let mut keys = Vec::new();
         if schema.get("properties").is_some() {
-            self.table(at, schema);
+            keys.extend(self.keys(at, schema));
         }
         if let Some(items) = schema.get("items") {
-            self.below(&format!("{at}[]"), items);
+            keys.extend(self.below(&format!("{at}[]"), items));
         }
         if let Some(named) = schema.get("additionalProperties").filter(|named| named.is_object()) {
-            self.below(&format!("{at}.<name>"), named);
+            keys.extend(self.below(&format!("{at}.<name>"), named));
+        }
+        keys
+    }
+
+    /// Where the keys of a table stand that are not repeated here.
+    fn elsewhere(&self, at: &str) -> Option<&'static str> {
+        match at.rsplit('.').next()? {
+            "tcp" => Some("a profile"),
+            "up" => Some("`down`"),
+            "down" if at != "links[].down" && self.root["properties"].get("down").is_none() => {
+                Some("`links[].down`")
+            }
+            _ => None,
         }
     }
 
@@ -102,15 +135,17 @@ impl<'a> Page<'a> {
             Some("integer") => "whole number".to_owned(),
             Some("number") => "number".to_owned(),
             Some("boolean") => "true or false".to_owned(),
-            Some("array") => match schema.get("items") {
-                Some(items) if plain(self.root, items).get("properties").is_none() => {
+            Some("array") => match (schema.get("prefixItems"), schema.get("items")) {
+                (Some(ends), _) => format!("list of two, each {}", self.value(at, &ends[0])),
+                (_, Some(items)) if plain(self.root, items).get("properties").is_none() => {
                     format!("list: {}", self.value(at, items))
                 }
                 _ => "list of tables".to_owned(),
             },
-            Some("object") if at.ends_with(".tcp") => "table with the keys of a profile".to_owned(),
-            Some("object") if at == "up" || at.ends_with(".up") => "table with the keys of `down`".to_owned(),
-            Some("object") => "table".to_owned(),
+            Some("object") => match self.elsewhere(at) {
+                Some(keys) => format!("table with the keys of {keys}"),
+                None => "table".to_owned(),
+            },
             _ => "any value".to_owned(),
         }
     }
@@ -130,23 +165,47 @@ impl<'a> Page<'a> {
         format!("see {name}")
     }
 
-    /// What one option is written as, with the parameters of an algorithm below it.
+    /// What one option is written as, with its parameters below it.
     fn option(&mut self, option: &'a Value) -> Vec<(String, String)> {
         let schema = plain(self.root, option);
-        let keys = schema["properties"].as_object();
         let told = meaning(option, schema);
-        let Some(keys) = keys else { return vec![(self.value("", option), told)] };
-        let Some(algorithm) = keys.get("algorithm") else {
-            let key = keys.keys().next().map_or("", String::as_str);
-            return vec![(format!("`{{ {key} = … }}`"), told)];
+        let keys = schema["properties"].as_object();
+        let (written, told, parameters) = match keys.map(|keys| (keys.get("algorithm"), keys.iter().next())) {
+            Some((Some(algorithm), _)) => {
+                (format!("`algorithm = {}`", algorithm["const"]), told, self.keys("", schema))
+            }
+            Some((None, Some((name, property)))) if keys.is_some_and(|keys| keys.len() == 1) => {
+                self.named(name, property, told)
+            }
+            _ => (self.value("", option), told, self.below("", option)),
         };
-        let mut entries = vec![(format!("`algorithm = {}`", algorithm["const"]), told)];
-        for (key, property) in keys.iter().filter(|(key, _)| *key != "algorithm") {
-            let value = self.value(key, property);
-            entries
-                .push((format!("… `{key}`: {value}{}", default(property)), meaning(property, &Value::Null)));
+        let rows = parameters
+            .into_iter()
+            .filter(|key| key.at != "algorithm")
+            .map(|key| (format!("… `{}`{}: {}", key.at, key.need(), key.value), key.meaning));
+        std::iter::once((written, told)).chain(rows).collect()
+    }
+
+    /// An option that is written as a table of one key, its name: its parameters are a table's keys, or else what
+    /// stands in their place.
+    fn named(&mut self, name: &str, property: &'a Value, told: String) -> (String, String, Vec<Key>) {
+        let schema = plain(self.root, property);
+        let written = format!("`{{ {name} = … }}`");
+        if schema.get("properties").is_some() || schema["type"] == "object" {
+            return (written, told, self.below("", property));
         }
-        entries
+        let options = schema.get("anyOf").and_then(Value::as_array);
+        let table = options.and_then(|options| {
+            options.iter().find(|option| plain(self.root, option).get("properties").is_some())
+        });
+        let value = match table {
+            Some(_) => "text, or a table".to_owned(),
+            None => self.value("", property),
+        };
+        let parameters = self.below("", table.unwrap_or(property));
+        let what = if schema.get("pattern").is_some() { String::new() } else { meaning(property, schema) };
+        let told = [told.trim_end_matches('.'), &*what].join(". ").trim_end_matches(". ").to_owned();
+        (format!("{written}: {value}"), told, parameters)
     }
 }
 
