@@ -176,7 +176,7 @@ impl<'de, T: Listed> Visitor<'de> for Choice<T> {
         match table.next_key::<String>()? {
             None => Ok(chosen),
             Some(second) => Err(A::Error::custom(format!(
-                "\"{id}\" and \"{second}\" are two {}s; write one of them",
+                "\"{id}\" and \"{second}\" are two, where one {} stands; write one of them",
                 T::NOUN
             ))),
         }

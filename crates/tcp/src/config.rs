@@ -227,8 +227,12 @@ impl Config {
             return Err(error(
                 "initial_window",
                 "the first window is smaller than one segment".to_owned(),
-                "at least \"1 segments\"".to_owned(),
+                "at least \"1 segment\"".to_owned(),
             ));
+        }
+        if self.window.build().greatest().is_zero() {
+            let message = "a window of 0 takes nothing in, and its peer would probe it for ever";
+            return Err(error("window", message.to_owned(), "a size of 1 byte or more".to_owned()));
         }
         self.check_evidence()?;
         self.check_recovery()?;
@@ -412,6 +416,25 @@ mod tests {
             (config.recovery.id, config.congestion.id, config.rto.id),
             ("sack-6675", "reno", "rfc6298")
         );
+    }
+
+    #[test]
+    fn lengths_that_no_timer_can_have_are_refused_for_every_timer() {
+        for entry in rto::ENTRIES {
+            let swapped = json!({ "rto": { "algorithm": entry.id, "min": "2 s", "max": "1 s" } });
+            let text = refusal(&swapped);
+            assert!(text.starts_with("rto: min is 2 s, above max, 1 s"), "{text}");
+            let text = refusal(&json!({ "rto": { "algorithm": entry.id, "initial": "0 s" } }));
+            assert!(text.starts_with("rto.initial: initial is no time"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_would_be_probed_for_ever_is_refused() {
+        for window in [json!({ "size": "0 bytes" }), json!({ "algorithm": "linux", "buffer": "0 bytes" })] {
+            let text = refusal(&json!({ "window": window }));
+            assert!(text.starts_with("window") && text.contains("probe it for ever"), "{text}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
-use super::{Estimate, Rto, Sample};
+use super::{Estimate, Rto, Sample, check_lengths};
 use crate::registry::Entry;
 
 /// Parameters of the BSD timer; the defaults are that kernel's constants.
@@ -119,6 +119,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
     source: "4.4BSD and FreeBSD tcp_timer.c and tcp_xmit_timer; Brakmo and Peterson 1995",
     parse: |value| {
         let params: Params = Entry::<dyn Rto>::read(value)?;
+        check_lengths(params.initial, params.min, params.max)?;
         if params.tick.is_zero() {
             return Err(serde::de::Error::custom("the clock's tick cannot be zero; BSD has \"500 ms\""));
         }

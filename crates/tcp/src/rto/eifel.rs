@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{CountsFrom, Estimate, Rto, Sample, measured};
+use super::{CountsFrom, Estimate, Rto, Sample, check_lengths, measured};
 use crate::registry::Entry;
 
 /// Parameters of the Eifel timer.
@@ -134,6 +134,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
     source: "Ludwig and Sklower 2000",
     parse: |value| {
         let params: Params = Entry::<dyn Rto>::read(value)?;
+        check_lengths(params.initial, params.min, params.max)?;
         if params.segments_per_sample == 0 {
             return Err(serde::de::Error::custom("segments_per_sample: a sample stands for 1 at least"));
         }

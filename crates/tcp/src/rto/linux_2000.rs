@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{CountsFrom, Estimate, Rto, Sample, measured};
+use super::{CountsFrom, Estimate, Rto, Sample, check_lengths, measured};
 use crate::registry::Entry;
 
 /// Parameters of the Linux timer; the defaults are that kernel's constants.
@@ -96,6 +96,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
     source: "Linux 2.2/2.3 tcp_set_rto, as measured through Sarolahti 2000, Table 14",
     parse: |value| {
         let params: Params = Entry::<dyn Rto>::read(value)?;
+        check_lengths(params.initial, params.min, params.max)?;
         Ok(Arc::new(move || Box::new(Linux2000::new(params.clone()))))
     },
     schema: Entry::<dyn Rto>::describe::<Params>,

@@ -10,6 +10,8 @@ mod linux_2000;
 mod rfc6298;
 mod windows_2000;
 
+use serde::de::Error as _;
+use units::text::write_duration;
 use units::{Duration, Instant};
 
 use crate::registry::Entry;
@@ -59,6 +61,22 @@ pub trait Rto: std::fmt::Debug + Send {
 
     /// The estimator's state, once there is a sample.
     fn estimate(&self) -> Option<Estimate>;
+}
+
+/// Refuses lengths between which no timer fits, and a first one that runs out before anything can come back.
+fn check_lengths(initial: Duration, min: Duration, max: Duration) -> Result<(), serde_json::Error> {
+    if min > max {
+        let (min, max) = (write_duration(min), write_duration(max));
+        return Err(serde_json::Error::custom(format!(
+            "min is {min}, above max, {max}; write the lesser as min"
+        )));
+    }
+    if initial.is_zero() {
+        return Err(serde_json::Error::custom(
+            "initial is no time, and such a timer runs out at once; the RFC has \"1 s\"",
+        ));
+    }
+    Ok(())
 }
 
 /// A round trip.

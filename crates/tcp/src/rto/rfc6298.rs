@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
-use super::{Estimate, Rto, Sample, measured};
+use super::{Estimate, Rto, Sample, check_lengths, measured};
 use crate::registry::Entry;
 
 /// Parameters of the standard timer.
@@ -139,6 +139,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
     source: "RFC 6298",
     parse: |value| {
         let params: Params = Entry::<dyn Rto>::read(value)?;
+        check_lengths(params.initial, params.min, params.max)?;
         Ok(Arc::new(move || Box::new(Rfc6298::new(params.clone()))))
     },
     schema: Entry::<dyn Rto>::describe::<Params>,

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{Estimate, Rto, Sample, measured};
+use super::{Estimate, Rto, Sample, check_lengths, measured};
 use crate::registry::Entry;
 
 /// Parameters of the faulty timer.
@@ -82,6 +82,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
     source: "Gurtov 2001",
     parse: |value| {
         let params: Params = Entry::<dyn Rto>::read(value)?;
+        check_lengths(params.initial, params.min, params.max)?;
         Ok(Arc::new(move || Box::new(Windows2000 { params: params.clone(), estimate: None })))
     },
     schema: Entry::<dyn Rto>::describe::<Params>,
