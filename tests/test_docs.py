@@ -12,6 +12,7 @@ from lasthop.scenario import load_scenario, run
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "results.md").read_text()
 TABLES = ("packets", "tcp", "queue", "segments", "flows")
+MEASURED = ("progress", "transfers", "queue_lengths")
 
 
 def documented(table: str) -> dict[str, bool]:
@@ -25,6 +26,13 @@ def documented(table: str) -> dict[str, bool]:
 def test_the_page_of_results_has_every_column(base: Path, table: str) -> None:
     recorded = run(load_scenario(base), record={"tables": ["packets", "tcp", "queue", "segments"], "captures": []})
     assert tuple(recorded.tables) == TABLES
+    assert documented(table) == {field.name: field.nullable for field in recorded.tables[table].schema}
+
+
+@pytest.mark.parametrize("table", MEASURED)
+def test_the_page_of_results_has_every_column_of_what_is_measured(base: Path, table: str) -> None:
+    measured = load_scenario(base, overrides=["measure.links=true"])
+    recorded = run(measured, record={"tables": list(MEASURED), "captures": []})
     assert documented(table) == {field.name: field.nullable for field in recorded.tables[table].schema}
 
 
