@@ -69,7 +69,12 @@ def print_replications(found: Replications) -> None:
     _print_means("link", found.links(), {**_LINK_COLUMNS, **_MORE_OF_LINKS})
 
 
-_MORE_OF_FLOWS = {"transfer_mean_s": "transfer s", "delay_mean_s": "delay s", "jitter_s": "jitter s"}
+_MORE_OF_FLOWS = {
+    "transfer_mean_s": "transfer s",
+    "frame_loss": "lost or late",
+    "delay_mean_s": "delay s",
+    "jitter_s": "jitter s",
+}
 _MORE_OF_LINKS = {"utilisation": "utilisation", "drop_rate": "drop rate", "queue_mean": "mean queue"}
 
 
