@@ -52,6 +52,13 @@ def test_intervals_are_bars() -> None:
     assert [segment.tolist() for segment in bars[0].get_segments()] == [[[1, 72], [1, 74]], [[4, 96], [4, 98]]]
 
 
+def test_two_runs_have_no_bar() -> None:
+    rows = [each | {"n": 2} if each["flows"] == 4 else each for each in ROWS]
+    (axes,) = draw_curves(study(rows), CHART, "title").axes
+    bars = [each for each in axes.collections if isinstance(each, LineCollection)]
+    assert [segment.tolist() for segment in bars[0].get_segments()] == [[[1, 72], [1, 74]]]
+
+
 def test_a_curve_looks_the_same_in_every_panel_also_where_others_are_lacking() -> None:
     rows = [*ROWS, row("ae", 1, "utilisation", 90.0, rate=9)]
     first, _, last = draw_curves(

@@ -30,6 +30,9 @@ MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: Final = ("-", "--", ":")
 """A curve's mark, and its dashes for each time that the colours begin again."""
 
+FEWEST_FOR_BARS: Final = 3
+"""Of two runs the interval is twelve times as wide as they are apart: it would hide the curves and tell nothing."""
+
 MOST_TICKS: Final = 10
 """Numbers that a logarithmic axis names one by one, if it shows no more."""
 
@@ -92,8 +95,9 @@ def _curves(rows: Columns, chart: Chart, metric: str) -> Iterator[Curve]:
         mine = shown if chart.by is None else shown.equal(chart.by, words)
         x = mine.numbers(chart.over) if chart.over in mine else _means(rows, chart.over, mine)
         order = np.argsort(x, kind="stable")
-        arranged = {key: mine.numbers(key)[order] for key in ("mean", "mean_low", "mean_high")}
-        yield Curve(words, x[order], arranged["mean"], arranged["mean_low"], arranged["mean_high"])
+        mean, low, high, runs = (mine.numbers(key)[order] for key in ("mean", "mean_low", "mean_high", "n"))
+        told = runs >= FEWEST_FOR_BARS
+        yield Curve(words, x[order], mean, np.where(told, low, np.nan), np.where(told, high, np.nan))
 
 
 def _means(rows: Columns, metric: str, of: Columns) -> Floats:
