@@ -1,18 +1,18 @@
 """One scenario under several seeds: what its measures come to, and how far that is to be trusted.
 
-Runs go on side by side in threads (the engine releases the interpreter lock). What is kept of each is its summary.
+Runs go on side by side. What is kept of each is its summary.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
 from threading import Event
 from typing import Any
 
 from lasthop.errors import RunError
+from lasthop.parallel import heed, processors, run_pool
 from lasthop.scenario import RECORD_NOTHING, Scenario, run
 from lasthop.stats import Spread, spread
 
@@ -58,32 +58,18 @@ def replicate(scenarios: Sequence[Scenario], *, jobs: int | None = None, tick: T
 
     def summary(scenario: Scenario) -> Summary:
         try:
-            return run(scenario, record=RECORD_NOTHING, progress=lambda _seconds: _heed(stop)).summary
+            return run(scenario, record=RECORD_NOTHING, progress=lambda _seconds: heed(stop)).summary
         except RunError as error:
             raise RunError(f"seed {scenario.seed}: {error}") from error
 
-    with ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0)), thread_name_prefix="run") as pool:
+    with run_pool(jobs or processors(), stop) as pool:
         running = [pool.submit(summary, scenario) for scenario in scenarios]
-        try:
-            for done, future in enumerate(as_completed(running), 1):
-                future.result()
-                if tick is not None:
-                    tick(done)
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for done, future in enumerate(as_completed(running), 1):
+            future.result()
+            if tick is not None:
+                tick(done)
         summaries = tuple(future.result() for future in running)
     return Replications(scenarios[0].name, tuple(scenario.seed for scenario in scenarios), summaries)
-
-
-class _Stopped(Exception):  # noqa: N818 - no error: another run has failed, or the user pressed Ctrl-C
-    """Raised inside a run to end it."""
-
-
-def _heed(stop: Event) -> None:
-    if stop.is_set():
-        raise _Stopped
 
 
 def _measures(

@@ -7,11 +7,9 @@ store.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -19,6 +17,7 @@ from threading import Event
 
 from lasthop import _native
 from lasthop.errors import LasthopError, RunError
+from lasthop.parallel import heed, processors, run_pool
 from lasthop.provenance import engine
 from lasthop.results.run import Run
 from lasthop.scenario import Scenario, in_memory
@@ -62,10 +61,6 @@ class Progress:
     reused: int = 0
 
 
-class _Stopped(Exception):  # noqa: N818 - no error: the user pressed Ctrl-C
-    """Raised inside a run to end it."""
-
-
 def run_study(
     study: Study,
     folder: Path,
@@ -86,7 +81,7 @@ def run_study(
     own_checks = load_checks(study.folder)
     Judge(study, _no_row, record_case, own_checks).check_claims()
     checks = _checks_by_case(study, own_checks)
-    workers, tell = jobs or _processors(), tick or (lambda _done, _all: None)
+    workers, tell = jobs or processors(), tick or (lambda _done, _all: None)
     with Store(folder) as store:
         _run_missing(jobs_of(study), store, checks, progress, workers, tell)
         reused = progress.reused
@@ -138,10 +133,6 @@ def record_case(case: Case, tables: Sequence[str], *, span: int = 0, seed: int |
     return in_memory(_native.run(scenario.json, {"tables": list(tables), "captures": []}, None), scenario)
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
-
-
 def _run_missing(
     every: Sequence[Job], store: Store, checks: Mapping[str, Checks], progress: Progress, workers: int, tick: Tick
 ) -> None:
@@ -152,7 +143,7 @@ def _run_missing(
     def run(job: Job) -> None:
         store.put(job.key, _outcome(job, checks[job.case.id], stop))
 
-    with _pool(workers, stop) as pool:
+    with run_pool(workers, stop) as pool:
         for done, (job, failure) in enumerate(_as_done(pool, run, missing, progress.failures), 1):
             if failure is not None:
                 progress.failures.setdefault(job.case.id, f"seed {job.seed}: {failure}")
@@ -179,18 +170,6 @@ def _check_names(study: Study) -> dict[str, set[str]]:
         if name is not None and row.case in names:
             names[row.case].add(name)
     return names
-
-
-@contextmanager
-def _pool(workers: int, stop: Event) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool whose runs end soon after an exception (Ctrl-C above all) leaves the block."""
-    with ThreadPoolExecutor(workers, thread_name_prefix="run") as pool:
-        try:
-            yield pool
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _as_done(
@@ -229,12 +208,10 @@ def _failure(error: BaseException | None) -> str | None:
 def _outcome(job: Job, checks: Checks, stop: Event) -> Outcome:
     """Run a job, and keep of it what rows are made of."""
 
-    def heed(_seconds: float) -> None:
-        if stop.is_set():
-            raise _Stopped
-
     scenario = Scenario(job.case.id, job.seed, job.variant.hash, job.variant.under(job.seed))
-    finished = _native.run(scenario.json, {"tables": list(job.case.record), "captures": []}, heed)
+    finished = _native.run(
+        scenario.json, {"tables": list(job.case.record), "captures": []}, lambda _seconds: heed(stop)
+    )
     summary = json.loads(finished.summary_json)
     run = in_memory(finished, scenario) if checks else None
     return {
