@@ -54,6 +54,9 @@ pub struct Plain {
     /// The first congestion window: segments, bytes, or "rfc2414" or "rfc3390", min(4·MSS, max(2·MSS, 4380
     /// bytes)). 10 segments (RFC 6928).
     pub initial_window: InitialWindow,
+    /// The first slow-start threshold, at least two segments, as one that a route or an earlier connection has left;
+    /// absent: as high as can be (RFC 5681 §3.1). What `interdependence` knows goes before it.
+    pub initial_ssthresh: Option<SegmentsOrBytes>,
     /// What a connection takes over from earlier ones to the same host (RFC 2140, RFC 9040); absent: nothing.
     pub interdependence: Option<Interdependence>,
     /// How far to send beyond the window that the peer offers: 0. A fault, as Gurtov 2001 saw it in Windows NT.
@@ -142,6 +145,7 @@ impl Default for Plain {
         Self {
             mss: Bytes(1460),
             initial_window: InitialWindow::Size(SegmentsOrBytes::Segments(Segments(10))),
+            initial_ssthresh: None,
             interdependence: None,
             overrun: Bytes::ZERO,
             window_scale: true,
@@ -228,6 +232,13 @@ impl Config {
                 "initial_window",
                 "the first window is smaller than one segment".to_owned(),
                 "at least \"1 segment\"".to_owned(),
+            ));
+        }
+        if self.plain.initial_ssthresh.is_some_and(|threshold| threshold.bytes(*mss) < *mss * 2) {
+            return Err(error(
+                "initial_ssthresh",
+                "the first slow-start threshold is below two segments".to_owned(),
+                "at least \"2 segments\" (RFC 5681 equation 4)".to_owned(),
             ));
         }
         if self.window.build().greatest().is_zero() {

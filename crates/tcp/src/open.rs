@@ -189,6 +189,9 @@ impl Endpoint {
             // RFC 9040 §6: the window itself is not inherited, only where slow start ends.
             self.sending.congestion.on_restore(window, ssthresh.max(smss * 2));
             self.note(now, "inherit", "from an earlier connection to the peer", self.sending.una, 0);
+        } else if let Some(threshold) = self.config.plain.initial_ssthresh {
+            self.sending.congestion.on_restore(window, threshold.bytes(smss).max(smss * 2));
+            self.note(now, "inherit", "a threshold of the profile", self.sending.una, 0);
         }
         self.restart_keep_alive(now);
         self.events.push_back(Event::Connected);
