@@ -78,12 +78,18 @@ impl Direction {
     pub(crate) fn accepts(&self) -> bool {
         self.held.is_empty() && self.link.can_accept()
     }
+
+    #[inline]
+    fn is_waited_for(&self) -> bool {
+        !(self.held.is_empty() && self.waiting.is_empty())
+    }
 }
 
 /// One end of a flow.
 pub(crate) struct End {
-    /// Not there until the connection is opened.
-    pub(crate) endpoint: Option<Endpoint>,
+    /// Not there until the connection is opened, nor while it is asked what it has to say: in a box, so that
+    /// taking it out costs nothing.
+    pub(crate) endpoint: Option<Box<Endpoint>>,
     pub(crate) way: Way,
     pub(crate) over: bool,
     /// Whether the end stands in its first link's `waiting`.
@@ -155,7 +161,9 @@ impl<R: Recorder> Engine<R> {
             self.arrive(parcel);
         }
         self.rearm_link(index);
-        self.release_held(index);
+        if self.links[index].is_waited_for() {
+            self.release_held(index);
+        }
     }
 
     #[inline(always)]
@@ -168,6 +176,7 @@ impl<R: Recorder> Engine<R> {
     }
 
     /// Flow control has ended, perhaps: what waits may enter as long as the link takes it.
+    #[inline(never)]
     fn release_held(&mut self, index: usize) {
         while self.links[index].link.can_accept() {
             if let Some(parcel) = self.links[index].held.pop_front() {
@@ -222,6 +231,7 @@ impl<R: Recorder> Engine<R> {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn forward(&mut self, index: usize, parcel: Parcel) {
         let direction = &mut self.links[index];
         if parcel.0.size > direction.mtu {
@@ -276,10 +286,8 @@ impl<R: Recorder> Engine<R> {
                     self.flows[flow].one_way.add(self.now - packet.sent);
                 }
                 let payload = std::mem::replace(&mut sent.segment.payload, Payload::EMPTY);
-                let segment = Segment { payload, ..sent.segment };
-                // Before the answer is packed, which then takes the box that is at hand.
+                self.receive(id, destination, Segment { payload, ..sent.segment });
                 self.boxes.put_back(parcel);
-                self.receive(id, destination, segment);
             }
             Body::Datagram(datagram) => {
                 let (datagram, size) = (*datagram, Bytes(u64::from(packet.size)));
@@ -363,7 +371,7 @@ impl<R: Recorder> Engine<R> {
         let places = flow.places.iter().map(|place| *place as usize);
         let open = places.filter(|place| self.connections[*place].stage != Stage::Idle);
         flow.reading(
-            open.map(|place| self.connections[place].reading(self.ends[2 * place].endpoint.as_ref())),
+            open.map(|place| self.connections[place].reading(self.ends[2 * place].endpoint.as_deref())),
         )
     }
 

@@ -109,7 +109,7 @@ impl<R: Recorder> Engine<R> {
             self.ask_siblings(end);
         }
         let kin = self.kin(end);
-        let endpoint = self.ends[end].endpoint.insert(endpoint);
+        let endpoint = self.ends[end].endpoint.insert(Box::new(endpoint));
         self.kinship.greet(self.now, kin, endpoint);
         endpoint.set_recording(R::ON);
     }
@@ -159,7 +159,7 @@ impl<R: Recorder> Engine<R> {
         let connection = &mut self.connections[place];
         let flow = &mut self.flows[connection.flow as usize];
         let milestones = connection.milestones();
-        let result = connection.finish(self.ends[2 * place].endpoint.as_ref());
+        let result = connection.finish(self.ends[2 * place].endpoint.as_deref());
         let diagnosis = flow.add(result, milestones);
         if let Some(ports) = connection.ports.take() {
             self.used_ports.release(hosts, ports);

@@ -1,6 +1,6 @@
 //! The ends of connections: what comes in, what goes out, and what their programs hear of it.
 
-use tcp::{Event, Transmit};
+use tcp::{Endpoint, Event, Transmit};
 use units::{Bytes, PacketId};
 use wire::Segment;
 
@@ -20,13 +20,13 @@ impl<R: Recorder> Engine<R> {
     pub(crate) fn receive(&mut self, packet: PacketId, end: usize, segment: Segment) {
         // It may be for a connection that had the place before.
         let ours = self.connections[end / 2].owns(packet);
-        let Some(endpoint) = self.ends[end].endpoint.as_mut().filter(|_| ours) else { return };
+        let Some(mut endpoint) = self.ends[end].endpoint.take_if(|_| ours) else { return };
         self.progress = self.now;
         endpoint.handle_segment(self.now, segment);
         if sends(end) {
-            self.connections[end / 2].on_acknowledged(self.now, endpoint);
+            self.connections[end / 2].on_acknowledged(self.now, &endpoint);
         }
-        self.pump(end);
+        self.pump_out(end, endpoint);
     }
 
     /// A datagram has come to its end, whole if its size is told.
@@ -46,23 +46,30 @@ impl<R: Recorder> Engine<R> {
     /// Takes from an endpoint all that it has to say: bytes and news for the program, segments, and
     /// when to wake it.
     pub(crate) fn pump(&mut self, end: usize) {
-        self.read_all(end);
-        while let Some(event) = self.next_event_of(end) {
-            self.on_event(end, event);
-        }
-        self.send_all(end);
-        let component = self.component_of(end);
-        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
-        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
-        self.queue.set_at_latest(component, due);
-        if R::ON {
-            self.recorder.on_decisions(self.connections[end / 2].conversation, end, endpoint);
+        if let Some(endpoint) = self.ends[end].endpoint.take() {
+            self.pump_out(end, endpoint);
         }
     }
 
+    /// The same for an endpoint that is out of its place, into which it then goes back.
+    #[inline(always)]
+    fn pump_out(&mut self, end: usize, mut endpoint: Box<Endpoint>) {
+        self.read_all(end, &mut endpoint);
+        while let Some(event) = endpoint.poll_event() {
+            self.on_event(end, &mut endpoint, event);
+        }
+        self.send_all(end, &mut endpoint);
+        let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
+        self.queue.set_at_latest(self.component_of(end), due);
+        if R::ON {
+            self.recorder.on_decisions(self.connections[end / 2].conversation, end, &mut endpoint);
+        }
+        self.ends[end].endpoint = Some(endpoint);
+    }
+
     /// The reading program reads at once whatever there is.
-    fn read_all(&mut self, end: usize) {
-        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+    #[inline(always)]
+    fn read_all(&mut self, end: usize, endpoint: &mut Endpoint) {
         let connection = &mut self.connections[end / 2];
         while let Some(payload) = endpoint.read() {
             match connection.on_read(end % 2, &payload) {
@@ -79,12 +86,7 @@ impl<R: Recorder> Engine<R> {
         }
     }
 
-    fn next_event_of(&mut self, end: usize) -> Option<Event> {
-        self.ends[end].endpoint.as_mut()?.poll_event()
-    }
-
-    fn on_event(&mut self, end: usize, event: Event) {
-        let Some(endpoint) = &mut self.ends[end].endpoint else { return };
+    fn on_event(&mut self, end: usize, endpoint: &mut Endpoint, event: Event) {
         let connection = &mut self.connections[end / 2];
         match event {
             Event::Connected => connection.on_connected(end % 2, endpoint),
@@ -95,7 +97,7 @@ impl<R: Recorder> Engine<R> {
                 // A program that has read to the end of the stream has no more to say.
                 connection.close(end % 2, endpoint);
             }
-            Event::Closed | Event::Reset(_) => self.end_is_over(end, event),
+            Event::Closed | Event::Reset(_) => self.end_is_over(end, endpoint, event),
             _ => {}
         }
     }
@@ -103,11 +105,9 @@ impl<R: Recorder> Engine<R> {
     /// An end has done its part. A reset end that opened the connection has nobody left to speak with,
     /// whether or not the other ever hears of it.
     #[cold]
-    fn end_is_over(&mut self, end: usize, event: Event) {
+    fn end_is_over(&mut self, end: usize, endpoint: &Endpoint, event: Event) {
         self.ends[end].over = true;
-        if let Some(endpoint) = &self.ends[end].endpoint {
-            self.kinship.learn(self.now, self.kin(end), endpoint);
-        }
+        self.kinship.learn(self.now, self.kin(end), endpoint);
         let connection = &mut self.connections[end / 2];
         let reset = matches!(event, Event::Reset(_)) && connection.dies_with(end % 2);
         if connection.stage == Stage::Open && (reset || self.ends[end ^ 1].over) {
@@ -131,17 +131,17 @@ impl<R: Recorder> Engine<R> {
     }
 
     /// Sends as long as there is something and the first link takes it; otherwise the end queues up for that.
-    fn send_all(&mut self, end: usize) {
+    #[inline(always)]
+    fn send_all(&mut self, end: usize, endpoint: &mut Endpoint) {
+        let first_hop = self.ends[end].way.first_hop as usize;
         loop {
-            let sender = &mut self.ends[end];
-            let direction = &mut self.links[sender.way.first_hop as usize];
+            let direction = &mut self.links[first_hop];
             if !direction.accepts() {
-                if !std::mem::replace(&mut sender.waiting, true) {
+                if !std::mem::replace(&mut self.ends[end].waiting, true) {
                     direction.waiting.push_back(end as u32);
                 }
                 return;
             }
-            let Some(endpoint) = &mut sender.endpoint else { return };
             if sends(end) {
                 self.connections[end / 2].feed(endpoint);
             }

@@ -151,6 +151,7 @@ impl Endpoint {
     }
 
     /// The next bytes in order.
+    #[inline]
     pub fn read(&mut self) -> Option<Payload> {
         let payload = self.receiving.stream.read()?;
         let owed = matches!(self.receiving.ack_wanted, Wanted::No | Wanted::Delayed);

@@ -115,8 +115,12 @@ impl Reassembly {
     }
 
     /// The island that holds all of `range`, if it arrived out of order before.
+    #[inline]
     #[must_use]
     pub fn island_covering(&self, range: SeqRange) -> Option<SeqRange> {
+        if self.pieces.is_empty() {
+            return None;
+        }
         self.island_at(range.start).filter(|island| island.covers(range))
     }
 
@@ -188,9 +192,6 @@ impl Reassembly {
 
     /// The run of adjoining pieces that contains `seq`.
     fn island_at(&self, seq: Seq) -> Option<SeqRange> {
-        if self.pieces.is_empty() {
-            return None;
-        }
         let inside = self.pieces.partition_point(|piece| piece.range.end.at_or_before(seq));
         let mut island =
             self.pieces.get(inside).map(|piece| piece.range).filter(|range| range.contains(seq))?;

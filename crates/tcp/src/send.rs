@@ -29,9 +29,10 @@ impl Endpoint {
             self.timers.clear(Timer::Recovery);
             return self.poll_ack(now);
         }
-        match self.next_in_stream(now) {
+        let room = self.room();
+        match self.next_in_stream(now, &room) {
             Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
-            Next::New => return Some(self.send_new(now)),
+            Next::New => return Some(self.send_new(now, room.new.unwrap_or(Bytes::ZERO))),
             Next::Nothing => self.watch_recovery_deadline(),
         }
         if let probe @ Some(_) = self.poll_probe(now) {
@@ -46,18 +47,17 @@ impl Endpoint {
 
     /// Data and FIN, new or again.
     #[inline]
-    fn next_in_stream(&mut self, now: Instant) -> Next {
+    fn next_in_stream(&mut self, now: Instant, room: &Room) -> Next {
         if !self.state.sends_data() {
             return Next::Nothing;
         }
         if self.pacing_holds(now) {
             return Next::Nothing;
         }
-        let room = self.room();
-        if let Some(next) = self.steered(&room) {
+        if let Some(next) = self.steered(room) {
             return next;
         }
-        self.sending.recovery.next(&self.sending.board, &room)
+        self.sending.recovery.next(&self.sending.board, room)
     }
 
     /// What a detector that waits for its answer wants sent, if it wants a say.
@@ -109,8 +109,8 @@ impl Endpoint {
     }
 
     /// Sends data for the first time, with the FIN if it is the last.
-    fn send_new(&mut self, now: Instant) -> Transmit {
-        let len = self.new_segment_len().unwrap_or(Bytes::ZERO);
+    #[inline(always)]
+    fn send_new(&mut self, now: Instant, len: Bytes) -> Transmit {
         let payload = self.sending.queue.take(u32::try_from(len.0).expect("at most one segment"));
         let fin = self.sending.queue.is_empty()
             && self.sending.fin == Fin::Wanted
@@ -121,6 +121,7 @@ impl Endpoint {
     }
 
     /// Puts a segment on the board and out.
+    #[inline(always)]
     fn send_first(&mut self, now: Instant, payload: Payload, fin: bool, kind: Kind) -> Transmit {
         let range = SeqRange::new(self.sending.nxt, payload.len() + u32::from(fin));
         let push = self.sending.queue.is_empty() && !payload.is_empty();
@@ -141,9 +142,10 @@ impl Endpoint {
         }
         self.tell_departure(now, len, false);
         let flags = stream_flags(push, fin).with(self.poll_flag(len, range.end, false));
-        let mut segment = self.segment(range.start, flags, payload);
-        self.mark_outgoing(&mut segment, kind != Kind::ZeroWindowProbe);
-        self.transmit(now, segment, kind)
+        let mut transmit = Transmit { segment: self.segment(range.start, flags, payload), kind };
+        self.mark_outgoing(&mut transmit.segment, kind != Kind::ZeroWindowProbe);
+        self.complete(now, &mut transmit.segment);
+        transmit
     }
 
     /// Sends the segment at `index` of the board again.
@@ -177,8 +179,16 @@ impl Endpoint {
 
     /// A byte beyond the peer's closed window, to hear whether it has opened (RFC 9293 §3.8.6.1). If it is
     /// only too small to be worth a segment, what fits is sent now (the override timeout of §3.8.6.2.1).
+    #[inline]
     fn poll_probe(&mut self, now: Instant) -> Option<Transmit> {
-        let Persist::Probing { probes, due: true } = self.sending.persist else { return None };
+        match self.sending.persist {
+            Persist::Probing { probes, due: true } => self.probe(now, probes),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn probe(&mut self, now: Instant, probes: u32) -> Option<Transmit> {
         self.sending.persist = Persist::Probing { probes: probes + 1, due: false };
         if !self.sending.board.is_empty() {
             return Some(self.retransmit(now, 0, Cause::Probe));

@@ -141,6 +141,7 @@ impl<P: Packet> Link<P> {
         self.put(now, leaves, slot, observer);
     }
 
+    #[inline(always)]
     fn put(&mut self, now: Instant, leaves: Instant, slot: u32, observer: &mut impl Observer<P>) {
         if leaves == now && self.receive_buffer.is_empty() {
             self.release(now, slot, observer);

@@ -128,6 +128,7 @@ impl<P: Packet> Link<P> {
         self.send_buffer.has_room(size) && (!self.send_buffer.is_absent() || self.underway.has_room(size))
     }
 
+    #[inline(always)]
     fn leave_queue(
         &mut self,
         now: Instant,

@@ -80,6 +80,9 @@ pub struct Link<P> {
     transmitter: Transmitter,
     transmitted: u64,
     propagation: Source<Duration>,
+    /// How long nobody need look after the end of a transmission: the propagation, where that is known and
+    /// no neighbour waits for room.
+    quiet: Duration,
     propagating: Schedule,
     errors: ErrorStage,
     receive_buffer: Schedule,
@@ -113,6 +116,9 @@ impl<P: Packet> Link<P> {
             probability: dropper.probability.get(),
             stream: streams.stream("dropper"),
         });
+        let plan = Plan::new(config, streams);
+        let propagation = Source::new(&config.propagation, streams.stream("propagation"));
+        let looked_after = config.queue.overflow == Overflow::FlowControl || plan.moves();
         Self {
             now: Instant::START,
             due: Instant::NEVER,
@@ -126,11 +132,12 @@ impl<P: Packet> Link<P> {
             rate: RateProcess::new(config, streams),
             frames: config.frames.as_ref().map(|frames| Box::new(FrameStage::new(frames, streams))),
             absence: AbsenceStage::new(config, streams),
-            plan: Plan::new(config, streams),
+            plan,
             cell: None,
             transmitter: Transmitter::Idle,
             transmitted: 0,
-            propagation: Source::new(&config.propagation, streams.stream("propagation")),
+            quiet: propagation.constant().filter(|_| !looked_after).unwrap_or(Duration::ZERO),
+            propagation,
             propagating: Schedule::new(),
             errors: ErrorStage::new(config, streams),
             receive_buffer: Schedule::new(),
@@ -252,14 +259,10 @@ impl<P: Packet> Link<P> {
 
     /// The transmitter alone needs no wake-up: what it sends now leaves after the propagation.
     fn transmitter_wake_up(&self) -> Instant {
-        let until = self.transmitter.until();
-        match (self.transmitter, self.propagation.constant()) {
-            (Transmitter::Sending { .. }, Some(propagation))
-                if self.queue.overflow() != Overflow::FlowControl && !self.plan.moves() =>
-            {
-                until + propagation
-            }
-            _ => until,
+        match self.transmitter {
+            Transmitter::Idle => Instant::NEVER,
+            Transmitter::Waiting { until, .. } => until,
+            Transmitter::Sending { until, .. } => until + self.quiet,
         }
     }
 

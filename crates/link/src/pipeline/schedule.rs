@@ -37,6 +37,7 @@ impl Schedule {
     }
 
     /// Puts a packet in its place; its time is not before that of any that was taken out.
+    #[inline(always)]
     pub(super) fn insert(&mut self, at: Instant, slot: u32) {
         if self.last <= at {
             self.last = at;

@@ -45,7 +45,7 @@ impl<P> Store<P> {
     }
 
     /// Stores a packet; allocates only while the link holds more than ever before.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, packet: P, passage: Passage) -> u32 {
         let stored = Slot { packet: Some(packet), passage };
         if let Some(slot) = self.free.pop() {
