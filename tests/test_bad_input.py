@@ -47,6 +47,25 @@ def test_a_wrong_scenario_is_said_with_file_line_and_key(
     assert_said(lasthop("run", "base.toml", "--json"), f"base.toml:{line}: ", key, advice)
 
 
+@pytest.mark.parametrize(
+    ("override", "key", "advice"),
+    [
+        ("stop=0 s", "stop", "60 s"),
+        ("links.lasthop.between=['server']", "links.lasthop.between", "two nodes"),
+        ("links.lasthop.down.errors={probability=2,effect='drop'}", "links.lasthop.down.errors.probability", "0 to 1"),
+        ("flows.download.until=0 s", "flows.download.until", "bytes"),
+        ("hosts.mobile.tcp.ack.every=0 segments", "hosts.mobile.tcp.ack.every", "1 segment"),
+    ],
+)
+def test_what_makes_no_sense_is_said_by_name(lasthop: Lasthop, override: str, key: str, advice: str) -> None:
+    assert_said(lasthop("run", "quickstart", "--set", override), f"--set {override}: {key}: ", advice)
+
+
+@pytest.mark.parametrize("command", [("study", "cheskis2006", "--within"), ("trace", "quickstart", "down", "--for")])
+def test_what_is_no_number_is_refused(lasthop: Lasthop, command: tuple[str, ...]) -> None:
+    assert_said(lasthop(*command, "nan"), "nan is not a number")
+
+
 def test_a_missing_file_is_said(lasthop: Lasthop) -> None:
     assert_said(lasthop("run", "nowhere/at-all.toml"), "nowhere/at-all.toml")
 

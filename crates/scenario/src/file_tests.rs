@@ -112,25 +112,25 @@ fn assert_said(cases: &[Wrong], place: &str, case: impl Fn(&str, &[u8]) -> Case)
 
 #[test]
 fn a_trace_that_is_no_trace_is_said_with_its_line() {
-    let place = "good.toml:12: links.0.down.capacity.trace.path";
+    let place = "good.toml:12: links.lasthop.down.capacity.trace.path";
     assert_said(TRACES, place, |name, content| Case::of_link(name, TRACE, content));
 }
 
 #[test]
 fn a_distribution_table_that_is_none_is_said_with_its_line() {
-    let place = "good.toml:12: links.0.down.propagation.table.path";
+    let place = "good.toml:12: links.lasthop.down.propagation.table.path";
     assert_said(TABLES, place, |name, content| Case::of_link(name, TABLE, content));
 }
 
 #[test]
 fn a_file_of_values_that_has_others_is_said_with_its_line() {
-    let place = "good.toml:12: links.0.down.propagation.file";
+    let place = "good.toml:12: links.lasthop.down.propagation.file";
     assert_said(VALUES, place, |name, content| Case::of_link(name, DELAYS, content));
 }
 
 #[test]
 fn a_file_of_page_sizes_that_has_others_is_said_with_its_line() {
-    let place = "good.toml:18: flows.0.workload.web.size.file";
+    let place = "good.toml:18: flows.download.workload.web.size.file";
     assert_said(SIZES, place, |name, content| Case::of_flow(name, PAGES, content));
 }
 

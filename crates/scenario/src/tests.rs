@@ -183,12 +183,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "bytes =",
         "bites =",
-        "good.toml:17: flows.0.bites: there is no key \"bites\" here; did you mean \"bytes\"? The keys are name, from",
+        "good.toml:17: flows.download.bites: there is no key \"bites\" here; did you mean \"bytes\"? The keys are name, from",
     ),
     (
         "queue = {",
         "quue = {",
-        "good.toml:12: links.0.down.quue: there is no key \"quue\" here; did you mean \"queue\"? The keys are rate",
+        "good.toml:12: links.lasthop.down.quue: there is no key \"quue\" here; did you mean \"queue\"? The keys are rate",
     ),
     (
         "name = \"good\"",
@@ -204,22 +204,22 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"3 packets\"",
         "3",
-        "good.toml:12: links.0.down.queue.limit: 3 has no unit; write a number of packets like \"3 packets\"",
+        "good.toml:12: links.lasthop.down.queue.limit: 3 has no unit; write a number of packets like \"3 packets\"",
     ),
     (
         "[links.down]",
         "[links.down]\nrate = \"9600\"",
-        "good.toml:12: links.0.down.rate: 9600 has no unit; write a rate like \"9600 bit/s\"",
+        "good.toml:12: links.lasthop.down.rate: 9600 has no unit; write a rate like \"9600 bit/s\"",
     ),
     (
         "100 KiB",
         "100 KB",
-        "good.toml:17: flows.0.bytes: \"KB\" is not a unit of size; write kB for 1000 bytes, or KiB for 1024",
+        "good.toml:17: flows.download.bytes: \"KB\" is not a unit of size; write kB for 1000 bytes, or KiB for 1024",
     ),
     (
         "[links.down]",
         "[links.down]\nrate = \"5 Mbps\"",
-        "good.toml:12: links.0.down.rate: \"Mbps\" is not a unit of rate; write Mbit/s",
+        "good.toml:12: links.lasthop.down.rate: \"Mbps\" is not a unit of rate; write Mbit/s",
     ),
     (
         "\"100 ms\"",
@@ -230,58 +230,58 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[links.down]",
         "[links.down]\nrate = \"-5 bit/s\"",
-        "good.toml:12: links.0.down.rate: \"-5 bit/s\" is negative; a rate is zero or more",
+        "good.toml:12: links.lasthop.down.rate: \"-5 bit/s\" is negative; a rate is zero or more",
     ),
     (
         "[links.down]",
         "[links.down]\nrate = \"0 bit/s\"",
-        "good.toml:12: links.0.down.rate: a rate of zero transmits nothing; write a rate like",
+        "good.toml:12: links.lasthop.down.rate: a rate of zero transmits nothing; write a rate like",
     ),
     (
         "\"3 packets\"",
         "\"0 packets\"",
-        "good.toml:12: links.0.down.queue.limit: a queue of 0 lets nothing wait; write a limit like",
+        "good.toml:12: links.lasthop.down.queue.limit: a queue of 0 lets nothing wait; write a limit like",
     ),
     (
         "[links.down]",
         "[links.down]\nevents = [{ packet = 3, delay = \"1 s\" }, { packet = 0, delay = \"1 s\" }]",
-        "good.toml:12: links.0.down.events.1.packet: packets are counted from 1; write 1 for the first",
+        "good.toml:12: links.lasthop.down.events.1.packet: packets are counted from 1; write 1 for the first",
     ),
     (
         "[links.down]",
         "[links.down]\ndropper = { probability = 1.5 }",
-        "good.toml:12: links.0.down.dropper.probability: 1.5 is not a probability; write a number from 0 to 1",
+        "good.toml:12: links.lasthop.down.dropper.probability: 1.5 is not a probability; write a number from 0 to 1",
     ),
     (
         "\"100 KiB\"",
         "\"0 bytes\"",
-        "good.toml:17: flows.0.bytes: the flow sends nothing; write 1 byte or more",
+        "good.toml:17: flows.download.bytes: the flow sends nothing; write 1 byte or more",
     ),
     (
         "\"10 KiB\"",
         "\"1 MB\"",
-        "good.toml:18: flows.0.milestones.0: the flow never has 1 MB acknowledged; milestones lie between 1 byte and 100 KiB",
+        "good.toml:18: flows.download.milestones.0: the flow never has 1 MB acknowledged; milestones lie between 1 byte and 100 KiB",
     ),
     (
         "preset = \"slow\"",
         "preset = \"slow\"\nmtu = \"20 bytes\"",
-        "good.toml:11: links.0.mtu: an mtu of 20 bytes",
+        "good.toml:11: links.lasthop.mtu: an mtu of 20 bytes",
     ),
     (
         "from = \"server\"",
         "count = 0\nfrom = \"server\"",
-        "good.toml:15: flows.0.count: no flow at all; write 1 or more",
+        "good.toml:15: flows.download.count: no flow at all; write 1 or more",
     ),
     // Names of what is not there.
     (
         "between = [\"server\"",
         "between = [\"sever\"",
-        "good.toml:9: links.0.between.0: there is no host or router \"sever\"; did you mean \"server\"? The hosts and routers are mobile, server",
+        "good.toml:9: links.lasthop.between.0: there is no host or router \"sever\"; did you mean \"server\"? The hosts and routers are mobile, server",
     ),
     (
         "to = \"mobile\"",
         "to = \"phone\"",
-        "good.toml:16: flows.0.to: there is no host \"phone\"; the hosts are mobile, server",
+        "good.toml:16: flows.download.to: there is no host \"phone\"; the hosts are mobile, server",
     ),
     (
         "profile = \"plain\"",
@@ -291,9 +291,9 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"slow\"",
         "\"gsm\"",
-        "good.toml:10: links.0.preset: there is no preset \"gsm\"; the presets are mistaken, slow; a path to a file works too",
+        "good.toml:10: links.lasthop.preset: there is no preset \"gsm\"; the presets are mistaken, slow; a path to a file works too",
     ),
-    ("\"slow\"", "\"./none.toml\"", "good.toml:10: links.0.preset: there is no preset \"./none.toml\""),
+    ("\"slow\"", "\"./none.toml\"", "good.toml:10: links.lasthop.preset: there is no preset \"./none.toml\""),
     (
         "tcp = { ack.timeout = \"100 ms\" }",
         "tcp = { recovery.algorithm = \"rino\" }",
@@ -321,28 +321,32 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "./fixtures/presets/mistaken.toml:4: down.rate: 9600 has no unit; write a rate like \"9600 bit/s\"",
     ),
     // Things missing, doubled, or at odds.
-    ("to = \"mobile\"\n", "", "good.toml:13: flows.0: the key \"to\" is missing; add to = …"),
+    ("to = \"mobile\"\n", "", "good.toml:13: flows.download: the key \"to\" is missing; add to = …"),
     (
         "bytes = \"100 KiB\"\n",
         "",
-        "good.toml:13: flows.0: how much the flow sends is missing; add bytes = \"1 MB\" or until",
+        "good.toml:13: flows.download: how much the flow sends is missing; add bytes = \"1 MB\" or until",
     ),
     (
         "bytes =",
         "until = \"3 s\"\nbytes =",
-        "good.toml:17: flows.0.until: bytes is given as well; keep one of the two",
+        "good.toml:17: flows.download.until: bytes is given as well; keep one of the two",
     ),
     (
         "to = \"mobile\"",
         "to = \"server\"",
-        "good.toml:16: flows.0.to: the flow leads to its own host; name another host",
+        "good.toml:16: flows.download.to: the flow leads to its own host; name another host",
     ),
     (
         "[\"server\", \"mobile\"]",
         "[\"server\", \"server\"]",
-        "good.toml:9: links.0.between: the link leads back to its own end",
+        "good.toml:9: links.lasthop.between: the link leads back to its own end",
     ),
-    ("\"lasthop\"", "\"mobile\"", "good.toml:8: links.0.name: the name \"mobile\" is taken; give every host"),
+    (
+        "\"lasthop\"",
+        "\"mobile\"",
+        "good.toml:8: links.mobile.name: the name \"mobile\" is taken; give every host",
+    ),
     (
         "\"lasthop\"",
         "\"last hop\"",
@@ -351,7 +355,103 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "to = \"mobile\"",
         "to = \"mobile\"\nstart = { uniform = [\"2 s\", \"1 s\"] }",
-        "good.toml:17: flows.0.start: the latest start is before the earliest; write the earlier time first",
+        "good.toml:17: flows.download.start: the latest start is before the earliest; write the earlier time first",
+    ),
+    (
+        "[\"server\", \"mobile\"]",
+        "[\"server\"]",
+        "good.toml:9: links.lasthop.between: a link joins two nodes, not 1; write [\"server\", \"mobile\"]",
+    ),
+    (
+        "to = \"mobile\"",
+        "to = \"mobile\"\nstart = { uniform = [\"2 s\"] }",
+        "good.toml:17: flows.download.start.uniform: a list of 1 does not belong here; write a list of 2",
+    ),
+    (
+        "bytes = \"100 KiB\"\nmilestones = [\"10 KiB\"]",
+        "start = \"5 s\"\nuntil = \"2 s\"",
+        "good.toml:18: flows.download.until: the flow starts at 5 s and ends no later; until is a time of the run",
+    ),
+    // What makes no sense.
+    (
+        "name = \"good\"",
+        "stop = \"0 s\"",
+        "good.toml:1: stop: the run ends before it begins; write a time like",
+    ),
+    (
+        "preset = \"slow\"",
+        "preset = \"slow\"\nmtu = \"1 MB\"",
+        "good.toml:11: links.lasthop.mtu: an mtu of 1000000 bytes cannot carry IP; write 68 to 65535 bytes",
+    ),
+    (
+        "bytes = \"100 KiB\"",
+        "count = 20000\nbytes = \"100 KiB\"",
+        "good.toml:17: flows.download.count: 20000 connections of two hosts, which have 16384 ports for them",
+    ),
+    (
+        "bytes = \"100 KiB\"\nmilestones = [\"10 KiB\"]",
+        "until = \"9 s\"\nworkload = { web = { size = \"0 bytes\" } }",
+        "good.toml:18: flows.download.workload.web.size: a page without a byte; write 1 byte or more",
+    ),
+    (
+        "bytes = \"100 KiB\"\nmilestones = [\"10 KiB\"]",
+        "until = \"9 s\"\nworkload = { arrivals = { gap = \"1 s\", size = \"0 bytes\" } }",
+        "good.toml:18: flows.download.workload.arrivals.size: connections that send nothing; write 1 byte",
+    ),
+    (
+        "bytes = \"100 KiB\"\nmilestones = [\"10 KiB\"]",
+        "until = \"9 s\"\nworkload = { on-off = { on = \"0 s\", rate = \"9600 bit/s\" } }",
+        "good.toml:18: flows.download.workload.on-off.on: nothing would ever be sent; write a time above zero",
+    ),
+    (
+        "bytes = \"100 KiB\"\nmilestones = [\"10 KiB\"]",
+        "until = \"9 s\"\nworkload = { constant-rate = { rate = \"9999 Gbit/s\" } }",
+        "good.toml:18: flows.download.workload.constant-rate.rate: packets closer together than links of today",
+    ),
+    (
+        "tcp = { ack.timeout = \"100 ms\" }",
+        "address = \"10.0.0\"",
+        "good.toml:6: hosts.mobile.address: this is no IPv4 address; write four numbers like",
+    ),
+    (
+        "ack.timeout = \"100 ms\"",
+        "ack.every = \"0 segments\"",
+        "good.toml:6: hosts.mobile.tcp.ack.every: every is 0 segments, and no ACK comes before its segment; \"1 seg",
+    ),
+    (
+        "ack.timeout = \"100 ms\"",
+        "ack = { algorithm = \"ack-division\", parts = 0 }",
+        "good.toml:6: hosts.mobile.tcp.ack.parts: integer 0 does not belong here; write a whole number, 1 or more",
+    ),
+    (
+        "ack.timeout = \"100 ms\"",
+        "ack = { algorithm = \"optimistic\", ahead = \"0 segments\" }",
+        "good.toml:6: hosts.mobile.tcp.ack.ahead: ahead is 0 segments, and such a receiver is honest; \"1 seg",
+    ),
+    (
+        "ack.timeout = \"100 ms\"",
+        "ack = { algorithm = \"linux-2000\", min = \"1 s\" }",
+        "good.toml:6: hosts.mobile.tcp.ack.min: min is above max; the lesser as min",
+    ),
+    (
+        "ack.timeout = \"100 ms\"",
+        "congestion = { algorithm = \"byte-counting\", limit = \"0 segments\" }",
+        "good.toml:6: hosts.mobile.tcp.congestion.limit: limit is nothing, and slow start would never open the window",
+    ),
+    (
+        "ack.timeout = \"100 ms\"",
+        "rto = { algorithm = \"rfc6298\", min = \"0 s\", max = \"0 s\" }",
+        "good.toml:6: hosts.mobile.tcp.rto: max is no time, and every timer runs out at once; the RFC has \"60 s\"",
+    ),
+    (
+        "ack.timeout = \"100 ms\"",
+        "keep_alive = true, keep_alive_interval = \"0 s\"",
+        "good.toml:6: hosts.mobile.tcp.keep_alive_interval: probes without time between them; a time like \"75 s\"",
+    ),
+    (
+        "ack.timeout = \"100 ms\"",
+        "initial_ssthresh = \"1 segment\"",
+        "good.toml:6: hosts.mobile.tcp.initial_ssthresh: the first slow-start threshold is below two segments; at",
     ),
     // Values of the wrong kind.
     (
@@ -388,12 +488,14 @@ fn the_values_of_a_file_stand_in_the_resolved_scenario() {
     assert_eq!(Resolved::from_json(&resolved.json()).expect("it is its own JSON").hash(), resolved.hash());
     let said = with("bad-delays.txt").expect_err("7 has no unit").to_string();
     assert!(
-        said.contains("good.toml:12: links.0.down.propagation.file: bad-delays.txt, line 2: 7 has no unit"),
+        said.contains(
+            "good.toml:12: links.lasthop.down.propagation.file: bad-delays.txt, line 2: 7 has no unit"
+        ),
         "{said}"
     );
     let said = with("none.txt").expect_err("it is not there").to_string();
     assert!(
-        said.contains("good.toml:12: links.0.down.propagation.file: none.txt: there is no such file"),
+        said.contains("good.toml:12: links.lasthop.down.propagation.file: none.txt: there is no such file"),
         "{said}"
     );
 }
@@ -403,7 +505,9 @@ fn two_hosts_without_links_between_them_cannot_talk() {
     let text = GOOD.replace("to = \"mobile\"", "to = \"far\"") + "[hosts.far]\nprofile = \"plain\"\n";
     let said = read(&text, &[]).expect_err("it is wrong").to_string();
     assert!(
-        said.starts_with("good.toml:16: flows.0.to: no links lead from \"server\" to \"far\"; join them"),
+        said.starts_with(
+            "good.toml:16: flows.download.to: no links lead from \"server\" to \"far\"; join them"
+        ),
         "{said}"
     );
 }
@@ -415,7 +519,7 @@ fn a_mistaken_override_is_named_in_place_of_a_line() {
         ("links..rate=5", "--set links..rate=5: what stands before = is no path of keys"),
         (
             "links.0.down.rate=5",
-            "--set links.0.down.rate=5: links.0.down.rate: 5 has no unit; write a rate like \"5 bit/s\"",
+            "--set links.0.down.rate=5: links.lasthop.down.rate: 5 has no unit; write a rate like \"5 bit/s\"",
         ),
         (
             "links.hop.down.rate=5 bit/s",
@@ -423,7 +527,7 @@ fn a_mistaken_override_is_named_in_place_of_a_line() {
         ),
         (
             "links.lasthop.down.rato=5 bit/s",
-            "--set links.lasthop.down.rato=5 bit/s: links.0.down.rato: there is no key \"rato\" here; did you mean \"rate\"?",
+            "--set links.lasthop.down.rato=5 bit/s: links.lasthop.down.rato: there is no key \"rato\" here; did you mean \"rate\"?",
         ),
         (
             "hosts.server.profile=plane",

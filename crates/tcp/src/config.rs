@@ -245,6 +245,7 @@ impl Config {
             let message = "a window of 0 takes nothing in, and its peer would probe it for ever";
             return Err(error("window", message.to_owned(), "a size of 1 byte or more".to_owned()));
         }
+        self.check_keep_alive()?;
         self.check_evidence()?;
         self.check_recovery()?;
         self.check_pacing()?;
@@ -260,6 +261,20 @@ impl Config {
 }
 
 impl Config {
+    /// Probes without time between them give a connection up at once.
+    fn check_keep_alive(&self) -> Result<(), ConfigError> {
+        let Plain { keep_alive, keep_alive_idle, keep_alive_interval, .. } = self.plain;
+        let times = [("keep_alive_idle", keep_alive_idle), ("keep_alive_interval", keep_alive_interval)];
+        match times.into_iter().find(|(_, time)| keep_alive && time.is_zero()) {
+            Some((key, _)) => Err(error(
+                key,
+                "probes without time between them".to_owned(),
+                "a time like \"75 s\"".to_owned(),
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn check_pacing(&self) -> Result<(), ConfigError> {
         match self.plain.pacing {
             Some(gain) if !(0.1..=100.0).contains(&gain) => Err(error(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from math import isnan
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -15,6 +17,13 @@ from rich.text import Text
 stderr = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 # A file or a pipe has no width: nothing is cut or wrapped there.
 stdout = Console(highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else 10_000)
+
+
+def a_number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
+    """Refuse nan, which lies in every range as far as comparisons tell."""
+    if value is not None and isnan(value):
+        raise click.BadParameter("nan is not a number.")
+    return value
 
 
 def complain(message: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lasthop.cli.console import remark
+from lasthop.cli.console import a_number, remark
 from lasthop.plots import FORMATS, KINDS, Source, View, draw, kind_of, save
 from lasthop.results import open_run
 from lasthop.study import open_study
@@ -23,8 +23,8 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}" for kind in KINDS)
 @click.argument("result", type=click.Path(path_type=Path))
 @click.argument("kind", type=click.Choice([kind.id for kind in KINDS]), metavar="KIND")
 @click.option("--flow", help="The flow to show (the first four, unless given).")
-@click.option("--from", "start_s", type=float, metavar="SECONDS", help="Where the time axis begins.")
-@click.option("--to", "end_s", type=float, metavar="SECONDS", help="Where the time axis ends.")
+@click.option("--from", "start_s", type=float, callback=a_number, metavar="SECONDS", help="Where the time axis begins.")
+@click.option("--to", "end_s", type=float, callback=a_number, metavar="SECONDS", help="Where the time axis ends.")
 @click.option("--unit", type=click.Choice(["bytes", "segments"]), default="bytes", help="Of sequence numbers.")
 @click.option("--width", type=click.Choice(["column", "page"]), default="page", help="Of the picture, in a paper.")
 @click.option("--title", help="Words above the picture; empty for none.")

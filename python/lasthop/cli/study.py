@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lasthop.cli.console import print_json, progress_bar, remark, stdout
+from lasthop.cli.console import a_number, print_json, progress_bar, remark, stdout
 from lasthop.cli.study_tables import print_claims, print_study_table
 from lasthop.errors import StudyError
 from lasthop.study import Precision, Study, StudyResult, load_study, run_study
@@ -28,6 +28,7 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
 @click.option(
     "--within",
     type=click.FloatRange(0, 1, min_open=True),
+    callback=a_number,
     metavar="SHARE",
     help="More runs until each 95 % interval reaches no further than this share of its median (0.05).",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lasthop.cli.console import remark
+from lasthop.cli.console import a_number, remark
 from lasthop.errors import InputError
 from lasthop.scenario import link_trace, load_scenario
 
@@ -19,6 +19,7 @@ from lasthop.scenario import link_trace, load_scenario
     "--for",
     "seconds",
     type=click.FloatRange(0, 1e6, min_open=True),
+    callback=a_number,
     metavar="SECONDS",
     default=60,
     show_default=True,

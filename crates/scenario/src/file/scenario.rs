@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use units::text::REMEDY;
 use units::{Bytes, Duration};
 
 use super::{Flow, Measure};
@@ -69,6 +71,7 @@ pub struct Link {
     /// Its name.
     pub name: String,
     /// The two nodes that it joins; `down` runs from the first to the second.
+    #[serde(deserialize_with = "two_nodes")]
     pub between: [String; 2],
     /// A named link whose keys hold where this one has none: the name of a preset, or a path to one.
     pub preset: Option<String>,
@@ -78,6 +81,14 @@ pub struct Link {
     pub down: link::Config,
     /// The direction from the second node to the first.
     pub up: link::Config,
+}
+
+fn two_nodes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], D::Error> {
+    let nodes: Vec<String> = Vec::deserialize(deserializer)?;
+    nodes.try_into().map_err(|nodes: Vec<String>| {
+        let count = nodes.len();
+        D::Error::custom(format!("a link joins two nodes, not {count}{REMEDY}write [\"server\", \"mobile\"]"))
+    })
 }
 
 /// What is kept of a run. With nothing chosen, recording costs nothing.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sim::workload::Application;
 use units::Bytes;
-use units::text::write_bytes;
+use units::text::{write_bytes, write_duration};
 
 use super::reach::Reach;
 use super::{Check, lines, place_of, reading};
@@ -29,6 +29,7 @@ impl Check<'_> {
         for i in 0..self.file.flows.len() {
             self.class(i)?;
             self.flow_amount(i)?;
+            self.ends_after_its_start(i)?;
             let workload = self.workload(i, links)?;
             for pair in self.pairs(i)? {
                 self.ends(i, &pair, &reach)?;
@@ -148,6 +149,19 @@ impl Check<'_> {
         }
     }
 
+    fn ends_after_its_start(&self, i: usize) -> Result<(), InputError> {
+        let flow = &self.file.flows[i];
+        let (start, _) = Start::parts(flow.start);
+        match flow.until {
+            Some(until) if until <= start => {
+                let message = format!("the flow starts at {} and ends no later", write_duration(start));
+                let help = "until is a time of the run: write one after start";
+                Err(self.tree.error(&place_of("flows", i, "until"), message, help))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A workload has an end, and nothing that only a bulk transfer has.
     fn application_amount(&self, i: usize) -> Result<(), InputError> {
         let flow = &self.file.flows[i];
@@ -210,11 +224,22 @@ impl Check<'_> {
             Some(0) => {
                 Err(self.tree.error(&place_of("flows", i, "count"), "no flow at all", "write 1 or more"))
             }
+            Some(count) if count > MOST_ALIKE => {
+                let message =
+                    format!("{count} connections of two hosts, which have {MOST_ALIKE} ports for them");
+                Err(self.tree.error(
+                    &place_of("flows", i, "count"),
+                    message,
+                    format!("write {MOST_ALIKE} or less"),
+                ))
+            }
             None | Some(1) => Ok(vec![flow(base)]),
             Some(count) => Ok((1..=count).map(|n| flow(format!("{base}-{n}"))).collect()),
         }
     }
 }
 
+/// The ports of the dynamic range (RFC 6335 §6).
+const MOST_ALIKE: u32 = 16_384;
 /// A traffic class is a precedence, of three bits (RFC 2474 §4.2.2.1).
 const HIGHEST_CLASS: u8 = 7;

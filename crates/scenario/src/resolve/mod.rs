@@ -11,19 +11,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use serde_json::Value;
-use units::{Bytes, Streams};
+use units::{Bytes, Duration, Streams};
 
 use crate::error::InputError;
 use crate::file::Scenario;
 use crate::resolved::{Flow, Host, Link, Resolved};
 use crate::schema;
 use crate::suggest;
-use crate::tree::{KeyPath, Tree, read_text};
+use crate::tree::{KeyPath, Tree, is_plain, read_text};
 
 /// What Ethernet carries (RFC 894), and so most paths.
 const DEFAULT_MTU: Bytes = Bytes(1500);
 /// What every link must carry at least (RFC 791 §3.2).
 const LEAST_MTU: Bytes = Bytes(68);
+/// The longest packet that IPv4 knows (RFC 791 §3.1, total length).
+const LARGEST_PACKET: Bytes = Bytes(65_535);
 /// A plain small number: any seed is as good as another, and a fixed one makes the first run repeatable.
 const DEFAULT_SEED: u64 = 1;
 
@@ -32,6 +34,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
     let file: Scenario = tree.read()?;
     let check = Check { tree, file: &file };
     check.given()?;
+    check.lasts()?;
     check.names()?;
     let links = check.links()?;
     let flows = check.flows(&links)?;
@@ -109,6 +112,15 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// The run has a length.
+    fn lasts(&self) -> Result<(), InputError> {
+        if self.file.stop.is_some_and(Duration::is_zero) {
+            let help = "write a time like \"60 s\", or leave it out: the run then ends with its flows";
+            return Err(self.tree.error(&KeyPath::of(["stop"]), "the run ends before it begins", help));
+        }
+        Ok(())
+    }
+
     /// Names are short words, and nothing that a capture can name has the name of another.
     fn names(&self) -> Result<(), InputError> {
         let hosts = self.file.hosts.keys().map(|name| (KeyPath::of(["hosts", name]), name));
@@ -124,8 +136,7 @@ impl Check<'_> {
     fn distinct<'n>(&self, names: impl Iterator<Item = (KeyPath, &'n String)>) -> Result<(), InputError> {
         let mut seen = BTreeSet::new();
         for (path, name) in names {
-            let plain = |c: char| c.is_alphanumeric() || "-_".contains(c);
-            if name.is_empty() || !name.chars().all(plain) {
+            if !is_plain(name) {
                 let message = format!("\"{name}\" cannot be a name");
                 return Err(self.tree.error(&path, message, "names are letters, digits, - and _"));
             }
@@ -214,9 +225,9 @@ impl Check<'_> {
             return Err(self.tree.error(&between, "the link leads back to its own end", "name two nodes"));
         }
         let mtu = file.mtu.unwrap_or(DEFAULT_MTU);
-        if mtu < LEAST_MTU {
+        if !(LEAST_MTU..=LARGEST_PACKET).contains(&mtu) {
             let message = format!("an mtu of {mtu} cannot carry IP");
-            let help = "write 68 bytes or more (RFC 791)";
+            let help = "write 68 to 65535 bytes (RFC 791)";
             return Err(self.tree.error(&place_of("links", i, "mtu"), message, help));
         }
         let down = direction(self.tree, &place_of("links", i, "down"), file.down.clone())?;

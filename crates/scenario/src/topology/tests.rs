@@ -176,12 +176,12 @@ fn what_is_wrong_with_a_template_is_said_with_line_and_key() {
             "5",
             "good.toml:1: topology.dumbbell.bottleneck: integer 5 does not belong here; write a table",
         ),
-        ("\"left-*\"", "\"lift-*\"", "good.toml:2: flows.0.from: no host is called like \"lift-*\"; "),
-        ("\"right-*\"", "\"rigth-*\"", "good.toml:2: flows.0.to: there is no host \"rigth-1\"; "),
+        ("\"left-*\"", "\"lift-*\"", "good.toml:2: flows.f.from: no host is called like \"lift-*\"; "),
+        ("\"right-*\"", "\"rigth-*\"", "good.toml:2: flows.f.to: there is no host \"rigth-1\"; "),
         (
             "\"right-*\"",
             "\"right-1\", class = 8",
-            "good.toml:2: flows.0.class: there is no traffic class 8; write 0",
+            "good.toml:2: flows.f.class: there is no traffic class 8; write 0",
         ),
     ];
     for (from, to, expected) in cases {
@@ -204,7 +204,7 @@ fn hosts_of_two_parts_that_no_link_joins_are_named() {
     );
     let text = text.replace("flows = [{ name = \"f\", from = \"left-*\", to = \"right-*\", bytes = \"1 kB\" }]\n", "routers = [\"far\"]\n[hosts.lone]\nprofile = \"plain\"\n[[links]]\nname = \"island\"\nbetween = [\"lone\", \"far\"]\ndown = {}\nup = {}\n");
     let said = said(&text);
-    assert!(said.contains("flows.0.to: no links lead from \"left-1\" to \"lone\"; join them"), "{said}");
+    assert!(said.contains("flows.x.to: no links lead from \"left-1\" to \"lone\"; join them"), "{said}");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn background_takes_what_its_link_carries_and_says_what_it_does_not_find() {
     ];
     for (of, expected) in cases {
         let said = said(&flow(of));
-        let place = "good.toml:2: flows.0.workload.background.of: ";
+        let place = "good.toml:2: flows.others.workload.background.of: ";
         assert!(said.starts_with(&format!("{place}{expected}")), "{said}");
     }
     assert!(said(&flow("bottleneck.down").replace("0.2", "-1")).contains("background.share: -1 is no share"));

@@ -149,6 +149,20 @@ impl Tree {
         self.folder(at)
     }
 
+    /// The path as users write it: `links.lasthop` for `links.0`. An item without a plain name, or with that of another,
+    /// keeps its position.
+    fn named(&self, path: &KeyPath) -> KeyPath {
+        let step = |i: usize| {
+            let above = KeyPath(path.0[..i].to_vec());
+            let Some(Value::Array(items)) = self.get(&above) else { return None };
+            let name_of = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
+            let name = name_of(items.get(path.0[i].parse::<usize>().ok()?)?).filter(|name| is_plain(name))?;
+            let alone = items.iter().filter(|item| name_of(item).as_ref() == Some(&name)).count() == 1;
+            alone.then_some(name)
+        };
+        KeyPath((0..path.0.len()).map(|i| step(i).unwrap_or_else(|| path.0[i].clone())).collect())
+    }
+
     /// An error about the value at `path`.
     pub(crate) fn error(
         &self,
@@ -157,9 +171,16 @@ impl Tree {
         help: impl Into<String>,
     ) -> InputError {
         let origin = self.origin(path);
-        let key = origin.as_ref().map_or_else(|| path.to_string(), |origin| origin.key.to_string());
+        // In a file of its own, as a profile, the value has another key than in this tree.
+        let elsewhere = origin.as_ref().map(|origin| &origin.key).filter(|key| *key != path);
+        let key = elsewhere.map_or_else(|| self.named(path).to_string(), KeyPath::to_string);
         InputError { place: origin.map(|o| o.place), key, message: message.into(), help: help.into() }
     }
+}
+
+/// Whether a text can name a host, a router, a link or a flow.
+pub(crate) fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
 }
 
 /// The text of a file.

@@ -39,6 +39,9 @@ impl Tree {
             let message = format!("the key \"{name}\" is missing");
             return self.error(&path, message, format!("add {name} = …"));
         }
+        if said == "invalid IPv4 address syntax" {
+            return self.error(&path, "this is no IPv4 address", "write four numbers like \"192.0.2.1\"");
+        }
         let (wrong, right) = said
             .split_once(REMEDY)
             .map_or_else(|| expectation(said), |(wrong, right)| (wrong.to_owned(), right.to_owned()));
@@ -48,6 +51,18 @@ impl Tree {
 
 /// Splits "invalid type: integer `5`, expected a string" into what is there and what is wanted.
 fn expectation(said: &str) -> (String, String) {
+    if let Some((count, wanted)) =
+        said.strip_prefix("invalid length ").and_then(|length| length.split_once(", expected "))
+    {
+        let wanted = wanted.strip_prefix("an array of length ");
+        return (
+            format!("a list of {count} does not belong here"),
+            wanted.map_or_else(
+                || "write a shorter one".to_owned(),
+                |wanted| format!("write a list of {wanted}"),
+            ),
+        );
+    }
     let plain = said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
     match plain.and_then(|plain| plain.rsplit_once(", expected ")) {
         Some((found, wanted)) => {
@@ -65,6 +80,7 @@ fn name_of(wanted: &str) -> &str {
         "a boolean" => "true or false",
         "a sequence" => "a list in brackets",
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, zero or more",
+        "a nonzero u8" | "a nonzero u32" | "a nonzero u64" => "a whole number, 1 or more",
         "i64" => "a whole number",
         "f64" => "a number",
         other => other,

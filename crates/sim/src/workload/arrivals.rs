@@ -45,6 +45,10 @@ impl Parameters {
 impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.size.check().map_err(|error| error.below("size"))?;
+        if !self.size.can_be_positive() {
+            let message = "connections that send nothing";
+            return Err(ConfigError::new("size", message, "write 1 byte or more"));
+        }
         if let Some(gap) = &self.gap {
             gap.check().map_err(|error| error.below("gap"))?;
         }

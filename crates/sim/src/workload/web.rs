@@ -59,6 +59,9 @@ impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.size.check().map_err(|error| error.below("size"))?;
         self.think.check().map_err(|error| error.below("think"))?;
+        if !self.size.can_be_positive() {
+            return Err(ConfigError::new("size", "a page without a byte", "write 1 byte or more"));
+        }
         if self.request.is_zero() {
             return Err(ConfigError::new("request", "a request without a byte", "write 1 byte or more"));
         }

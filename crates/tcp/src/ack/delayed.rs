@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::de::Error;
 use serde::{Deserialize, Serialize};
-use units::text::Segments;
+use units::text::{REMEDY, Segments};
 use units::{Bytes, Duration};
 
 use super::{AckPolicy, Data, When};
@@ -75,6 +76,11 @@ pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     source: "RFC 5681 §4.2, RFC 1122 §4.2.3.2",
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        if params.every.0 == 0 {
+            return Err(serde_json::Error::custom(format!(
+                "every is 0 segments, and no ACK comes before its segment{REMEDY}\"1 segments\" acknowledges each"
+            )));
+        }
         Ok(Arc::new(move || {
             let quick = params.quick.0;
             Box::new(Delayed { params: params.clone(), waiting: Bytes::ZERO, quick })

@@ -8,8 +8,9 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::de::Error;
 use serde::{Deserialize, Serialize};
-use units::text::Segments;
+use units::text::{REMEDY, Segments};
 use units::{Bytes, Duration, Instant};
 
 use super::{AckPolicy, Data, When};
@@ -102,6 +103,9 @@ pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     source: "Linux 2.4 tcp_event_data_recv; Sarolahti 2000 Table 48",
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        if params.min > params.max {
+            return Err(serde_json::Error::custom(format!("min is above max{REMEDY}the lesser as min")));
+        }
         Ok(Arc::new(move || Box::new(Linux2000::new(params.clone()))))
     },
     schema: Entry::<dyn AckPolicy>::describe::<Params>,

@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::de::Error;
 use serde::{Deserialize, Serialize};
-use units::text::Segments;
+use units::text::{REMEDY, Segments};
 
 use super::{AckPolicy, Data, Series, When};
 use crate::reassembly::Arrival;
@@ -57,6 +58,11 @@ pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     source: "Savage et al. 1999 §2.4",
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        if params.ahead.0 == 0 {
+            return Err(serde_json::Error::custom(format!(
+                "ahead is 0 segments, and such a receiver is honest{REMEDY}\"1 segments\" or more"
+            )));
+        }
         Ok(Arc::new(move || Box::new(Optimistic(params.clone()))))
     },
     schema: Entry::<dyn AckPolicy>::describe::<Params>,

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
+use units::text::REMEDY;
 
 use super::classic::{Classic, Policy};
 use super::reno::{Halves, Increase};
@@ -124,7 +125,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
         let alpha = params.alpha();
         if !(alpha > 0.0 && alpha <= MOST) {
             return Err(serde_json::Error::custom(format!(
-                "alpha is {alpha}, and should be from 0 to {MOST}"
+                "alpha is {alpha}{REMEDY}a number above 0, up to {MOST}"
             )));
         }
         Ok(Arc::new(move || Box::new(Classic::new(params.clone(), params.increase))))

@@ -12,7 +12,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use units::Bytes;
-use units::text::{Segments, SegmentsOrBytes};
+use units::text::{REMEDY, Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
 use super::{Congestion, Growth, Loss};
@@ -164,6 +164,11 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
     source: "RFC 3465; Landström 2008 chapter 6",
     parse: |value| {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
+        if params.limit.0.is_some_and(|limit| limit.bytes(Bytes(1)).is_zero()) {
+            return Err(serde_json::Error::custom(format!(
+                "limit is nothing, and slow start would never open the window{REMEDY}\"1 segment\" or more"
+            )));
+        }
         Ok(Arc::new(move || {
             let Params { limit, after_timeout: style, .. } = params;
             layered(ByteCounting { limit, style, smss: Bytes::ZERO, after_timeout: false }, &params.over)

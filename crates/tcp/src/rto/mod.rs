@@ -71,6 +71,11 @@ fn check_lengths(initial: Duration, min: Duration, max: Duration) -> Result<(), 
             "min is {min}, above max, {max}; write the lesser as min"
         )));
     }
+    if max.is_zero() {
+        return Err(serde_json::Error::custom(
+            "max is no time, and every timer runs out at once; the RFC has \"60 s\" or more",
+        ));
+    }
     if initial.is_zero() {
         return Err(serde_json::Error::custom(
             "initial is no time, and such a timer runs out at once; the RFC has \"1 s\"",

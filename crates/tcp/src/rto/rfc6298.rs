@@ -19,7 +19,7 @@ pub struct Params {
     pub min: Duration,
     /// Greatest length, backed off or not. RFC 6298 §2.5: at least 60 s.
     pub max: Duration,
-    /// Tick of the clock that measures and runs out; 1 ms as in most kernels.
+    /// Tick of the clock that measures and runs out; 1 ms as in most kernels; "0 s" is a clock without ticks.
     pub granularity: Duration,
     /// What is added to SRTT + 4·RTTVAR, before the least and greatest length bound it: nothing in the RFC, 200 ms
     /// in FreeBSD from 2002 on (`tcp_rexmit_slop`), for ACKs that are delayed.
