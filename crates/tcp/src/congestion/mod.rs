@@ -8,6 +8,7 @@
 mod aimd;
 mod byte_counting;
 mod classic;
+mod cubic;
 mod growth_limit;
 mod high_speed;
 mod idle_restart;
@@ -35,6 +36,7 @@ pub const ENTRIES: &[Entry<dyn Congestion>] = &[
     vegas::ENTRY,
     westwood::ENTRY,
     high_speed::ENTRY,
+    cubic::ENTRY,
     byte_counting::ENTRY,
     limited_slow_start::ENTRY,
     packet_pair::ENTRY,

@@ -1,0 +1,411 @@
+//! CUBIC (RFC 9438): after a loss the window grows along a cubic function of time, fast at first, flat around the
+//! window at which the loss came, and then faster and faster; but never slower than a standard TCP would.
+//!
+//! Windows of the formulas are in segments and may be fractions; times are in seconds.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Serialize};
+use units::text::REMEDY;
+use units::{Bytes, Duration, Instant};
+
+use super::share::Share;
+use super::window::Window;
+use super::{Congestion, Growth, Loss};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// What a loss leaves of the window. RFC 9438 §4.6: 0.7.
+    pub(super) beta: Share,
+    /// How steep the cubic function is, in segments per s³. RFC 9438 §5: 0.4.
+    #[schemars(range(min = 0.001, max = 100.0))]
+    pub c: f64,
+    /// Whether a flow that loses below its last maximum makes room for others (RFC 9438 §4.7).
+    pub fast_convergence: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { beta: Share(0.7), c: 0.4, fast_convergence: true }
+    }
+}
+
+impl Params {
+    /// RFC 9438 §4.3: the segments a round trip by which a TCP that keeps β is as fast as one that halves.
+    fn alpha(&self) -> f64 {
+        3.0 * (1.0 - self.beta.0) / (1.0 + self.beta.0)
+    }
+}
+
+/// A stage of congestion avoidance (RFC 9438 §4.1.2).
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// When it began, without the times in which the application did not fill the window (§5.8).
+    began: Instant,
+    /// When the function reaches `w_max`, in seconds from then.
+    k: f64,
+    /// What the function is flat around.
+    w_max: f64,
+    /// The window of a standard TCP in its place.
+    w_est: f64,
+}
+
+#[derive(Debug)]
+struct Cubic {
+    params: Params,
+    window: Window,
+    /// The window at which the last loss came, less what fast convergence takes off it (§4.7).
+    w_max: f64,
+    /// The window at which the last loss came (§4.1.2).
+    cwnd_prior: f64,
+    /// The present stage, from its first ACK on.
+    epoch: Option<Epoch>,
+    /// Whether the coming stage is flat around its first window: after a timeout (§4.8), or where slow start ended
+    /// without a loss (§4.10).
+    anew: bool,
+    /// The smoothed round trip.
+    srtt: Option<Duration>,
+    last_ack: Instant,
+    /// What the window is to grow by when it makes a whole byte.
+    owed: f64,
+    /// What the last reduction changed, if it was one in error (§4.9).
+    before: Option<Before>,
+}
+
+/// What a reduction in error is to give back besides the windows.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    ssthresh: Bytes,
+    w_max: f64,
+    cwnd_prior: f64,
+    epoch: Option<Epoch>,
+    anew: bool,
+}
+
+impl Cubic {
+    const fn new(params: Params) -> Self {
+        Self {
+            params,
+            window: Window::UNSET,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            epoch: None,
+            anew: true,
+            srtt: None,
+            last_ack: Instant::START,
+            owed: 0.0,
+            before: None,
+        }
+    }
+
+    /// The window in segments.
+    fn segments(&self) -> f64 {
+        self.window.cwnd.0 as f64 / self.window.smss.0 as f64
+    }
+
+    /// RFC 9438 equation 1.
+    fn w_cubic(&self, epoch: &Epoch, t: f64) -> f64 {
+        let from_k = t - epoch.k;
+        self.params.c * from_k * from_k * from_k + epoch.w_max
+    }
+
+    /// A stage begins, at the window that there is (§4.2, equation 2).
+    fn begin(&self, now: Instant) -> Epoch {
+        let cwnd = self.segments();
+        let below = if self.anew { 0.0 } else { (self.w_max - cwnd).max(0.0) };
+        Epoch { began: now, k: libm::cbrt(below / self.params.c), w_max: cwnd + below, w_est: cwnd }
+    }
+
+    /// An ACK in congestion avoidance.
+    fn avoid_congestion(&mut self, ack: &Growth) {
+        let mut epoch = self.epoch.unwrap_or_else(|| self.begin(ack.now));
+        let cwnd = self.segments();
+        // §4.3, equation 4. Once it is where the loss came, it grows as a standard TCP that halved then does.
+        let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { self.params.alpha() };
+        epoch.w_est += alpha * (ack.acked.0 as f64 / self.window.smss.0 as f64) / cwnd;
+        self.epoch = Some(epoch);
+        let t = ack.now.saturating_since(epoch.began).as_secs_f64();
+        if self.w_cubic(&epoch, t) < epoch.w_est {
+            // The Reno-friendly region.
+            self.grow((epoch.w_est - cwnd).max(0.0));
+        } else {
+            // §4.2: where the function will be after a round trip, but no less than there is, and half again at most.
+            let rtt = self.srtt.unwrap_or_default().as_secs_f64();
+            let target = self.w_cubic(&epoch, t + rtt).clamp(cwnd, cwnd * MOST);
+            // §4.4 and §4.5: the concave and the convex region.
+            self.grow((target - cwnd) / cwnd);
+        }
+    }
+
+    fn grow(&mut self, segments: f64) {
+        self.owed += segments * self.window.smss.0 as f64;
+        let bytes = (self.owed + ROUNDING) as u64;
+        self.window.cwnd += Bytes(bytes);
+        self.owed = (self.owed - bytes as f64).max(0.0);
+    }
+
+    fn reduce(&mut self, loss: &Loss) {
+        let Self { w_max, cwnd_prior, epoch, anew, .. } = *self;
+        self.before = Some(Before { ssthresh: self.window.ssthresh, w_max, cwnd_prior, epoch, anew });
+        let cwnd = self.segments();
+        // §4.7: a flow whose maximum falls leaves the place between it and the new one to others.
+        let falls = self.params.fast_convergence && cwnd < self.w_max;
+        self.w_max = if falls { cwnd * (1.0 + self.params.beta.0) / 2.0 } else { cwnd };
+        self.cwnd_prior = cwnd;
+        // §4.6: of FlightSize, as RFC 5681 equation 4.
+        self.window.set_threshold(Bytes((loss.flight.0 as f64 * self.params.beta.0 + ROUNDING) as u64));
+        self.end_epoch();
+        self.anew = false;
+    }
+
+    const fn end_epoch(&mut self) {
+        self.epoch = None;
+        self.owed = 0.0;
+    }
+}
+
+impl Congestion for Cubic {
+    fn start(&mut self, smss: Bytes, initial_window: Bytes) {
+        self.window.start(smss, initial_window);
+    }
+
+    fn observe(&mut self, ack: &Growth) {
+        if let Some(rtt) = ack.rtt {
+            // RFC 6298 §2.3.
+            self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Growth) {
+        let since = ack.now.saturating_since(self.last_ack);
+        self.last_ack = ack.now;
+        // §5.8: a window that is not filled tells nothing, and the time in which it was not does not count.
+        if ack.flight + self.window.smss <= self.window.cwnd {
+            if let Some(epoch) = &mut self.epoch {
+                epoch.began = (epoch.began + since).min(ack.now);
+            }
+        } else if self.in_slow_start() {
+            self.window.slow_start(ack.acked);
+        } else {
+            self.avoid_congestion(ack);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.reduce(loss);
+        self.window.cwnd = self.window.ssthresh;
+    }
+
+    fn on_timeout(&mut self, loss: &Loss) {
+        // RFC 5681 §3.1: the threshold is held when the same segment times out again.
+        if !loss.again {
+            self.reduce(loss);
+        }
+        self.window.collapse();
+        self.end_epoch();
+        self.anew = true;
+    }
+
+    fn on_recovery_exit(&mut self, window: Bytes) {
+        self.window.cwnd = window;
+        self.end_epoch();
+    }
+
+    fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.window.restore(cwnd, ssthresh);
+        self.owed = 0.0;
+        // §4.9: the curve of before goes on where a reduction was in error; any other window begins a new one.
+        let undone = self.before.take().filter(|before| before.ssthresh == ssthresh);
+        self.epoch = undone.and_then(|before| before.epoch);
+        if let Some(before) = undone {
+            (self.w_max, self.cwnd_prior, self.anew) = (before.w_max, before.cwnd_prior, before.anew);
+        }
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.window.ssthresh
+    }
+}
+
+/// RFC 9438 §4.2: the target is no more than this times the window.
+const MOST: f64 = 1.5;
+/// What 0.7 of 10 segments may be off as a number, in bytes.
+const ROUNDING: f64 = 1e-6;
+/// The steepest function that makes sense to anybody: a hundred segments in the first second.
+const STEEPEST: f64 = 100.0;
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Congestion> = Entry {
+    id: "cubic",
+    summary: "CUBIC: the window follows a cubic function of the time since the last loss",
+    source: "RFC 9438",
+    parse: |value| {
+        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        if !(params.c > 0.0 && params.c <= STEEPEST) {
+            let c = params.c;
+            return Err(serde_json::Error::custom(format!(
+                "c is {c}{REMEDY}a number above 0, up to {STEEPEST}"
+            )));
+        }
+        Ok(Arc::new(move || Box::new(Cubic::new(params.clone()))))
+    },
+    schema: Entry::<dyn Congestion>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::trial::{SMSS, built, growth, loss};
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// A full window of so many segments is reduced at the start of time, and repaired.
+    fn after_a_loss_at(segments: u64) -> Cubic {
+        let mut cubic = Cubic::new(Params::default());
+        cubic.start(SMSS, SMSS * segments);
+        cubic.observe(&Growth { rtt: Some(RTT), ..growth(SMSS, SMSS) });
+        cubic.on_loss(&loss(SMSS * segments, false));
+        cubic.on_recovery_exit(cubic.ssthresh());
+        cubic
+    }
+
+    /// One ACK of a segment, after so long.
+    fn ack_at(cubic: &mut Cubic, seconds: f64) {
+        let now = Instant::START + Duration::from_secs_f64(seconds);
+        cubic.on_ack(&Growth { now, ..growth(SMSS, cubic.cwnd()) });
+    }
+
+    /// Round trips of full windows, from some time on.
+    fn rounds(cubic: &mut Cubic, from: f64, count: u32) {
+        for round in 0..count {
+            for _ in 0..cubic.cwnd().whole(SMSS) {
+                ack_at(cubic, from + f64::from(round) * RTT.as_secs_f64());
+            }
+        }
+    }
+
+    #[test]
+    fn a_loss_leaves_seven_tenths_and_the_function_reaches_the_old_window_after_k() {
+        let mut cubic = after_a_loss_at(100);
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (SMSS * 70, SMSS * 70));
+        ack_at(&mut cubic, 0.0);
+        let epoch = cubic.epoch.expect("the first ACK begins the stage");
+        // Equation 2: the cube root of 30 / 0.4 is 4.217.
+        assert!((epoch.k - 4.217).abs() < 0.001, "{}", epoch.k);
+        // Equation 1 at 0, K and 2K: 70, 100 and 130 segments.
+        for (t, w) in [(0.0, 70.0), (epoch.k, 100.0), (2.0 * epoch.k, 130.0)] {
+            assert!((cubic.w_cubic(&epoch, t) - w).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn an_ack_takes_a_part_of_the_way_to_where_the_function_will_be() {
+        let mut cubic = after_a_loss_at(1000);
+        // At the start the function is at 700 and a standard TCP ahead: 0.529 / 700 of a segment, 0.76 bytes.
+        ack_at(&mut cubic, 0.0);
+        assert_eq!(cubic.cwnd(), SMSS * 700);
+        // K is the cube root of 300 / 0.4, 9.0856. After 1.1 s, a round trip from now: 0.4 (1.1 − 9.0856)³ + 1000 is
+        // 796.303 segments, and 96.303 / 700 of one are 137.58 bytes.
+        ack_at(&mut cubic, 1.0);
+        assert_eq!(cubic.cwnd(), SMSS * 700 + Bytes(138));
+    }
+
+    #[test]
+    fn the_target_is_at_most_half_again_the_window() {
+        let mut cubic = after_a_loss_at(10);
+        ack_at(&mut cubic, 0.0);
+        // After 60 s the function is far above 10.5 segments: an ACK brings half a segment.
+        let before = cubic.cwnd();
+        ack_at(&mut cubic, 60.0);
+        assert_eq!(cubic.cwnd(), before + SMSS / 2);
+    }
+
+    #[test]
+    fn a_small_window_grows_as_that_of_a_standard_tcp() {
+        let mut cubic = after_a_loss_at(10);
+        rounds(&mut cubic, 0.0, 4);
+        // §4.3: 3 (1 − 0.7) / (1 + 0.7) = 0.529 segments a round trip, from 7 on, a little less as each ACK divides by
+        // the window of then.
+        let window = cubic.segments();
+        assert!(window > 7.0 + 4.0 * 0.47 && window < 7.0 + 4.0 * 0.529, "{window}");
+        assert!((cubic.params.alpha() - 9.0 / 17.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn beyond_the_last_loss_the_standard_part_adds_a_segment_a_round_trip() {
+        let mut cubic = after_a_loss_at(10);
+        ack_at(&mut cubic, 0.0);
+        let epoch = cubic.epoch.as_mut().expect("it has begun");
+        (epoch.w_est, epoch.w_max) = (10.0, 0.0);
+        cubic.window.cwnd = SMSS * 10;
+        ack_at(&mut cubic, 0.0);
+        assert_eq!(cubic.cwnd(), SMSS * 10 + Bytes(100));
+    }
+
+    #[test]
+    fn a_falling_maximum_makes_room() {
+        let w_max = |fast: bool| {
+            let mut cubic = after_a_loss_at(100);
+            cubic.params.fast_convergence = fast;
+            cubic.window.cwnd = SMSS * 80;
+            cubic.on_loss(&loss(SMSS * 80, false));
+            cubic.w_max
+        };
+        // §4.7: 80 (1 + 0.7) / 2.
+        assert_eq!((w_max(true), w_max(false)), (68.0, 80.0));
+    }
+
+    #[test]
+    fn after_a_timeout_the_function_is_flat_where_congestion_avoidance_begins() {
+        let mut cubic = after_a_loss_at(100);
+        cubic.on_timeout(&loss(SMSS * 60, false));
+        // §4.8: β and not a half.
+        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (SMSS, SMSS * 42));
+        cubic.window.cwnd = SMSS * 42;
+        ack_at(&mut cubic, 5.0);
+        let epoch = cubic.epoch.expect("it has begun");
+        assert_eq!((epoch.k, epoch.w_max), (0.0, 42.0));
+    }
+
+    #[test]
+    fn times_in_which_the_window_is_not_filled_do_not_count() {
+        let mut cubic = after_a_loss_at(100);
+        ack_at(&mut cubic, 0.0);
+        let window = cubic.cwnd();
+        let idle = Instant::START + Duration::from_secs(50);
+        cubic.on_ack(&Growth { now: idle, ..growth(SMSS, SMSS * 2) });
+        assert_eq!(cubic.cwnd(), window);
+        assert_eq!(cubic.epoch.expect("it goes on").began, idle);
+    }
+
+    #[test]
+    fn a_reduction_in_error_is_taken_back_with_its_curve() {
+        let mut cubic = after_a_loss_at(100);
+        rounds(&mut cubic, 0.0, 3);
+        let (cwnd, ssthresh, epoch) = (cubic.cwnd(), cubic.ssthresh(), cubic.epoch.expect("it has begun"));
+        cubic.on_timeout(&loss(cwnd, false));
+        cubic.on_restore(cwnd, ssthresh);
+        let restored = cubic.epoch.expect("the curve goes on");
+        assert_eq!((restored.k, restored.w_max, restored.began), (epoch.k, epoch.w_max, epoch.began));
+        assert_eq!(cubic.w_max, 100.0);
+    }
+
+    #[test]
+    fn a_function_that_is_no_function_is_refused() {
+        for c in [0.0, -1.0, 1000.0] {
+            assert!((ENTRY.parse)(json!({ "c": c })).is_err(), "{c}");
+        }
+        assert_eq!(built(ENTRY.id, json!({})).cwnd(), SMSS * 2);
+    }
+}
