@@ -36,6 +36,18 @@ def test_the_page_of_results_has_every_column_of_what_is_measured(base: Path, ta
     assert documented(table) == {field.name: field.nullable for field in recorded.tables[table].schema}
 
 
+def test_the_page_of_results_has_every_key_of_the_summary(base: Path) -> None:
+    overrides = ["measure.links=true", "measure.windows.early=['1 s', '2 s']"]
+    summary = run(load_scenario(base, overrides=overrides)).summary
+    flow, link = summary["flows"][0], summary["links"][0]
+    of_flows, of_links = set(documented("measures of a flow")), set(documented("measures of a link"))
+    assert set(summary) == set(documented("summary"))
+    assert set(flow) == set(documented("summary.flows")) | of_flows
+    assert set(flow["windows"][0]) == set(documented("summary.flows.windows")) | of_flows
+    assert set(link) == set(documented("summary.links")) | of_links
+    assert set(link["windows"][0]) == set(documented("summary.links.windows")) | of_links
+
+
 def test_the_readmes_files_and_names_are_there() -> None:
     text = (ROOT / "README.md").read_text()
     for path in re.findall(r"\]\((\w[\w./-]*)\)|`((?:scenarios|studies|docs)/[\w./-]+\w)`", text):

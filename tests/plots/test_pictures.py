@@ -140,6 +140,33 @@ def test_sequence_numbers_can_be_counted_in_segments(run: Tables) -> None:
     assert np.asarray(line(axes, "acknowledged").get_ydata())[-1] == SEGMENTS
 
 
+def test_datagrams_are_counted_and_not_measured_in_bytes() -> None:
+    sent = 5
+    segments = pa.table(
+        {
+            "time_ns": [n * 1_000_000 for n in range(sent)],
+            "flow": ["voice"] * sent,
+            "host": ["server"] * sent,
+            "direction": ["sent"] * sent,
+            "packet": list(range(sent)),
+            "kind": ["datagram"] * sent,
+            "seq": list(range(sent)),
+            "len": [1472] * sent,
+            "ack": [0] * sent,
+            "window": [0] * sent,
+            "flags": [""] * sent,
+            "retransmission": [False] * sent,
+            "cause": pa.nulls(sent, pa.string()),
+            "needless": pa.nulls(sent, pa.bool_()),
+        }
+    )
+    axes = only_axes(draw("time-sequence", Tables({"segments": segments}), View(unit="segments")))
+    assert axes.get_ylabel() == "Sequence number (datagrams)"
+    (drawn,) = [each for each in axes.collections if str(each.get_label()).startswith("datagram")]
+    assert isinstance(drawn, LineCollection)
+    assert max(point[1] for stroke in drawn.get_segments() for point in stroke) <= sent
+
+
 def test_arrow_heads_appear_where_there_is_room_for_them(run: Tables) -> None:
     def heads(view: View) -> int:
         return len([each for each in only_axes(draw("time-sequence", run, view)).lines if each.get_marker() in (6, 7)])

@@ -1,6 +1,7 @@
 """What the sender of one flow sent, heard and lost, read from the tables `segments`, `packets` and `tcp`.
 
-Sequence numbers are turned into offsets: 0 is the first byte of data. Times are seconds, lengths bytes.
+Sequence numbers are turned into offsets: 0 is the first byte of data. Times are seconds, lengths bytes. Datagrams have numbers
+of their own, from 0 on, and each is as long as one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ FIRST_DATA_SEQ: Final = 1
 
 DROPPED: Final = ("queue_drop", "error_drop", "dropper_drop", "oversize_drop")
 """The fates of a packet that never came out of its link."""
+
+DATAGRAM: Final = "datagram"
+"""The kind of a packet that is not TCP's."""
 
 HELD_ON_PURPOSE: Final = ("error", "scripted")
 """Causes of a delay that befalls single packets. An allocation delay befalls all and would mark them all."""
@@ -103,6 +107,10 @@ class FlowTables:
         self.sender = _sender(self._segments)
         self._at_sender = self._segments.equal("host", self.sender)
 
+    def is_of_datagrams(self) -> bool:
+        """Whether its packets are datagrams, whose sequence numbers count packets and not bytes."""
+        return bool((self._at_sender.texts("kind") == DATAGRAM).any())
+
     def times(self) -> Floats:
         """When the sender sent or heard anything."""
         return self._at_sender.seconds("time_ns")
@@ -111,11 +119,11 @@ class FlowTables:
         """The data segments that the sender sent."""
         rows = self._at_sender.equal("direction", "sent")
         rows = rows.where(rows.numbers("len") > 0)
-        start = rows.numbers("seq") - FIRST_DATA_SEQ
+        start, end = _extent(rows)
         return Sent(
             time=rows.seconds("time_ns"),
             start=start,
-            end=start + rows.numbers("len"),
+            end=end,
             packet=rows.numbers("packet"),
             verdict=_verdicts(rows),
         )
@@ -254,4 +262,12 @@ def _end_of_packet(packets: Columns) -> Floats:
 
 
 def _middle(packets: Columns) -> Floats:
-    return packets.numbers("seq") - FIRST_DATA_SEQ + packets.numbers("len") / 2
+    start, end = _extent(packets)
+    return (start + end) / 2
+
+
+def _extent(packets: Columns) -> tuple[Floats, Floats]:
+    """The offsets of what packets carry: of their bytes, or of datagrams the number and the next."""
+    datagram = packets.texts("kind") == DATAGRAM
+    start = packets.numbers("seq") - np.where(datagram, 0, FIRST_DATA_SEQ)
+    return start, start + np.where(datagram, 1, packets.numbers("len"))

@@ -35,7 +35,10 @@ DOT_BELOW_PT: Final = 2.5
 WINDOW: Final = "advertised window"
 WINDOW_OFF_SCALE: Final = "window (off the scale)"
 
-LEGEND: Final = ("data segment", "acknowledged", WINDOW, WINDOW_OFF_SCALE)
+DATAGRAMS: Final = Scale("datagrams", 1.0)
+"""Datagrams are counted: they have no bytes of a stream."""
+
+LEGEND: Final = ("data segment", "datagram", "acknowledged", WINDOW, WINDOW_OFF_SCALE)
 """What comes first in the legend; the others follow in the order in which they are drawn."""
 
 
@@ -67,7 +70,7 @@ def _draw_flow(panel: FlowPanel) -> None:
     sent, acks = flow.sent(), flow.acks()
     drops = flow.drops(sent)
     low, high = _limits(sent, acks, drops, span)
-    scale = scale_of(panel.view.unit, high, flow.segment_size())
+    scale = DATAGRAMS if flow.is_of_datagrams() else scale_of(panel.view.unit, high, flow.segment_size())
     diagram = Diagram(panel.axes, span, scale, low, high, panel.height_in)
     diagram.prepare()
     diagram.draw_acks(acks)
@@ -150,7 +153,8 @@ class Diagram:
         """A stroke for each data segment; those that were sent again in their own colours, with a marker."""
         shown = self.span.holds(sent.time)
         height = self._height_pt(sent, shown)
-        self._draw_strokes(sent, shown & sent.of("original"), style.BLACK, height, "data segment")
+        what = "datagram" if self.scale == DATAGRAMS else "data segment"
+        self._draw_strokes(sent, shown & sent.of("original"), style.BLACK, height, what)
         for verdict in VERDICTS:
             rows = shown & sent.of(verdict.id)
             self._draw_strokes(sent, rows, verdict.colour, height, None)

@@ -38,6 +38,7 @@ pub struct Parameters {
     pub path: String,
     /// The times of the opportunities in milliseconds; none before the file was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
     pub millis: Vec<u64>,
 }
 

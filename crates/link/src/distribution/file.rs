@@ -57,9 +57,13 @@ enum Written<Q> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table<Q> {
+    /// The file, relative to the one that names it.
     path: String,
+    /// How its values are used.
     #[serde(default)]
     pick: Pick,
+    /// What stood in it, once it was read: no key for users.
+    #[schemars(skip)]
     values: Option<Vec<Q>>,
 }
 

@@ -34,6 +34,7 @@ pub struct Parameters<Q> {
     pub deviation: Q,
     /// The table's numbers; none before the file was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
     pub steps: Vec<i16>,
 }
 

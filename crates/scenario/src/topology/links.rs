@@ -81,7 +81,7 @@ impl<'de> Visitor<'de> for LinksVisitor {
     }
 }
 
-/// A link in a topology, for the schema: what the keys mean is checked where they stand in the scenario's links.
+/// A link in a topology: the keys of a link of the scenario, without its name and ends.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "only its schema is used")]
