@@ -441,7 +441,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "ack.timeout = \"100 ms\"",
         "rto = { algorithm = \"rfc6298\", min = \"0 s\", max = \"0 s\" }",
-        "good.toml:6: hosts.mobile.tcp.rto: max is no time, and every timer runs out at once; the RFC has \"60 s\"",
+        "good.toml:6: hosts.mobile.tcp.rto.max: max is no time, and every timer runs out at once; the RFC has \"60 s\"",
     ),
     (
         "ack.timeout = \"100 ms\"",

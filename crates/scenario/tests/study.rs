@@ -223,7 +223,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "\"{kb} kB\"",
         "\"{kb} KB\"",
-        ":29: flows.download.bytes: \"KB\" is not a unit of size; write kB for 1000 bytes, or KiB for 1024",
+        ":29: flows.file.bytes: \"KB\" is not a unit of size; write kB for 1000 bytes, or KiB for 1024",
     ),
     ("statistic = \"stat\"", "statistic = \"stats\"", ":6: published.file: "),
     ("published.csv", "none.csv", "none.csv: there is no such file; check the path"),

@@ -1,7 +1,7 @@
 """What the sender of one flow sent, heard and lost, read from the tables `segments`, `packets` and `tcp`.
 
-Sequence numbers are turned into offsets: 0 is the first byte of data. Times are seconds, lengths bytes. Datagrams have numbers
-of their own, from 0 on, and each is as long as one.
+Sequence numbers are turned into offsets: 0 is the first byte of data. Times are seconds, lengths bytes. Datagrams have
+numbers of their own, from 0 on, and each is as long as one.
 """
 
 from __future__ import annotations

@@ -65,16 +65,16 @@ pub trait Rto: std::fmt::Debug + Send {
 
 /// Refuses lengths between which no timer fits, and a first one that runs out before anything can come back.
 fn check_lengths(initial: Duration, min: Duration, max: Duration) -> Result<(), serde_json::Error> {
+    if max.is_zero() {
+        return Err(serde_json::Error::custom(
+            "max is no time, and every timer runs out at once; the RFC has \"60 s\" or more",
+        ));
+    }
     if min > max {
         let (min, max) = (write_duration(min), write_duration(max));
         return Err(serde_json::Error::custom(format!(
             "min is {min}, above max, {max}; write the lesser as min"
         )));
-    }
-    if max.is_zero() {
-        return Err(serde_json::Error::custom(
-            "max is no time, and every timer runs out at once; the RFC has \"60 s\" or more",
-        ));
     }
     if initial.is_zero() {
         return Err(serde_json::Error::custom(
