@@ -250,8 +250,15 @@ def smallest_of(reached: dict[float, tuple[float, float, float]], reaches: float
 
 
 def test_the_smallest_that_is_enough_is_sought_seed_by_seed() -> None:
-    found = smallest_of({3: (70.0, 90.0, 80.0), 5: (90.0, 80.0, 89.0), 9: (95.0, 95.0, 95.0)}, 90.0)
+    found = smallest_of({3: (70.0, 90.0, 80.0), 5: (90.0, 91.0, 89.0), 9: (95.0, 95.0, 95.0)}, 90.0)
     assert (found["measured"], found["mean"], found["n"]) == (5, pytest.approx(17 / 3), 3)
+
+
+def test_what_is_enough_only_by_chance_is_not_the_smallest() -> None:
+    island = smallest_of({3: (95.0, 95.0, 95.0), 5: (80.0, 80.0, 80.0), 9: (95.0, 95.0, 95.0)}, 90.0)
+    assert (island["measured"], island["n"]) == (9, 3)
+    last = smallest_of({3: (95.0, 95.0, 95.0), 5: (80.0, 80.0, 80.0)}, 90.0)
+    assert (last["measured"], last["n"]) == (None, 0)
 
 
 def test_where_one_seed_never_reaches_the_level_there_is_no_smallest() -> None:

@@ -46,8 +46,16 @@ fn steady(tree: &Tree, file: &Scenario, cut: WarmUp, path: &KeyPath) -> Result<W
             return Err(tree.error(path, message, "give the run a `stop`, or write a time like \"10 s\""));
         }
     };
-    if end.is_some_and(|end| from >= end) {
+    let to = flows_end(file);
+    if to.or(end).is_some_and(|end| from >= end) {
         return Err(tree.error(path, "the warm-up is as long as the run", "leave something to measure"));
     }
-    Ok(Window { name: STEADY.to_owned(), from, to: None })
+    Ok(Window { name: STEADY.to_owned(), from, to })
+}
+
+/// When the last flow ends, if each says when, and the run goes on after it: in what then follows, retransmissions and
+/// ACKs, nothing new is sent.
+fn flows_end(file: &Scenario) -> Option<Duration> {
+    let ends: Option<Vec<Duration>> = file.flows.iter().map(|flow| flow.until).collect();
+    ends?.into_iter().max().filter(|end| file.stop.is_none_or(|stop| *end < stop))
 }

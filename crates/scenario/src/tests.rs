@@ -591,3 +591,18 @@ fn a_warm_up_by_time_or_share_is_the_window_steady() {
     assert!(said("windows = { late = [\"9 s\", \"3 s\"] }").contains("closes no later"));
     assert!(said("warm_up = 0.4\nwindows = { steady = [\"1 s\", \"3 s\"] }").contains("is taken"));
 }
+
+#[test]
+fn what_flows_leave_to_send_again_after_their_end_is_not_measured() {
+    let steady = |text: &str| {
+        read(&format!("{text}[measure]\nwarm_up = \"1 s\"\n"), &[]).map(|good| good.measure.windows[0].to)
+    };
+    let secs = |secs| Some(units::Duration::from_secs(secs));
+    let until = |time: &str| GOOD.replacen("bytes = \"100 KiB\"", &format!("until = \"{time}\""), 1);
+    assert_ne!(until("9 s"), GOOD);
+    assert_eq!(steady(&until("9 s")).unwrap(), secs(9));
+    assert_eq!(steady(&format!("stop = \"20 s\"\n{}", until("9 s"))).unwrap(), secs(9));
+    assert_eq!(steady(&format!("stop = \"9 s\"\n{}", until("20 s"))).unwrap(), None);
+    assert_eq!(steady(GOOD).unwrap(), None, "an amount takes as long as it takes");
+    assert!(steady(&until("1 s")).unwrap_err().to_string().contains("leave something to measure"));
+}

@@ -64,15 +64,26 @@ def _numbers(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[floa
 
 
 def _smallest(study: Study, sought: Smallest, span: int, outcomes: Outcomes) -> list[float] | None:
-    """Return for each seed the first of what was tried that reaches the level; none where a seed has no such one."""
-    tried = [(number, _numbers(study, study.rows[place], span, outcomes)) for number, place in sought.tried]
-    reached = [
-        [number for number, values in tried if values is not None and values[seed] >= sought.reaches]
-        for seed in range(min((len(values) for _, values in tried if values is not None), default=0))
-    ]
-    if not reached or not all(reached) or any(values is None for _, values in tried):
-        return None
-    return [numbers[0] for numbers in reached]
+    """Return for each seed the first of what was tried from which on all reach the level; none where a seed has none.
+
+    What reaches it alone among larger ones that do not (a window that happens to fit its buffer) is not enough.
+    """
+    numbers = [number for number, _ in sought.tried]
+    measured = [_numbers(study, study.rows[place], span, outcomes) for _, place in sought.tried]
+    by_seed = zip(*(values or () for values in measured), strict=False)
+    enough = [_all_from(numbers, [value >= sought.reaches for value in values]) for values in by_seed]
+    found = [number for number in enough if number is not None]
+    return found if found and len(found) == len(enough) else None
+
+
+def _all_from(numbers: Sequence[float], reached: Sequence[bool]) -> float | None:
+    """Return the first number from which on all reached."""
+    first = None
+    for number, reaches in zip(reversed(numbers), reversed(reached), strict=True):
+        if not reaches:
+            break
+        first = number
+    return first
 
 
 def _measured(own: Spread | None) -> Reported:

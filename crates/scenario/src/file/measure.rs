@@ -15,7 +15,7 @@ use units::text::{REMEDY, parse_duration};
 pub struct Measure {
     /// Whether links are metered, utilisation and queue lengths, and the one-way delays of TCP flows. Without it, if anything here is given, or any table.
     pub links: Option<bool>,
-    /// How much of the beginning is cut: a time, or a share of the run. What follows is the window `steady`.
+    /// How much of the beginning is cut: a time, or a share of the run. What follows is the window `steady`: until the run ends, or until the last flow's `until` where each flow has one.
     pub warm_up: Option<WarmUp>,
     /// Spans over which every flow and link is summed up, by name: middle = ["90 s", "270 s"].
     #[serde(default)]

@@ -212,8 +212,9 @@ pub struct Ratio {
     pub called: String,
 }
 
-/// The smallest number in one column with which a metric reaches a level, of those that the table tries: the buffer
-/// that a utilisation needs. It is sought for each seed, and null where one of them finds none.
+/// The smallest number in one column from which on a metric reaches a level, of those that the table tries: the buffer
+/// that a utilisation needs. One that reaches it among larger ones that do not is not enough. It is sought for each
+/// seed, and null where one of them finds none.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Smallest {
