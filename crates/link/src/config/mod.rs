@@ -117,6 +117,10 @@ pub struct Queue {
     /// A second limit, in bytes, where both packets and bytes are limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_bytes: Option<Bytes>,
+    /// Whether the packet in transmission is one of those that a limit in packets counts, as in the drop-tail queue of
+    /// ns-2; without it, only those that wait are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counts_transmission: bool,
     /// Who is dropped, and when.
     pub discipline: Discipline,
     /// What happens to a packet that finds the queue at its limit.

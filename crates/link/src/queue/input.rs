@@ -63,7 +63,9 @@ impl InputQueue {
         Self {
             line: Lane::new(policy),
             lanes,
-            limit_packets: packets,
+            // Whoever comes while none is in transmission does not wait, and is not stopped.
+            limit_packets: packets
+                .saturating_sub(u64::from(config.counts_transmission && packets < u64::MAX)),
             limit_bytes: config.limit_bytes.map_or(bytes, |limit| limit.min(bytes)),
             overflow: config.overflow,
             is_plain: config.discipline.is_plain(),

@@ -21,6 +21,17 @@ fn a_limit_in_packets_counts_those_that_wait() {
 }
 
 #[test]
+fn a_limit_may_count_the_packet_in_transmission() {
+    let mut driver = driver(json!({ "limit": "3 packets", "counts_transmission": true }));
+    driver.send_many(Instant::START, 100, 6);
+    assert_eq!(driver.link.queue_len(), (2, Bytes(200)));
+    assert_eq!(driver.who("queue_drop"), [4, 5, 6]);
+    driver.run_until(ms(1000));
+    driver.send(ms(1000), 100);
+    assert_eq!(driver.who("queue_drop"), [4, 5, 6], "an idle link takes any packet");
+}
+
+#[test]
 fn a_limit_in_bytes_takes_whole_packets_only() {
     let mut driver = driver(json!({ "limit": "250 bytes" }));
     driver.send_many(Instant::START, 100, 4);

@@ -7,6 +7,7 @@
 mod bsd;
 mod eifel;
 mod linux_2000;
+mod ns_2;
 mod rfc6298;
 mod windows_2000;
 
@@ -18,7 +19,7 @@ use crate::registry::Entry;
 
 /// The policies that there are.
 pub const ENTRIES: &[Entry<dyn Rto>] =
-    &[rfc6298::ENTRY, linux_2000::ENTRY, bsd::ENTRY, eifel::ENTRY, windows_2000::ENTRY];
+    &[rfc6298::ENTRY, linux_2000::ENTRY, bsd::ENTRY, eifel::ENTRY, windows_2000::ENTRY, ns_2::ENTRY];
 
 /// How long the retransmission timer runs.
 pub trait Rto: std::fmt::Debug + Send {

@@ -1,0 +1,171 @@
+//! The timer of the simulator ns-2: BSD's estimator of 1988 in whole ticks, on a clock that runs out at any time.
+//!
+//! SRTT has three bits below the tick and the deviation two, and what is below is cut off. A deviation of less
+//! than a tick so never decays: on a path whose round trips are all alike the timer stays three ticks above them,
+//! where that of RFC 6298 may come down to one.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Instant};
+
+use super::rfc6298::Samples;
+use super::{Estimate, Rto, Sample, check_lengths, measured};
+use crate::registry::Entry;
+
+/// Parameters of the timer of ns-2; the defaults are those of its later versions.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Length before the first sample: 3 s (`rtxcur_init_`).
+    pub initial: Duration,
+    /// Least length: 200 ms (`minrto_`; 1 s before ns-2.28).
+    pub min: Duration,
+    /// Greatest length, backed off or not: 60 s (`maxrto_`).
+    pub max: Duration,
+    /// Tick of the clock by which round trips are measured: 10 ms (`tcpTick_`).
+    pub tick: Duration,
+    /// Which round trips are samples: all with timestamps, one for each round trip without.
+    pub samples: Samples,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(3),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(60),
+            tick: Duration::from_millis(10),
+            samples: Samples::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Ns2 {
+    params: Params,
+    smoothed: Option<Smoothed>,
+    /// When the last sample was taken.
+    sampled: Instant,
+}
+
+/// The estimator's state, in fixed point.
+#[derive(Clone, Copy, Debug)]
+struct Smoothed {
+    /// `t_srtt_`: SRTT in 1/8 of a tick.
+    srtt: u64,
+    /// `t_rttvar_`: the mean deviation in 1/4 of a tick.
+    rttvar: u64,
+}
+
+impl Smoothed {
+    const fn first(ticks: u64) -> Self {
+        Self { srtt: ticks * 8, rttvar: ticks * 2 }
+    }
+
+    /// A later sample: SRTT takes an eighth of the error and the deviation a quarter.
+    fn updated(self, ticks: u64) -> Self {
+        let error = ticks.cast_signed() - (self.srtt / 8).cast_signed();
+        let more = error.abs() - (self.rttvar / 4).cast_signed();
+        Self {
+            srtt: self.srtt.saturating_add_signed(error).max(1),
+            rttvar: self.rttvar.saturating_add_signed(more).max(1),
+        }
+    }
+
+    /// SRTT and four deviations, in whole ticks, rounded down.
+    const fn ticks(self) -> u64 {
+        self.rttvar + self.srtt / 8
+    }
+}
+
+impl Ns2 {
+    /// A round trip in ticks: with timestamps it is rounded, without them it is what the clock's readings tell.
+    fn ticks(&self, sample: &Sample) -> u64 {
+        let tick = self.params.tick;
+        let time = match self.params.samples {
+            Samples::All => sample.now - sample.sent + tick / 2,
+            Samples::PerRoundTrip => measured(sample, tick),
+        };
+        (time.as_nanos() / tick.as_nanos()).max(1)
+    }
+}
+
+impl Rto for Ns2 {
+    fn on_sample(&mut self, sample: &Sample) {
+        if self.params.samples == Samples::PerRoundTrip && sample.sent < self.sampled {
+            return;
+        }
+        self.sampled = sample.now;
+        let ticks = self.ticks(sample);
+        self.smoothed =
+            Some(self.smoothed.map_or_else(|| Smoothed::first(ticks), |earlier| earlier.updated(ticks)));
+    }
+
+    fn length(&self) -> Duration {
+        let Params { initial, min, max, tick, .. } = self.params;
+        self.smoothed.map_or(initial, |smoothed| (tick * smoothed.ticks()).clamp(min, max))
+    }
+
+    fn longest(&self) -> Duration {
+        self.params.max
+    }
+
+    fn estimate(&self) -> Option<Estimate> {
+        let tick = self.params.tick;
+        self.smoothed
+            .map(|Smoothed { srtt, rttvar }| Estimate { srtt: tick * srtt / 8, rttvar: tick * rttvar / 4 })
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn Rto> = Entry {
+    id: "ns-2",
+    summary: "BSD's estimator of 1988 in whole ticks of 10 ms: three of them at least above an even round trip",
+    source: "ns-2 tcp.cc (rtt_update); Jacobson 1988, appendix A",
+    parse: |value| {
+        let params: Params = Entry::<dyn Rto>::read(value)?;
+        check_lengths(params.initial, params.min, params.max)?;
+        if params.tick.is_zero() {
+            return Err(serde::de::Error::custom("the clock's tick cannot be zero; ns-2 has \"10 ms\""));
+        }
+        Ok(Arc::new(move || {
+            Box::new(Ns2 { params: params.clone(), smoothed: None, sampled: Instant::START })
+        }))
+    },
+    schema: Entry::<dyn Rto>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(params: Params, round_trips: impl IntoIterator<Item = u64>) -> Ns2 {
+        let mut timer = Ns2 { params, smoothed: None, sampled: Instant::START };
+        for ms in round_trips {
+            let sent = timer.sampled;
+            timer.on_sample(&Sample { sent, now: sent + Duration::from_millis(ms), cwnd: 1, flight: 1 });
+        }
+        timer
+    }
+
+    #[test]
+    fn the_first_sample_gives_three_round_trips() {
+        assert_eq!(after(Params::default(), [500]).length(), Duration::from_millis(1500));
+    }
+
+    #[test]
+    fn three_ticks_are_left_above_round_trips_that_are_alike() {
+        assert_eq!(after(Params::default(), [300; 200]).length(), Duration::from_millis(330));
+        assert_eq!(after(Params::default(), [50; 200]).length(), Duration::from_millis(200));
+    }
+
+    #[test]
+    fn timestamps_are_rounded_and_readings_of_the_clock_are_not() {
+        let samples = |samples| after(Params { samples, ..Params::default() }, [306, 306]).smoothed.unwrap();
+        // From 0 to 306 ms and from 306 to 612: 30 ticks begun, then 31.
+        assert_eq!(samples(Samples::All).srtt, 31 * 8);
+        assert_eq!(samples(Samples::PerRoundTrip).srtt, 30 * 8 + 1);
+    }
+}
