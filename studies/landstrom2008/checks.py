@@ -163,7 +163,7 @@ def up_kbps(run: Run) -> float:
     """
     (window,) = run.summary["flows"][0]["windows"]
     packets = run.tables["packets"]
-    late = pc.greater_equal(packets["entered_ns"].cast("int64"), int(WARM_UP_S * NS))
+    late = pc.greater_equal(packets["entered_ns"].cast("int64"), int(window["from_s"] * NS))
     held = packets.filter(pc.and_(late, pc.equal(packets["delay_cause"].cast("string"), "spike")))
     still = sum(held["delay_ns"].cast("int64").to_pylist()) / NS
     return float(8 * window["received"] / (window["to_s"] - window["from_s"] - still) / 1000)
