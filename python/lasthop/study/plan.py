@@ -76,7 +76,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Smallest:
-    """What was tried, from the smallest on, each with the place of its row, and the level that it is to reach from there on."""
+    """What was tried, from the smallest on, each with the place of its row, and the level that is enough."""
 
     tried: Sequence[tuple[float, int]]
     reaches: float
