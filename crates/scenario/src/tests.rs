@@ -400,11 +400,6 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "bytes = \"100 KiB\"\nmilestones = [\"10 KiB\"]",
-        "until = \"9 s\"\nworkload = { on-off = { on = \"0 s\", rate = \"9600 bit/s\" } }",
-        "good.toml:18: flows.download.workload.on-off.on: nothing would ever be sent; write a time above zero",
-    ),
-    (
-        "bytes = \"100 KiB\"\nmilestones = [\"10 KiB\"]",
         "until = \"9 s\"\nworkload = { constant-rate = { rate = \"9999 Gbit/s\" } }",
         "good.toml:18: flows.download.workload.constant-rate.rate: packets closer together than links of today",
     ),

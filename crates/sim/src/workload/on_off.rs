@@ -48,9 +48,6 @@ impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         check_packets(self.rate, self.packet)?;
         self.on.check().map_err(|error| error.below("on"))?;
-        if !self.on.can_be_positive() {
-            return Err(ConfigError::new("on", "nothing would ever be sent", "write a time above zero"));
-        }
         self.off.check().map_err(|error| error.below("off"))
     }
 
