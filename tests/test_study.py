@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -163,6 +164,16 @@ def test_one_parquet_holds_the_whole_set(small_study: Path, tmp_path: Path) -> N
     table = pq.read_table(tmp_path / "r" / "study.parquet")
     assert table.num_rows == result.runs
     assert {"case", "queue", "delay", "span", "seed", "flow", "elapsed_s", "retransmissions"} <= set(table.column_names)
+
+
+def test_a_variable_that_is_called_as_something_measured_keeps_its_values(small_study: Path, tmp_path: Path) -> None:
+    for name in ("study.toml", "published.csv"):
+        text = (small_study / name).read_text()
+        (small_study / name).write_text(re.sub(r"(variables\.|\"table\", \"|[{,] |table,)queue", r"\1timeouts", text))
+    run_study(load_study(small_study), tmp_path / "r")
+    table = pq.read_table(tmp_path / "r" / "study.parquet")
+    assert set(table["case_timeouts"].to_pylist()) == {"3", "7"}
+    assert all(isinstance(count, int) for count in table["timeouts"].to_pylist())
 
 
 def test_a_finished_study_is_opened_again(small_study: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from lasthop.results.folder import check_is_result
 from lasthop.stats import QUANTILE_RULE
 from lasthop.study.plan import Study
 from lasthop.study.rows import Outcomes
+from lasthop.study.store import Outcome
 
 FORMAT = "lasthop study 1"
 
@@ -86,20 +87,31 @@ def write_study(result: StudyResult, study: Study, outcomes: Outcomes) -> None:
 def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
     """Return the whole set as one table: a line per flow of each run, led by what its case is."""
     lines = [
+        _of_case(case_id, study.cases[case_id].values, measured)
+        for (case_id, span), runs in outcomes.items()
+        for outcome in runs
+        for measured in _of_run(span, outcome)
+    ]
+    return pa.Table.from_pylist(lines)
+
+
+def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
+    return [
         {
-            "case": case_id,
-            **{name: str(value) for name, value in study.cases[case_id].values.items()},
             "span": span,
             "seed": outcome["seed"],
-            **{key: value for key, value in flow.items() if key != "causes"},
+            **flow,
             "causes": json.dumps(flow.get("causes", {}), sort_keys=True),
             "queue_drops": sum(link["queue_drops"] for link in outcome["links"]),
         }
-        for (case_id, span), runs in outcomes.items()
-        for outcome in runs
         for flow in outcome["flows"]
     ]
-    return pa.Table.from_pylist(lines)
+
+
+def _of_case(case_id: str, values: Mapping[str, object], measured: dict[str, Any]) -> dict[str, Any]:
+    """Lead a line by its case. A variable that is called as something measured is `case_…`."""
+    named = {f"case_{name}" if name in measured else name: str(value) for name, value in values.items()}
+    return {"case": case_id, **named, **measured}
 
 
 def open_study(folder: Path) -> StudyResult:
