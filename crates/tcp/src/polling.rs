@@ -78,7 +78,8 @@ impl Endpoint {
         if !open || sending.board.sacked().is_zero() {
             sending.fixes.held_back = Bytes::ZERO;
         } else if sending.poll.fixes() && ack.advances && !ack.newly_sacked.is_zero() {
-            sending.fixes.held_back = sending.window().saturating_sub(sending.board.pipe());
+            let taken = sending.board.pipe() + sending.recovery.withheld();
+            sending.fixes.held_back = sending.window().saturating_sub(taken);
         }
     }
 

@@ -128,6 +128,11 @@ pub trait Recovery: std::fmt::Debug + Send {
         0
     }
 
+    /// What the scoreboard's pipe leaves free of the window and this algorithm does not use.
+    fn withheld(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
     /// Where the algorithm stands.
     fn phase(&self) -> Phase;
 

@@ -121,7 +121,7 @@ impl Recovery for Sack3517 {
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        let room = Room { usable: room.usable.saturating_sub(self.held_back()), ..*room };
+        let room = Room { usable: room.usable.saturating_sub(self.withheld()), ..*room };
         let Some(mode) = self.mode else {
             return lost_first(board, &room, self.after_timeout.forces(), self.after_timeout.allows_new());
         };
@@ -161,6 +161,11 @@ impl Recovery for Sack3517 {
         self.limited_transmit.allowed()
     }
 
+    /// SACKed bytes before a recovery, and what is counted beyond the scoreboard in one.
+    fn withheld(&self) -> Bytes {
+        self.mode.map_or(self.sacked, |mode| Bytes(mode.excess.max(0).unsigned_abs()))
+    }
+
     fn phase(&self) -> Phase {
         match (self.mode, self.after_timeout.recover()) {
             (Some(FastRecovery { recover, .. }), _) => Phase::FastRecovery { recover },
@@ -180,11 +185,6 @@ impl Sack3517 {
         self.duplicates.clear();
         self.limited_transmit.end();
         self.sacked = Bytes::ZERO;
-    }
-
-    /// What the pipe of the scoreboard leaves free and this algorithm does not use.
-    fn held_back(&self) -> Bytes {
-        self.mode.map_or(self.sacked, |mode| Bytes(mode.excess.max(0).unsigned_abs()))
     }
 
     /// §5, outside of recovery.
