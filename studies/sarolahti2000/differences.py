@@ -12,10 +12,11 @@ import csv
 import sys
 from math import hypot, sqrt
 from pathlib import Path
-from statistics import median, quantiles
 from typing import Any
 
 import pyarrow.parquet as pq
+
+from lasthop.stats import spread
 
 ENHANCEMENTS = {"sack": "19", "iw4": "43", "srwnd2k": "23", "srwnd3k": "28", "srwnd5k": "33"}
 """With the table that has their quartiles; the baseline's are in Table 14."""
@@ -41,7 +42,7 @@ def published(file: Path) -> dict[Key, Value]:
         if whole and row["table"] == (ENHANCEMENTS | {"baseline": "14"}).get(row["enhancement"]):
             told.setdefault(key, {})[row["stat"]] = float(row["value"])
     return {
-        key: (stats["median"], NORMAL * (stats["q75"] - stats["q25"]) / sqrt(RUNS[key[2]]))
+        key: (stats["median"], _error(stats["q25"], stats["q75"], RUNS[key[2]]))
         for key, stats in told.items()
         if key[2] in RUNS
     }
@@ -55,14 +56,13 @@ def measured(folder: Path) -> dict[Key, Value]:
         key = (row["enhancement"], row["buffer_pkts"], row["delay_spec"])
         if row["case"] == f"{key[0]},1,{key[1]},{key[2]}":
             times.setdefault(key, []).append(row["elapsed_s"])
-    return {key: (median(runs), _error(runs)) for key, runs in times.items()}
+    spreads = {key: spread(runs) for key, runs in times.items()}
+    return {key: (each.median, _error(each.q25, each.q75, each.n)) for key, each in spreads.items()}
 
 
-def _error(runs: list[float]) -> float:
-    if len(runs) == 1:
-        return 0.0
-    low, _, high = quantiles(runs, n=4)
-    return NORMAL * (high - low) / sqrt(len(runs))
+def _error(low: float, high: float, runs: int) -> float:
+    """Return the standard error of a median, from the quartiles around it."""
+    return NORMAL * (high - low) / sqrt(runs)
 
 
 def main(folder: Path) -> None:

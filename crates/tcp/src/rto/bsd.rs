@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
+use super::fixed_point::Smoothed;
 use super::{Estimate, Rto, Sample, check_lengths};
 use crate::registry::Entry;
 
@@ -42,40 +43,18 @@ impl Default for Params {
 #[derive(Debug)]
 struct Bsd {
     params: Params,
+    /// `t_srtt` and `t_rttvar`, in quarters of a tick.
     smoothed: Option<Smoothed>,
 }
 
-/// The estimator's state, in fixed point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Smoothed {
-    /// `t_srtt`: SRTT in 1/32 of a tick.
-    srtt: u64,
-    /// `t_rttvar`: the mean deviation in 1/16 of a tick.
-    rttvar: u64,
+/// SRTT and four deviations, in whole ticks (`TCP_REXMTVAL`), and no less than SRTT: the kernel rounds down
+/// and so can fall below it.
+fn ticks(smoothed: Smoothed) -> u64 {
+    (smoothed.with_four_deviations() / QUARTERS).max(smoothed.srtt.div_ceil(8 * QUARTERS))
 }
 
-impl Smoothed {
-    /// The first sample, in ticks begun.
-    const fn first(ticks: u64) -> Self {
-        Self { srtt: (ticks + 1) * 32, rttvar: (ticks + 1) * 8 }
-    }
-
-    /// A later sample: in quarters of a tick, SRTT takes an eighth of the error and the deviation a quarter.
-    fn updated(self, ticks: u64) -> Self {
-        let error = (ticks * 4).cast_signed() - (self.srtt / 8).cast_signed();
-        let more = error.unsigned_abs().cast_signed() - (self.rttvar / 4).cast_signed();
-        Self {
-            srtt: self.srtt.saturating_add_signed(error).max(1),
-            rttvar: self.rttvar.saturating_add_signed(more).max(1),
-        }
-    }
-
-    /// SRTT and four deviations, in whole ticks (`TCP_REXMTVAL`), and no less than SRTT: the kernel rounds down
-    /// and so can fall below it.
-    fn ticks(self) -> u64 {
-        ((self.srtt / 8 + self.rttvar) / 4).max(self.srtt.div_ceil(32))
-    }
-}
+/// The two bits more of Brakmo and Peterson 1995.
+const QUARTERS: u64 = 4;
 
 impl Bsd {
     fn reading(&self, at: Instant) -> u64 {
@@ -86,13 +65,16 @@ impl Bsd {
 impl Rto for Bsd {
     fn on_sample(&mut self, sample: &Sample) {
         let ticks = self.reading(sample.now) - self.reading(sample.sent);
-        self.smoothed =
-            Some(self.smoothed.map_or_else(|| Smoothed::first(ticks), |earlier| earlier.updated(ticks)));
+        // The kernel's first sample counts the ticks begun, a later one those between.
+        self.smoothed = Some(self.smoothed.map_or_else(
+            || Smoothed::first((ticks + 1) * QUARTERS),
+            |earlier| earlier.updated(ticks * QUARTERS),
+        ));
     }
 
     fn length(&self) -> Duration {
         let Params { initial, min, max, tick } = self.params;
-        self.smoothed.map_or(initial, |smoothed| (tick * smoothed.ticks()).clamp(min, max))
+        self.smoothed.map_or(initial, |smoothed| (tick * ticks(smoothed)).clamp(min, max))
     }
 
     fn longest(&self) -> Duration {

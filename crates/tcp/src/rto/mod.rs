@@ -6,6 +6,7 @@
 
 mod bsd;
 mod eifel;
+mod fixed_point;
 mod linux_2000;
 mod ns_2;
 mod rfc6298;

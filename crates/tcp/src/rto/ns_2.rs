@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
+use super::fixed_point::Smoothed;
 use super::rfc6298::Samples;
 use super::{Estimate, Rto, Sample, check_lengths, measured};
 use crate::registry::Entry;
@@ -45,39 +46,10 @@ impl Default for Params {
 #[derive(Debug)]
 struct Ns2 {
     params: Params,
+    /// `t_srtt_` and `t_rttvar_`, in ticks.
     smoothed: Option<Smoothed>,
     /// When the last sample was taken.
     sampled: Instant,
-}
-
-/// The estimator's state, in fixed point.
-#[derive(Clone, Copy, Debug)]
-struct Smoothed {
-    /// `t_srtt_`: SRTT in 1/8 of a tick.
-    srtt: u64,
-    /// `t_rttvar_`: the mean deviation in 1/4 of a tick.
-    rttvar: u64,
-}
-
-impl Smoothed {
-    const fn first(ticks: u64) -> Self {
-        Self { srtt: ticks * 8, rttvar: ticks * 2 }
-    }
-
-    /// A later sample: SRTT takes an eighth of the error and the deviation a quarter.
-    fn updated(self, ticks: u64) -> Self {
-        let error = ticks.cast_signed() - (self.srtt / 8).cast_signed();
-        let more = error.abs() - (self.rttvar / 4).cast_signed();
-        Self {
-            srtt: self.srtt.saturating_add_signed(error).max(1),
-            rttvar: self.rttvar.saturating_add_signed(more).max(1),
-        }
-    }
-
-    /// SRTT and four deviations, in whole ticks, rounded down.
-    const fn ticks(self) -> u64 {
-        self.rttvar + self.srtt / 8
-    }
 }
 
 impl Ns2 {
@@ -105,7 +77,7 @@ impl Rto for Ns2 {
 
     fn length(&self) -> Duration {
         let Params { initial, min, max, tick, .. } = self.params;
-        self.smoothed.map_or(initial, |smoothed| (tick * smoothed.ticks()).clamp(min, max))
+        self.smoothed.map_or(initial, |smoothed| (tick * smoothed.with_four_deviations()).clamp(min, max))
     }
 
     fn longest(&self) -> Duration {
