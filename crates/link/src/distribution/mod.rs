@@ -24,6 +24,7 @@ pub mod gamma;
 pub mod hyperexponential;
 pub mod lognormal;
 pub mod normal;
+pub mod once;
 pub mod pareto;
 pub mod sequence;
 pub mod table;
@@ -110,6 +111,8 @@ distributions! {
     File = file,
     /// One that leans on the number before.
     Correlated = correlated,
+    /// One number for the whole run.
+    Once = once,
     /// A table of netem.
     Table = table,
 }

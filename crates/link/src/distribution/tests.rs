@@ -128,6 +128,7 @@ const PINNED: &[(&str, u64)] = &[
     ("pareto", 1_164_935_279),
     ("file", 6_000_000_000),
     ("correlated", 112_266_534),
+    ("once", 25_367_776),
     ("table", 110_000_000),
 ];
 
@@ -332,6 +333,18 @@ fn correlated_numbers_lean_on_those_before_and_keep_the_mean() {
             assert!((measured - theory).abs() < 0.01, "{method}: {measured} at {apart}");
         }
     }
+}
+
+#[test]
+fn what_is_drawn_once_holds_and_differs_between_streams() {
+    let distribution = written("{ once = { uniform = [\"20 ms\", \"80 ms\"] } }");
+    let drawn = |name: &str| {
+        let mut source = Source::new(&distribution, Streams::new(7).stream(name));
+        let first = source.draw();
+        assert!((0..100).all(|_| source.draw() == first));
+        first
+    };
+    assert_ne!(drawn("one"), drawn("another"));
 }
 
 #[test]
