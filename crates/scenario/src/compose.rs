@@ -10,7 +10,8 @@ use crate::schema;
 use crate::topology;
 use crate::tree::{KeyPath, Merge, Tree};
 
-/// Lays overrides over a scenario file, writes its topology out, and lays presets and profiles under it.
+/// Lays overrides over a scenario file, writes its topology out, lays presets and profiles under it, and writes out what
+/// there are several of.
 pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> Result<Tree, InputError> {
     let mut tree = file.clone();
     let (shape, rest): (Vec<_>, Vec<_>) = overrides.iter().partition(|set| set.is_of_the_topology());
@@ -21,6 +22,7 @@ pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> R
     lay_presets_under(&mut tree, search)?;
     lay_profiles_under(&mut tree, search)?;
     apply(&mut tree, &deep)?;
+    topology::write_out(&mut tree)?;
     Ok(tree)
 }
 

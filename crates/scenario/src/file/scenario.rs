@@ -56,6 +56,9 @@ pub struct Scenario {
 pub struct Host {
     /// Its TCP: the name of a profile, or a path to one.
     pub profile: String,
+    /// So many hosts, all alike: NAME-1, NAME-2, …, which links and flows call NAME-*. Without it there is the one.
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
     /// Keys of the profile that this host has otherwise.
     #[serde(default)]
     #[schemars(schema_with = "crate::schema::tcp_keys")]
@@ -70,7 +73,8 @@ pub struct Host {
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// The two nodes that it joins; `down` runs from the first to the second.
+    /// The two nodes that it joins; `down` runs from the first to the second. A `*` in a name stands for each host that is
+    /// called so, and there is a link to each.
     #[serde(deserialize_with = "two_nodes")]
     pub between: [String; 2],
     /// A named link whose keys hold where this one has none: the name of a preset, or a path to one.

@@ -12,6 +12,7 @@ use crate::error::InputError;
 use crate::file::Start;
 use crate::resolved::{Flow, Link};
 use crate::suggest;
+use crate::topology;
 use crate::tree::KeyPath;
 
 /// Two hosts that an entry joins, and what the `*` in its names stands for.
@@ -81,14 +82,10 @@ impl Check<'_> {
         Ok(pairs.filter(|pair| both || pair.from != pair.to).collect())
     }
 
-    /// What a `*` can stand for, so that hosts have that name: shorter ones first, 9 before 10.
+    /// What the `*` of a pattern stands for.
     fn stars(&self, at: &KeyPath, pattern: &str) -> Result<Vec<String>, InputError> {
-        let (head, tail) = pattern.split_once('*').unwrap_or((pattern, ""));
         let hosts: Vec<&str> = self.file.hosts.keys().map(String::as_str).collect();
-        let middle = |host: &&str| Some(host.strip_prefix(head)?.strip_suffix(tail)?.to_owned());
-        let mut stars: Vec<String> =
-            hosts.iter().filter_map(middle).filter(|star| !star.is_empty()).collect();
-        stars.sort_by_key(|star| (star.len(), star.clone()));
+        let stars = topology::stars(pattern, hosts.iter().copied());
         if stars.is_empty() {
             let message = format!("no host is called like \"{pattern}\"");
             return Err(self.tree.error(at, message, suggest::among(pattern, &hosts, "hosts")));

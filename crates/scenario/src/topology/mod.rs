@@ -5,6 +5,7 @@
 //! the parts into the scenario's tree before anything else is looked up, each with the place of the template's key
 //! that it comes from. A file may have more hosts, routers and links beside them, and say more of a host by its name.
 
+mod copies;
 mod expand;
 mod links;
 
@@ -12,6 +13,7 @@ pub mod chain;
 pub mod dumbbell;
 pub mod parking_lot;
 
+pub(crate) use copies::{stars, write_out};
 pub(crate) use expand::expand;
 pub use links::Links;
 

@@ -232,3 +232,76 @@ fn background_takes_what_its_link_carries_and_says_what_it_does_not_find() {
     }
     assert!(said(&flow("bottleneck.down").replace("0.2", "-1")).contains("background.share: -1 is no share"));
 }
+
+const ALIKE: &str = r#"routers = ["r"]
+[hosts]
+user = { profile = "plain", count = 3 }
+server = { profile = "plain" }
+[[links]]
+name = "access"
+between = ["user-*", "r"]
+down = { rate = "2 Mbit/s", propagation = { once = { uniform = ["1 ms", "9 ms"] } } }
+up = { rate = "1 Mbit/s" }
+[[links]]
+name = "core"
+between = ["r", "server"]
+down = { rate = "10 Mbit/s" }
+up = { rate = "10 Mbit/s" }
+[[flows]]
+name = "f"
+from = "server"
+to = "user-*"
+bytes = "1 kB"
+"#;
+
+#[test]
+fn a_host_with_a_count_is_several_alike_each_with_a_link() {
+    let sets = ["hosts.user.tcp.initial_window=2 segments", "links.access.up.rate=3 Mbit/s"];
+    let resolved = read(ALIKE, &sets).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        joins(&resolved),
+        ["access-1: user-1-r", "access-2: user-2-r", "access-3: user-3-r", "core: r-server"]
+    );
+    let flows: Vec<_> = resolved.flows.iter().map(|flow| (&*flow.name, &*flow.to)).collect();
+    assert_eq!(flows, [("f-1", "user-1"), ("f-2", "user-2"), ("f-3", "user-3")]);
+    let rates: Vec<_> = resolved.links.iter().map(|link| link.up.rate.unwrap().bits_per_sec()).collect();
+    assert_eq!(rates, [3_000_000, 3_000_000, 3_000_000, 10_000_000]);
+    let hosts: Vec<&str> = resolved.hosts.iter().map(|host| &*host.name).collect();
+    assert_eq!(hosts, ["server", "user-1", "user-2", "user-3"]);
+    let last = serde_json::to_value(&resolved.hosts[3]).unwrap();
+    assert_eq!(last["tcp"]["initial_window"], "2 segments");
+    assert!(sim::World::new(resolved.to_spec().unwrap()).is_ok());
+}
+
+#[test]
+fn several_hosts_that_cannot_be_are_refused_at_their_place() {
+    for (from, to, expected) in [
+        ("count = 3", "count = 0", "good.toml:3: hosts.user.count: none at all; write 1 to 10000"),
+        ("count = 3", "count = 20000", "good.toml:3: hosts.user.count: 20000 are too many; write 1 to 10000"),
+        (
+            "count = 3",
+            "count = \"many\"",
+            "good.toml:3: hosts.user.count: \"many\" is no number of hosts; write 1 or more",
+        ),
+        (
+            "count = 3",
+            "count = 3, address = \"10.0.0.1\"",
+            "good.toml:3: hosts.user.address: several hosts cannot have one address",
+        ),
+        (
+            "server = { profile = \"plain\" }",
+            "server = { profile = \"plain\" }\nuser-2 = { profile = \"plain\" }",
+            "good.toml:5: hosts.user-2: there is a host \"user-2\" already",
+        ),
+        (
+            "[\"user-*\"",
+            "[\"usr-*\"",
+            "good.toml:7: links.access.between.0: no host is called like \"usr-*\"",
+        ),
+        ("to = \"user-*\"", "to = \"user\"", "good.toml:18: flows.f.to: there is no host \"user\""),
+    ] {
+        assert!(ALIKE.contains(from), "{from}");
+        let said = said(&ALIKE.replace(from, to));
+        assert!(said.contains(expected), "said:     {said}\nexpected: {expected}");
+    }
+}
