@@ -54,3 +54,55 @@ pub struct Outgoing {
     /// Whether nothing more follows it now, for lack of data.
     pub last: bool,
 }
+
+/// How far it is to the next segment that asks.
+///
+/// What the asking segment has beyond the step counts for the next one: two ACKs in a window of five segments are
+/// asked for by the third, fifth, eighth and tenth. Starting anew at each would make them fewer than two.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// New data sent since a segment was due to ask.
+    silent: Bytes,
+}
+
+impl Pace {
+    /// Whether this segment asks, if one in each `step` is due to. What is sent again always asks, and does not count.
+    fn asks(&mut self, outgoing: &Outgoing, step: Bytes) -> bool {
+        if outgoing.again {
+            return true;
+        }
+        self.silent += outgoing.len;
+        let due = self.silent >= step;
+        if due {
+            // No more than a segment: the step may have shrunk meanwhile.
+            self.silent = self.silent.saturating_sub(step).min(outgoing.len);
+        }
+        due || outgoing.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMSS: Bytes = Bytes(1000);
+
+    fn segment(again: bool) -> Outgoing {
+        Outgoing { len: SMSS, end: Seq(0), window: SMSS * 4, smss: SMSS, again, last: false }
+    }
+
+    #[test]
+    fn what_is_sent_again_asks_and_does_not_count() {
+        let mut pace = Pace::default();
+        let sent = [false, true, true, false, false, false];
+        let asking = sent.map(|again| pace.asks(&segment(again), SMSS * 2));
+        assert_eq!(asking, [false, true, true, true, false, true]);
+    }
+
+    #[test]
+    fn a_step_that_shrinks_lets_no_row_of_segments_ask() {
+        let mut pace = Pace::default();
+        let asking = [10, 10, 10, 2, 2, 2, 2].map(|step| pace.asks(&segment(false), SMSS * step));
+        assert_eq!(asking, [false, false, false, true, true, false, true]);
+    }
+}

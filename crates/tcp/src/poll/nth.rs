@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
 use units::text::Segments;
 
-use super::{Outgoing, Poll};
+use super::{Outgoing, Pace, Poll};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -32,20 +31,13 @@ impl Default for Params {
 #[derive(Debug)]
 struct Nth {
     params: Params,
-    /// Data sent since the last segment that asked.
-    silent: Bytes,
+    pace: Pace,
 }
 
 impl Poll for Nth {
     fn asks(&mut self, outgoing: &Outgoing) -> bool {
-        self.silent += outgoing.len;
         let share = outgoing.window / u64::from(self.params.least_per_window.max(1));
-        let step = (outgoing.smss * self.params.segments.0).min(share);
-        let asks = self.silent >= step || outgoing.last || outgoing.again;
-        if asks {
-            self.silent = Bytes::ZERO;
-        }
-        asks
+        self.pace.asks(outgoing, share.min(outgoing.smss * self.params.segments.0))
     }
 
     fn fixes(&self) -> bool {
@@ -63,14 +55,14 @@ pub const ENTRY: Entry<dyn Poll> = Entry {
         if params.segments.0 == 0 {
             return Err(serde::de::Error::custom("segments: every 0-th segment is none; 1 asks with each"));
         }
-        Ok(Arc::new(move || Box::new(Nth { params: params.clone(), silent: Bytes::ZERO })))
+        Ok(Arc::new(move || Box::new(Nth { params: params.clone(), pace: Pace::default() })))
     },
     schema: Entry::<dyn Poll>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
-    use units::Seq;
+    use units::{Bytes, Seq};
 
     use super::*;
 
@@ -89,14 +81,21 @@ mod tests {
 
     #[test]
     fn every_fourth_segment_asks_in_a_large_window() {
-        let mut policy = Nth { params: Params::default(), silent: Bytes::ZERO };
+        let mut policy = Nth { params: Params::default(), pace: Pace::default() };
         assert_eq!(asking(&mut policy, 20, 12), [4, 8, 12]);
     }
 
     #[test]
     fn a_small_window_has_two_that_ask() {
-        let mut policy = Nth { params: Params::default(), silent: Bytes::ZERO };
+        let mut policy = Nth { params: Params::default(), pace: Pace::default() };
         assert_eq!(asking(&mut policy, 4, 6), [2, 4, 6]);
         assert_eq!(asking(&mut policy, 2, 3), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_window_of_an_odd_number_has_no_fewer_than_two() {
+        let new = || Nth { params: Params::default(), pace: Pace::default() };
+        assert_eq!(asking(&mut new(), 3, 9), [2, 3, 5, 6, 8, 9]);
+        assert_eq!(asking(&mut new(), 5, 10), [3, 5, 8, 10]);
     }
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
 
-use super::{Outgoing, Poll};
+use super::{Outgoing, Pace, Poll};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -30,19 +29,12 @@ impl Default for Params {
 #[derive(Debug)]
 struct PerWindow {
     params: Params,
-    /// Data sent since the last segment that asked.
-    silent: Bytes,
+    pace: Pace,
 }
 
 impl Poll for PerWindow {
     fn asks(&mut self, outgoing: &Outgoing) -> bool {
-        self.silent += outgoing.len;
-        let step = outgoing.window / u64::from(self.params.acks);
-        let asks = self.silent >= step || outgoing.last || outgoing.again;
-        if asks {
-            self.silent = Bytes::ZERO;
-        }
-        asks
+        self.pace.asks(outgoing, outgoing.window / u64::from(self.params.acks))
     }
 
     fn fixes(&self) -> bool {
@@ -60,7 +52,7 @@ pub const ENTRY: Entry<dyn Poll> = Entry {
         if params.acks == 0 {
             return Err(serde::de::Error::custom("acks: 0 would leave the sender without any; at least 1"));
         }
-        Ok(Arc::new(move || Box::new(PerWindow { params: params.clone(), silent: Bytes::ZERO })))
+        Ok(Arc::new(move || Box::new(PerWindow { params: params.clone(), pace: Pace::default() })))
     },
     schema: Entry::<dyn Poll>::describe::<Params>,
 };
