@@ -59,8 +59,9 @@ pub enum Pipe {
     /// From the scoreboard: what is neither SACKed nor lost, and what was sent again (RFC 3517 §4, `SetPipe`).
     #[default]
     Scoreboard,
-    /// By counting (Fall and Floyd 1996, §5): the flight less `dupthresh` segments at first, a segment less for
-    /// each duplicate and two for each partial ACK, one more for each that is sent.
+    /// By counting (Fall and Floyd 1996, §5): the flight less a segment for each duplicate that has come at first
+    /// (`dupthresh`, unless the acknowledgment fixes have waited for more), later a segment less for each duplicate
+    /// and two for each partial ACK, one more for each that is sent.
     Counted,
 }
 
@@ -211,7 +212,7 @@ impl Sack3517 {
             judged: ack.number,
             forced: true,
             let_out: 0,
-            counted: board.outstanding().saturating_sub(ack.smss * u64::from(ack.dupthresh)),
+            counted: board.outstanding().saturating_sub(ack.smss * u64::from(self.duplicates.count())),
             excess: 0,
         };
         // What is sent again without being lost by IsLost() is in the pipe twice (§4, SetPipe).
