@@ -164,7 +164,16 @@ def test_of_many_links_a_table_for_people_tells_those_that_lost_something(lastho
     shown = lasthop("run", "topology-dumbbell", "--set", "flows.download.until='5 s'", "--set", "measure={}").out
     assert "bottleneck" in shown
     assert "access-" not in shown
-    assert "41 more directions of links lost nothing" in shown
+    assert "41 more directions of links; --json has them" in shown
+
+
+def test_of_a_crowd_a_table_for_people_tells_no_more_than_people_read(lasthop: Lasthop) -> None:
+    crowd = ["--set", "hosts.user.count=70", "--set", "flows.download.until='2 s'", "--set", "measure={}"]
+    told = lasthop("run", "hosts-alike", *crowd).out
+    assert "download-60 " in told
+    assert "download-61 " not in told
+    assert "10 more flows; --json has them" in told
+    assert len(lasthop("run", "hosts-alike", *crowd, "--json").json["flows"]) == 70
 
 
 def test_a_wrong_override_is_an_input_error_in_python_too(base: Path) -> None:

@@ -35,6 +35,8 @@ _LINK_COLUMNS = {
 }
 MOST_LINKS: Final = 12
 """Directions of links up to which all are told: a network of many access links has little to say of most."""
+MOST_FLOWS: Final = 60
+"""Flows that are told one by one: nobody reads a thousand rows."""
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:
@@ -43,16 +45,20 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         f"{summary['scenario']}: seed {summary['seed']}, {summary['clock']} clock, "
         f"stopped at {summary['stopped_s']:.3f} s: {summary['stopped_by']}\n"
     )
-    _print_part(summary["flows"], _FLOW_COLUMNS)
-    unfinished = [flow["flow"] for flow in summary["flows"] if not flow["completed"]]
+    flows = summary["flows"]
+    _print_part(flows[:MOST_FLOWS], _FLOW_COLUMNS)
+    if len(flows) > MOST_FLOWS:
+        stdout.print(f"{len(flows) - MOST_FLOWS} more flows; --json has them")
+    unfinished = [flow["flow"] for flow in flows if not flow["completed"]]
     if unfinished:
-        stdout.print(f"Not finished when the run stopped: {', '.join(unfinished)}")
+        more = f" and {len(unfinished) - MOST_FLOWS} more" if len(unfinished) > MOST_FLOWS else ""
+        stdout.print(f"Not finished when the run stopped: {', '.join(unfinished[:MOST_FLOWS])}{more}")
     stdout.print()
     links = _worth_telling(summary["links"])
     _print_part(links, _LINK_COLUMNS)
     if len(links) < len(summary["links"]):
-        stdout.print(f"{len(summary['links']) - len(links)} more directions of links lost nothing; --json has them")
-    print_measured(summary["flows"], links)
+        stdout.print(f"{len(summary['links']) - len(links)} more directions of links; --json has them")
+    print_measured(flows[:MOST_FLOWS], links)
     causes = _causes(summary)
     if causes:
         stdout.print("\nNeedless retransmissions, by cause:")
@@ -128,9 +134,13 @@ def _print_part(rows: list[Mapping[str, Any]], columns: Mapping[str, str]) -> No
 
 
 def _worth_telling(links: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """All directions of links; of many, those that lost something, if any did."""
+    """All directions of links; of many, those that lost something, or had the most packets if none did."""
+    if len(links) <= MOST_LINKS:
+        return links
     lossy = [link for link in links if link["packets_in"] > _through(link)]
-    return lossy if lossy and len(links) > MOST_LINKS else links
+    by_traffic = sorted(lossy or links, key=lambda link: int(link["packets_in"]), reverse=True)
+    kept = {id(link) for link in by_traffic[: MOST_FLOWS if lossy else MOST_LINKS]}
+    return [link for link in links if id(link) in kept]
 
 
 def _through(link: Mapping[str, Any]) -> int:
