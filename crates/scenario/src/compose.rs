@@ -22,7 +22,7 @@ pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> R
     lay_presets_under(&mut tree, search)?;
     lay_profiles_under(&mut tree, search)?;
     apply(&mut tree, &deep)?;
-    topology::write_out(&mut tree)?;
+    topology::expand_copies(&mut tree)?;
     Ok(tree)
 }
 

@@ -35,8 +35,8 @@ _LINK_COLUMNS = {
 }
 MOST_LINKS: Final = 12
 """Directions of links up to which all are told: a network of many access links has little to say of most."""
-MOST_FLOWS: Final = 60
-"""Flows that are told one by one: nobody reads a thousand rows."""
+MOST_ROWS: Final = 60
+"""Flows, and directions of links that lost something, that are told one by one: nobody reads a thousand."""
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:
@@ -46,19 +46,19 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         f"stopped at {summary['stopped_s']:.3f} s: {summary['stopped_by']}\n"
     )
     flows = summary["flows"]
-    _print_part(flows[:MOST_FLOWS], _FLOW_COLUMNS)
-    if len(flows) > MOST_FLOWS:
-        stdout.print(f"{len(flows) - MOST_FLOWS} more flows; --json has them")
+    _print_part(flows[:MOST_ROWS], _FLOW_COLUMNS)
+    if len(flows) > MOST_ROWS:
+        stdout.print(f"{len(flows) - MOST_ROWS} more flows; --json has them")
     unfinished = [flow["flow"] for flow in flows if not flow["completed"]]
     if unfinished:
-        more = f" and {len(unfinished) - MOST_FLOWS} more" if len(unfinished) > MOST_FLOWS else ""
-        stdout.print(f"Not finished when the run stopped: {', '.join(unfinished[:MOST_FLOWS])}{more}")
+        more = f" and {len(unfinished) - MOST_ROWS} more" if len(unfinished) > MOST_ROWS else ""
+        stdout.print(f"Not finished when the run stopped: {', '.join(unfinished[:MOST_ROWS])}{more}")
     stdout.print()
     links = _worth_telling(summary["links"])
     _print_part(links, _LINK_COLUMNS)
     if len(links) < len(summary["links"]):
         stdout.print(f"{len(summary['links']) - len(links)} more directions of links; --json has them")
-    print_measured(flows[:MOST_FLOWS], links)
+    print_measured(flows[:MOST_ROWS], links)
     causes = _causes(summary)
     if causes:
         stdout.print("\nNeedless retransmissions, by cause:")
@@ -139,7 +139,7 @@ def _worth_telling(links: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return links
     lossy = [link for link in links if link["packets_in"] > _through(link)]
     by_traffic = sorted(lossy or links, key=lambda link: int(link["packets_in"]), reverse=True)
-    kept = {id(link) for link in by_traffic[: MOST_FLOWS if lossy else MOST_LINKS]}
+    kept = {id(link) for link in by_traffic[: MOST_ROWS if lossy else MOST_LINKS]}
     return [link for link in links if id(link) in kept]
 
 

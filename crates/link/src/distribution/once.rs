@@ -1,4 +1,4 @@
-//! Once: one number, drawn when the run begins, that holds for all of it: what differs between hosts or between
+//! Once: one number, drawn when it is first needed, that holds for the whole run: what differs between hosts or between
 //! runs, as round trips do, and not between packets.
 
 use schemars::JsonSchema;

@@ -11,7 +11,6 @@ use super::{Check, lines, place_of, reading};
 use crate::error::InputError;
 use crate::file::Start;
 use crate::resolved::{Flow, Link};
-use crate::suggest;
 use crate::topology;
 use crate::tree::KeyPath;
 
@@ -71,7 +70,7 @@ impl Check<'_> {
             return Ok(vec![Pair { from: from.clone(), to: to.clone(), star: None }]);
         }
         let (key, pattern) = if from.contains('*') { ("from", from) } else { ("to", to) };
-        let stars = self.stars(&place_of("flows", i, key), pattern)?;
+        let stars = topology::stars(self.tree, &place_of("flows", i, key), pattern)?;
         let pair = |star: String| {
             let filled = |name: &String| name.replacen('*', &star, 1);
             Pair { from: filled(from), to: filled(to), star: Some(star) }
@@ -80,17 +79,6 @@ impl Check<'_> {
         // "everybody to the server" does not mean the server itself.
         let both = from.contains('*') && to.contains('*');
         Ok(pairs.filter(|pair| both || pair.from != pair.to).collect())
-    }
-
-    /// What the `*` of a pattern stands for.
-    fn stars(&self, at: &KeyPath, pattern: &str) -> Result<Vec<String>, InputError> {
-        let hosts: Vec<&str> = self.file.hosts.keys().map(String::as_str).collect();
-        let stars = topology::stars(pattern, hosts.iter().copied());
-        if stars.is_empty() {
-            let message = format!("no host is called like \"{pattern}\"");
-            return Err(self.tree.error(at, message, suggest::among(pattern, &hosts, "hosts")));
-        }
-        Ok(stars)
     }
 
     fn ends(&self, i: usize, pair: &Pair, reach: &Reach) -> Result<(), InputError> {

@@ -15,7 +15,7 @@ use crate::tree::{KeyPath, Tree};
 ///
 /// # Errors
 /// A number of hosts that there cannot be, a name that is taken, a star that stands for nothing, at its place.
-pub(crate) fn write_out(tree: &mut Tree) -> Result<(), InputError> {
+pub(crate) fn expand_copies(tree: &mut Tree) -> Result<(), InputError> {
     copy_hosts(tree)?;
     copy_links(tree)
 }
@@ -84,24 +84,25 @@ fn star_of(tree: &Tree, between: &KeyPath) -> Result<Option<Vec<String>>, InputE
     else {
         return Ok(None);
     };
-    let pattern = nodes[side].as_str().unwrap_or_default();
-    let hosts = tree.steps_below(&KeyPath::of(["hosts"]));
-    let stars = stars(pattern, hosts.iter().map(String::as_str));
-    if stars.is_empty() {
-        let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
-        let message = format!("no host is called like \"{pattern}\"");
-        return Err(tree.error(&between.below(side), message, suggest::among(pattern, &hosts, "hosts")));
-    }
-    Ok(Some(stars))
+    stars(tree, &between.below(side), nodes[side].as_str().unwrap_or_default()).map(Some)
 }
 
-/// What the `*` of a pattern can stand for, so that hosts have that name: shorter ones first, 9 before 10.
-pub(crate) fn stars<'a>(pattern: &str, hosts: impl Iterator<Item = &'a str>) -> Vec<String> {
+/// What the `*` of the pattern at a place can stand for, so that hosts have that name: shorter ones first, 9 before 10.
+///
+/// # Errors
+/// No host has such a name.
+pub(crate) fn stars(tree: &Tree, at: &KeyPath, pattern: &str) -> Result<Vec<String>, InputError> {
     let (head, tail) = pattern.split_once('*').unwrap_or((pattern, ""));
-    let middle = |host: &'a str| Some(host.strip_prefix(head)?.strip_suffix(tail)?.to_owned());
-    let mut stars: Vec<String> = hosts.filter_map(middle).filter(|star| !star.is_empty()).collect();
+    let hosts = tree.steps_below(&KeyPath::of(["hosts"]));
+    let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+    let middle = |host: &&str| Some(host.strip_prefix(head)?.strip_suffix(tail)?.to_owned());
+    let mut stars: Vec<String> = hosts.iter().filter_map(middle).filter(|star| !star.is_empty()).collect();
+    if stars.is_empty() {
+        let message = format!("no host is called like \"{pattern}\"");
+        return Err(tree.error(at, message, suggest::among(pattern, &hosts, "hosts")));
+    }
     stars.sort_by_key(|star| (star.len(), star.clone()));
-    stars
+    Ok(stars)
 }
 
 /// One of the links, with a name of its own.

@@ -13,7 +13,7 @@ pub mod chain;
 pub mod dumbbell;
 pub mod parking_lot;
 
-pub(crate) use copies::{stars, write_out};
+pub(crate) use copies::{expand_copies, stars};
 pub(crate) use expand::expand;
 pub use links::Links;
 
