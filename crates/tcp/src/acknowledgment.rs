@@ -376,11 +376,13 @@ impl Endpoint {
     }
 
     /// Nothing was lost (Landström 2008 §4.5): cwnd = min(cwnd + 1, cwnd_aix), ssthresh = max(cwnd_aix,
-    /// ssthresh), where cwnd_aix has grown unseen and is congestion control's by now.
+    /// ssthresh), where cwnd_aix has grown unseen and is congestion control's by now. The threshold has whole
+    /// segments as ever: else slow start, which goes by segments, would go past a fraction at each gap that closes.
     fn go_on(&mut self, signal: Option<SignalKind>, ack: &Ack, window: Bytes) {
         let congestion = &mut self.sending.congestion;
         let (unseen, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
-        congestion.on_restore((window + ack.smss).min(unseen), unseen.max(ssthresh));
+        let back_to = ack.smss * unseen.whole(ack.smss);
+        congestion.on_restore((window + ack.smss).min(unseen), back_to.max(ssthresh));
         if signal == Some(SignalKind::Timeout) {
             self.sending.spurious_timeouts_found += 1;
         }

@@ -27,9 +27,10 @@ pub struct Params {
     pub alpha: Option<f64>,
     /// The part that a loss takes off.
     pub(super) beta: Share,
-    /// The part that a loss takes off in the first slow start, which may have doubled the window beyond what the
-    /// path holds; without it β, and 1/2 at least (Landström 2008 §6.4.4 has β = 2/7 after the first slow start).
-    pub(super) first_beta: Option<Share>,
+    /// The part that a loss takes off in slow start, which may have doubled the window beyond what the path holds,
+    /// and that a timeout takes off; without it β, and 1/2 at least (Landström 2008 §6.4.4 has β = 2/7 after the
+    /// first slow start; ns-2, in which it ran, halves in any slow start and on any timeout).
+    pub(super) slow_start_beta: Option<Share>,
     /// How congestion avoidance counts.
     pub increase: Increase,
     /// What a loss takes a part of.
@@ -57,7 +58,7 @@ impl Default for Params {
         Self {
             alpha: None,
             beta: Share(0.5),
-            first_beta: None,
+            slow_start_beta: None,
             increase: Increase::default(),
             halves: Halves::default(),
             slow_start_when_equal: false,
@@ -72,12 +73,8 @@ impl Params {
         self.alpha.unwrap_or(3.0 * beta / (2.0 - beta))
     }
 
-    /// Nothing has set a threshold yet in the first slow start.
-    fn part(&self, window: &Window) -> Share {
-        if window.ssthresh != Bytes::MAX {
-            return self.beta;
-        }
-        self.first_beta.unwrap_or(Share(self.beta.0.max(0.5)))
+    fn slow_start_beta(&self) -> Share {
+        self.slow_start_beta.unwrap_or(Share(self.beta.0.max(0.5)))
     }
 }
 
@@ -87,7 +84,12 @@ impl Policy for Params {
     }
 
     fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes {
-        self.halves.less(self.part(window), window, loss)
+        let part = if window.is_below_threshold() { self.slow_start_beta() } else { self.beta };
+        self.halves.less(part, window, loss)
+    }
+
+    fn kept_by_timeout(&mut self, window: &Window, loss: &Loss) -> Bytes {
+        self.halves.less(self.slow_start_beta(), window, loss)
     }
 
     fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
@@ -152,6 +154,7 @@ mod tests {
             0 => congestion.on_loss(&loss(flight, again)),
             1 => congestion.on_timeout(&loss(flight, again)),
             2 => congestion.on_recovery_exit(congestion.ssthresh().min(flight.max(SMSS))),
+            3 => congestion.on_restore(flight.max(SMSS), SMSS * size),
             _ => congestion.on_ack(&growth(Bytes(size * 20), flight)),
         }
     }
@@ -160,7 +163,7 @@ mod tests {
         #[test]
         fn with_the_standard_parameters_it_is_reno(
             steps in prop::collection::vec((0..20_u8, 1..100_u64, any::<bool>()), 1..300),
-            increase in prop::sample::select(vec!["per-ack", "per-window", "count-acks"]),
+            increase in prop::sample::select(vec!["per-ack", "per-byte", "per-window", "count-acks"]),
             halves in prop::sample::select(vec!["flight", "cwnd", "smaller"]),
             equal in any::<bool>(),
         ) {
@@ -177,7 +180,7 @@ mod tests {
     #[test]
     fn two_sevenths_go_with_half_a_segment_a_round_trip() {
         for increase in ["per-window", "count-acks"] {
-            let mut aimd = built("aimd", json!({ "beta": "2/7", "first_beta": "2/7", "increase": increase }));
+            let mut aimd = built("aimd", json!({ "beta": "2/7", "slow_start_beta": "2/7", "increase": increase }));
             reduced(aimd.as_mut(), 14);
             assert_eq!((aimd.cwnd(), aimd.ssthresh()), (SMSS * 10, SMSS * 10));
             ack(aimd.as_mut(), 19);
@@ -185,18 +188,18 @@ mod tests {
             ack(aimd.as_mut(), 1);
             assert_eq!(aimd.cwnd(), SMSS * 11, "{increase}");
         }
-        let mut aimd = built("aimd", json!({ "beta": "2/7", "first_beta": "2/7" }));
+        let mut aimd = built("aimd", json!({ "beta": "2/7", "slow_start_beta": "2/7" }));
         reduced(aimd.as_mut(), 14);
         ack(aimd.as_mut(), 1);
         assert_eq!(aimd.cwnd(), SMSS * 10 + Bytes(50));
     }
 
     #[test]
-    fn the_first_slow_start_ends_with_half_of_its_window_at_most() {
+    fn a_slow_start_and_a_timeout_leave_half_of_the_window_at_most() {
         for (keys, left) in [
             (json!({ "beta": "2/7" }), 7),
             (json!({ "beta": 0.75 }), 3),
-            (json!({ "beta": "2/7", "first_beta": "2/7" }), 10),
+            (json!({ "beta": "2/7", "slow_start_beta": "2/7" }), 10),
         ] {
             let mut aimd = built("aimd", keys.clone());
             reduced(aimd.as_mut(), 14);
@@ -205,7 +208,12 @@ mod tests {
         let mut aimd = built("aimd", json!({ "beta": "2/7" }));
         reduced(aimd.as_mut(), 14);
         reduced(aimd.as_mut(), 14);
-        assert_eq!(aimd.cwnd(), SMSS * 10);
+        assert_eq!(aimd.cwnd(), SMSS * 10, "in congestion avoidance");
+        aimd.on_timeout(&loss(SMSS * 14, false));
+        assert_eq!(aimd.ssthresh(), SMSS * 7, "by a timeout");
+        aimd.on_ack(&growth(SMSS, SMSS));
+        aimd.on_loss(&loss(SMSS * 14, false));
+        assert_eq!(aimd.ssthresh(), SMSS * 7, "in the slow start after it");
     }
 
     #[test]

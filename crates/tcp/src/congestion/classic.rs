@@ -15,6 +15,11 @@ pub(super) trait Policy: std::fmt::Debug + Send {
     /// What a loss leaves; rounded down to whole segments, two at least, it is the new threshold.
     fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes;
 
+    /// What a timeout leaves.
+    fn kept_by_timeout(&mut self, window: &Window, loss: &Loss) -> Bytes {
+        self.kept(window, loss)
+    }
+
     /// Any ACK of new data came.
     fn observe(&mut self, _ack: &Growth) {}
 
@@ -47,8 +52,7 @@ impl<P: Policy> Classic<P> {
         Self { policy, window: Window::UNSET, avoidance: Avoidance::new(increase) }
     }
 
-    fn reduce(&mut self, loss: &Loss) {
-        let kept = self.policy.kept(&self.window, loss);
+    fn reduce_to(&mut self, kept: Bytes) {
         self.window.set_threshold(kept);
         self.avoidance.on_reduction();
     }
@@ -73,14 +77,16 @@ impl<P: Policy> Congestion for Classic<P> {
     }
 
     fn on_loss(&mut self, loss: &Loss) {
-        self.reduce(loss);
+        let kept = self.policy.kept(&self.window, loss);
+        self.reduce_to(kept);
         self.window.cwnd = self.policy.after_loss(&self.window);
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
         // RFC 5681 §3.1: the threshold is held when the same segment times out again.
         if !loss.again {
-            self.reduce(loss);
+            let kept = self.policy.kept_by_timeout(&self.window, loss);
+            self.reduce_to(kept);
         }
         self.window.collapse();
         self.avoidance.clear();
@@ -93,7 +99,6 @@ impl<P: Policy> Congestion for Classic<P> {
 
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.window.restore(cwnd, ssthresh);
-        self.avoidance.on_reduction();
     }
 
     fn in_slow_start(&self) -> bool {

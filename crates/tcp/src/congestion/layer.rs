@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn rules_lie_over_one_another_and_each_does_its_own() {
         let aimd =
-            json!({ "algorithm": "aimd", "beta": "2/7", "first_beta": "2/7", "increase": "per-window" });
+            json!({ "algorithm": "aimd", "beta": "2/7", "slow_start_beta": "2/7", "increase": "per-window" });
         let limited =
             json!({ "algorithm": "limited-slow-start", "max_ssthresh": "20 segments", "over": aimd });
         let counted = json!({ "limit": "unlimited", "algorithm": "byte-counting", "over": limited });

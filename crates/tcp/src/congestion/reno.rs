@@ -35,6 +35,9 @@ pub enum Increase {
     /// SMSS·SMSS/cwnd for each ACK (RFC 5681 equation 3).
     #[default]
     PerAck,
+    /// SMSS·acked/cwnd: as equation 3 for each segment that an ACK acknowledges, however few the ACKs, and one
+    /// segment at most. The window has fractions of a segment, and so opens later than with `per-window`.
+    PerByte,
     /// One segment whenever a whole window of bytes is acknowledged (RFC 3465 §2.1 with L = 1 segment).
     PerWindow,
     /// One segment whenever as many ACKs came as the window has segments. As in the Linux of 2000, a timeout
@@ -75,6 +78,10 @@ impl Reno {
         match self.params.increase {
             // RFC 5681 §3.1: at least one byte.
             Increase::PerAck => self.cwnd += Bytes((self.smss.0 * self.smss.0 / self.cwnd.0).max(1)),
+            Increase::PerByte => {
+                let acked = acked.min(self.cwnd);
+                self.cwnd += Bytes((self.smss.0 * acked.0 / self.cwnd.0).max(1));
+            }
             Increase::PerWindow => self.count(acked.0, self.cwnd.0),
             Increase::CountAcks => self.count(1, self.cwnd.whole(self.smss)),
         }
@@ -226,6 +233,16 @@ mod tests {
         reno.on_loss(&loss(SMSS * 16, false));
         ack(&mut reno, 8);
         assert!(reno.cwnd() > SMSS * 8 && reno.cwnd() <= SMSS * 9);
+    }
+
+    #[test]
+    fn an_ack_of_half_the_window_adds_half_a_segment_where_bytes_count_and_one_of_more_adds_one() {
+        for (acked, opened) in [(4, 500), (8, 1000), (20, 1000)] {
+            let mut reno = reno(Increase::PerByte);
+            reno.on_loss(&loss(SMSS * 16, false));
+            reno.on_ack(&Growth { acked: SMSS * acked, ..growth(reno.cwnd) });
+            assert_eq!(reno.cwnd(), SMSS * 8 + Bytes(opened), "{acked} segments");
+        }
     }
 
     #[test]

@@ -67,6 +67,10 @@ impl Avoidance {
         match self.increase {
             // RFC 5681 §3.1: at least one byte.
             Increase::PerAck => window.cwnd += Bytes(((alpha * smss * smss / cwnd + ROUNDING) as u64).max(1)),
+            Increase::PerByte => {
+                let acked = acked.min(window.cwnd).0 as f64;
+                window.cwnd += Bytes(((alpha * smss * acked / cwnd + ROUNDING) as u64).max(1));
+            }
             Increase::PerWindow => self.count(window, alpha * acked.0 as f64, cwnd, alpha),
             Increase::CountAcks => {
                 let full = window.cwnd.whole(window.smss) as f64;
