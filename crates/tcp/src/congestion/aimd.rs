@@ -180,7 +180,8 @@ mod tests {
     #[test]
     fn two_sevenths_go_with_half_a_segment_a_round_trip() {
         for increase in ["per-window", "count-acks"] {
-            let mut aimd = built("aimd", json!({ "beta": "2/7", "slow_start_beta": "2/7", "increase": increase }));
+            let mut aimd =
+                built("aimd", json!({ "beta": "2/7", "slow_start_beta": "2/7", "increase": increase }));
             reduced(aimd.as_mut(), 14);
             assert_eq!((aimd.cwnd(), aimd.ssthresh()), (SMSS * 10, SMSS * 10));
             ack(aimd.as_mut(), 19);
