@@ -35,7 +35,7 @@ impl Check<'_> {
                 self.ends(i, &pair, &reach)?;
                 flows.extend(self.alike(i, &pair, workload.as_ref())?);
             }
-            if let Some(twice) = flows.iter().skip(names.len()).find(|flow| names.contains(&flow.name)) {
+            if let Some(twice) = flows[names.len()..].iter().find(|flow| names.contains(&flow.name)) {
                 let message = format!("the name \"{}\" is taken", twice.name);
                 return Err(self.tree.error(
                     &place_of("flows", i, "name"),

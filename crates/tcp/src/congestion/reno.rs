@@ -76,15 +76,16 @@ impl Reno {
 
     fn avoid_congestion(&mut self, acked: Bytes) {
         match self.params.increase {
-            // RFC 5681 §3.1: at least one byte.
-            Increase::PerAck => self.cwnd += Bytes((self.smss.0 * self.smss.0 / self.cwnd.0).max(1)),
-            Increase::PerByte => {
-                let acked = acked.min(self.cwnd);
-                self.cwnd += Bytes((self.smss.0 * acked.0 / self.cwnd.0).max(1));
-            }
+            Increase::PerAck => self.open(self.smss),
+            Increase::PerByte => self.open(acked.min(self.cwnd)),
             Increase::PerWindow => self.count(acked.0, self.cwnd.0),
             Increase::CountAcks => self.count(1, self.cwnd.whole(self.smss)),
         }
+    }
+
+    /// The share of a segment that `acked` is of the window; RFC 5681 §3.1: at least one byte.
+    fn open(&mut self, acked: Bytes) {
+        self.cwnd += Bytes((self.smss.0 * acked.0 / self.cwnd.0).max(1));
     }
 
     fn count(&mut self, step: u64, full: u64) {

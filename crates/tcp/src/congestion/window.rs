@@ -64,13 +64,13 @@ impl Avoidance {
 
     pub fn grow(&mut self, window: &mut Window, acked: Bytes, alpha: f64) {
         let (smss, cwnd) = (window.smss.0 as f64, window.cwnd.0 as f64);
+        // RFC 5681 §3.1: at least one byte.
+        let open = |window: &mut Window, acked: Bytes| {
+            window.cwnd += Bytes(((alpha * smss * acked.0 as f64 / cwnd + ROUNDING) as u64).max(1));
+        };
         match self.increase {
-            // RFC 5681 §3.1: at least one byte.
-            Increase::PerAck => window.cwnd += Bytes(((alpha * smss * smss / cwnd + ROUNDING) as u64).max(1)),
-            Increase::PerByte => {
-                let acked = acked.min(window.cwnd).0 as f64;
-                window.cwnd += Bytes(((alpha * smss * acked / cwnd + ROUNDING) as u64).max(1));
-            }
+            Increase::PerAck => open(window, window.smss),
+            Increase::PerByte => open(window, acked.min(window.cwnd)),
             Increase::PerWindow => self.count(window, alpha * acked.0 as f64, cwnd, alpha),
             Increase::CountAcks => {
                 let full = window.cwnd.whole(window.smss) as f64;
