@@ -108,8 +108,10 @@ impl Endpoint {
                     before.ssthresh.max(congestion.ssthresh()),
                 );
             }
-            Response::Resume => {}
+            Response::Resume => return,
         }
+        // Step 10.
+        congestion.was_not_idle(ack.now);
     }
 
     fn after_false_signal(&mut self, before: &Before, ack: &Ack) {

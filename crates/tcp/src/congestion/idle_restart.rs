@@ -44,6 +44,11 @@ impl Rule for IdleRestart {
         }
         inner.on_sent(sent);
     }
+
+    fn was_not_idle(&mut self, inner: &mut dyn Congestion, now: Instant) {
+        self.last_sent = self.last_sent.map(|_| now);
+        inner.was_not_idle(now);
+    }
 }
 
 /// This algorithm in the registry.

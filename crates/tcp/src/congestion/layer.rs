@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
-use units::Bytes;
+use units::{Bytes, Instant};
 use units::text::REMEDY;
 
 use super::{Congestion, Departure, ENTRIES, Growth, Loss};
@@ -56,6 +56,10 @@ pub(super) trait Rule: std::fmt::Debug + Send {
 
     fn on_restore(&mut self, inner: &mut dyn Congestion, cwnd: Bytes, ssthresh: Bytes) {
         inner.on_restore(cwnd, ssthresh);
+    }
+
+    fn was_not_idle(&mut self, inner: &mut dyn Congestion, now: Instant) {
+        inner.was_not_idle(now);
     }
 }
 
@@ -117,6 +121,10 @@ impl<R: Rule> Congestion for Layer<R> {
 
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.rule.on_restore(self.inner.as_mut(), cwnd, ssthresh);
+    }
+
+    fn was_not_idle(&mut self, now: Instant) {
+        self.rule.was_not_idle(self.inner.as_mut(), now);
     }
 
     fn cwnd(&self) -> Bytes {

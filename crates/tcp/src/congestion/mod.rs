@@ -87,6 +87,10 @@ pub trait Congestion: std::fmt::Debug + Send {
     /// A reduction was made in error, or someone knows better: go on with these.
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes);
 
+    /// The time until `now` without sending was no idle time: it was spent on an answer that came late, and with it
+    /// what the last timeout took was given back (RFC 4015 §3.1 step 10).
+    fn was_not_idle(&mut self, _now: Instant) {}
+
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
 

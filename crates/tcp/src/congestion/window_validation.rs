@@ -120,6 +120,12 @@ impl Rule for WindowValidation {
             self.judge_use(inner, sent);
         }
     }
+
+    /// RFC 4015 §3.1 step 10 sets `T_last`.
+    fn was_not_idle(&mut self, inner: &mut dyn Congestion, now: Instant) {
+        self.last = self.last.map(|_| now);
+        inner.was_not_idle(now);
+    }
 }
 
 /// This algorithm in the registry.
