@@ -87,3 +87,18 @@ def test_rows_without_a_number_leave_a_gap_and_no_rows_are_an_error() -> None:
     assert np.isnan(curves(axes)["2w"][1][1])
     with pytest.raises(InputError, match="no row"):
         draw_curves(study(), Chart("c", "", "6.8", ["utilisation"], "flows"), "title")
+
+
+def test_the_studys_words_name_axes_and_panels() -> None:
+    words = {"flows": "Flows at once", "rate 100": "100 Mbit/s"}
+    chart = Chart("c", "", "6.7", ["utilisation"], "flows", by="acks", panels="rate", words=words)
+    first, second = draw_curves(study(), chart, "title").axes
+    assert first.get_xlabel() == "Flows at once"
+    assert (first.get_title(loc="left"), second.get_title(loc="left")) == ("rate 1", "100 Mbit/s")
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_panels_share_a_scale_unless_each_has_its_own(own: bool) -> None:
+    chart = Chart("c", "", "6.7", ["utilisation"], "flows", by="acks", panels="rate", own_scales=own)
+    first, second = draw_curves(study(), chart, "title").axes
+    assert (first.get_ylim() != second.get_ylim()) == own

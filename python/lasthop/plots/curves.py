@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -54,13 +54,14 @@ def draw_curves(source: Source, chart: Chart, title: str) -> Figure:
     panels = [""] if chart.panels is None else rows.distinct(chart.panels)
     with style.settings():
         figure = style.new_figure("page", FRAME_IN + PANEL_IN * len(chart.metrics))
-        grid = figure.subplots(len(chart.metrics), len(panels), squeeze=False, sharex="col", sharey="row")
+        scales: Literal["none", "row"] = "none" if chart.own_scales else "row"
+        grid = figure.subplots(len(chart.metrics), len(panels), squeeze=False, sharex="col", sharey=scales)
         for line, metric in zip(grid, chart.metrics, strict=True):
-            line[0].set_ylabel(_words(metric))
+            line[0].set_ylabel(_words(chart, metric))
             for axes, panel in zip(line, panels, strict=True):
                 _draw_panel(axes, rows, chart, metric, panel)
         for axes in grid[-1]:
-            axes.set_xlabel(_words(chart.over))
+            axes.set_xlabel(_words(chart, chart.over))
         figure.suptitle(style.wrapped(title, "page"), x=0.01, ha="left", fontsize=style.TITLE_PT)
         style.legend_below(figure, grid.flat if chart.by else ())
     return figure
@@ -80,7 +81,8 @@ def _draw_panel(axes: Axes, rows: Columns, chart: Chart, metric: str, panel: str
     axes.set_axisbelow(True)
     mine = rows if chart.panels is None else rows.equal(chart.panels, panel)
     if chart.panels is not None:
-        axes.set_title(f"{_words(chart.panels)} {panel}")
+        own = chart.words.get(f"{chart.panels} {panel}")
+        axes.set_title(own or f"{_words(chart, chart.panels)} {panel}")
     curves = list(_curves(mine, chart, metric))
     # The same thing looks the same in every panel, also where a panel lacks others.
     words = [""] if chart.by is None else rows.distinct(chart.by)
@@ -138,5 +140,5 @@ def _set_bottom(axes: Axes, curves: Sequence[Curve], log: bool) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
 
 
-def _words(name: str) -> str:
-    return WORDS.get(name, name.replace("_", " "))
+def _words(chart: Chart, name: str) -> str:
+    return chart.words.get(name) or WORDS.get(name, name.replace("_", " "))

@@ -116,7 +116,8 @@ class Figure:
 class Chart:
     """Curves through a table's rows: means of `metrics` over a column (or a metric), a curve for each text of `by`.
 
-    `panels` is a column whose texts have a panel each; `only` are the texts that columns may have.
+    `panels` is a column whose texts have a panel each; `only` are the texts that columns may have; `words` is what
+    the picture calls columns, metrics and panels.
     """
 
     id: str
@@ -128,6 +129,8 @@ class Chart:
     panels: str | None = None
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     log: bool = False
+    own_scales: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,9 @@ pub struct Study {
     /// Curves through the rows of its tables.
     #[serde(default)]
     pub charts: Vec<Chart>,
+    /// What charts call a column, a metric, or a panel (its column and text, as in "rate 5"); others have their own name.
+    #[serde(default)]
+    pub words: BTreeMap<String, String>,
     /// What the document says.
     #[serde(default)]
     pub claims: Vec<Claim>,
@@ -294,6 +297,12 @@ pub struct Chart {
     /// Whether the bottom is logarithmic.
     #[serde(default)]
     pub log: bool,
+    /// Whether each panel has a scale of its own; without it, panels beside one another have one.
+    #[serde(default)]
+    pub own_scales: bool,
+    /// What this one calls otherwise than the study's `words`.
+    #[serde(default)]
+    pub words: BTreeMap<String, String>,
 }
 
 /// Something that the document says, to be judged by measured values or by a named check.

@@ -43,6 +43,14 @@ impl Reading<'_> {
             panels: file.panels.clone(),
             only,
             log: file.log,
+            own_scales: file.own_scales,
+            words: self
+                .file
+                .words
+                .iter()
+                .chain(&file.words)
+                .map(|(name, words)| (name.clone(), words.clone()))
+                .collect(),
         })
     }
 

@@ -210,6 +210,10 @@ pub struct Chart {
     pub only: BTreeMap<String, Vec<String>>,
     /// Whether the bottom is logarithmic.
     pub log: bool,
+    /// Whether each panel has a scale of its own.
+    pub own_scales: bool,
+    /// What the picture calls columns, metrics and panels.
+    pub words: BTreeMap<String, String>,
 }
 
 /// One claim.
