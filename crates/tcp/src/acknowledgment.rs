@@ -11,7 +11,7 @@ use crate::endpoint::Endpoint;
 use crate::options::timestamp;
 use crate::receiving::Wanted;
 use crate::recovery::{Ack, Phase, Verdict};
-use crate::rto::Sample;
+use crate::rto::{Backoff, Sample};
 use crate::scoreboard::Acked;
 use crate::sending::Persist;
 use crate::spurious::{Signal, SignalKind};
@@ -264,7 +264,13 @@ impl Endpoint {
         sending.expirations = 0;
         sending.stream_acked += acked.bytes;
         let rtt = self.take_sample(now, segment, acked, flight);
-        if self.sending.rto.forgets_backoff() {
+        let ends_backoff = match self.sending.rto.backoff() {
+            // RFC 6298 §5.7.
+            Backoff::UntilSample => rtt.is_some(),
+            Backoff::UntilNewAck => true,
+            Backoff::UntilNewData => segment.ack.after(self.sending.timed_out),
+        };
+        if ends_backoff {
             self.sending.backoff = 0;
         }
         if self.sending.has_nothing_left() {
@@ -295,8 +301,6 @@ impl Endpoint {
         let sending = &mut self.sending;
         let cwnd = sending.congestion.cwnd().whole(sending.smss);
         sending.rto.on_sample(&Sample { sent, now, cwnd, flight: flight.whole(sending.smss) });
-        // RFC 6298 §5.7: a fresh sample ends the back-off.
-        sending.backoff = 0;
         Some(now - sent)
     }
 

@@ -56,6 +56,7 @@ impl Endpoint {
             self.sending.congestion.on_timeout(&CongestionLoss { now, flight, again });
         }
         self.sending.backoff += 1;
+        self.sending.timed_out = self.sending.nxt;
         if is_syn {
             self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
         } else {

@@ -127,7 +127,9 @@ impl Endpoint {
         let acked = self.sending.board.acknowledge(segment.ack);
         self.sending.una = segment.ack;
         self.sending.expirations = 0;
-        self.take_sample(now, segment, &acked, Bytes::ZERO);
+        if self.take_sample(now, segment, &acked, Bytes::ZERO).is_some() {
+            self.sending.backoff = 0;
+        }
         self.timers.clear(Timer::Retransmission);
         self.begin(now);
         // It goes out before the user hears of the connection, and so never carries data.

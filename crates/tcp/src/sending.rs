@@ -63,6 +63,8 @@ pub(crate) struct Sending {
     pub inherited_ssthresh: Option<Bytes>,
     /// How often the timer was doubled since the last sample.
     pub backoff: u32,
+    /// SND.NXT at the last timeout.
+    pub timed_out: Seq,
     /// How often it ran out since the last progress.
     pub expirations: u32,
     pub persist: Persist,
@@ -135,6 +137,7 @@ impl Sending {
             rto: config.rto.build(),
             inherited_ssthresh: None,
             backoff: 0,
+            timed_out: iss,
             expirations: 0,
             persist: Persist::Idle,
             timeouts: 0,

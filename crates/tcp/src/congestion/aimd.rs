@@ -37,6 +37,9 @@ pub struct Params {
     pub halves: Halves,
     /// Whether a window equal to the threshold still grows as in slow start.
     pub slow_start_when_equal: bool,
+    /// Whether every timeout reduces the threshold, as in BSD and ns-2, and not only the first of a segment (RFC 5681
+    /// §3.1).
+    pub every_timeout_reduces: bool,
     /// How slow start counts.
     pub slow_start_counts: Counts,
 }
@@ -62,6 +65,7 @@ impl Default for Params {
             increase: Increase::default(),
             halves: Halves::default(),
             slow_start_when_equal: false,
+            every_timeout_reduces: false,
             slow_start_counts: Counts::default(),
         }
     }
@@ -90,6 +94,10 @@ impl Policy for Params {
 
     fn kept_by_timeout(&mut self, window: &Window, loss: &Loss) -> Bytes {
         self.halves.less(self.slow_start_beta(), window, loss)
+    }
+
+    fn every_timeout_reduces(&self) -> bool {
+        self.every_timeout_reduces
     }
 
     fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
@@ -166,8 +174,14 @@ mod tests {
             increase in prop::sample::select(vec!["per-ack", "per-byte", "per-window", "count-acks"]),
             halves in prop::sample::select(vec!["flight", "cwnd", "smaller"]),
             equal in any::<bool>(),
+            every in any::<bool>(),
         ) {
-            let keys = json!({ "increase": increase, "halves": halves, "slow_start_when_equal": equal });
+            let keys = json!({
+                "increase": increase,
+                "halves": halves,
+                "slow_start_when_equal": equal,
+                "every_timeout_reduces": every,
+            });
             let (mut aimd, mut reno) = (built("aimd", keys.clone()), built("reno", keys));
             for step_ in steps {
                 step(aimd.as_mut(), step_);

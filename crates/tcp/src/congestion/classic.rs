@@ -20,6 +20,11 @@ pub(super) trait Policy: std::fmt::Debug + Send {
         self.kept(window, loss)
     }
 
+    /// Whether every timeout does that, and not only the first of a segment.
+    fn every_timeout_reduces(&self) -> bool {
+        false
+    }
+
     /// Any ACK of new data came.
     fn observe(&mut self, _ack: &Growth) {}
 
@@ -84,7 +89,7 @@ impl<P: Policy> Congestion for Classic<P> {
 
     fn on_timeout(&mut self, loss: &Loss) {
         // RFC 5681 §3.1: the threshold is held when the same segment times out again.
-        if !loss.again {
+        if !loss.again || self.policy.every_timeout_reduces() {
             let kept = self.policy.kept_by_timeout(&self.window, loss);
             self.reduce_to(kept);
         }

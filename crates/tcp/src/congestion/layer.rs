@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
-use units::{Bytes, Instant};
 use units::text::REMEDY;
+use units::{Bytes, Instant};
 
 use super::{Congestion, Departure, ENTRIES, Growth, Loss};
 use crate::config::axis_schema;

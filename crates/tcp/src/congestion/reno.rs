@@ -24,6 +24,9 @@ pub struct Params {
     /// Whether a window equal to the threshold still grows as in slow start: the standard leaves it open
     /// (RFC 5681 §3.1), the Linux of 2000 did so.
     pub slow_start_when_equal: bool,
+    /// Whether every timeout reduces the threshold, as in BSD and ns-2, and not only the first of a segment (RFC 5681
+    /// §3.1): the second leaves two segments.
+    pub every_timeout_reduces: bool,
     /// Whether the window grows only while it is used to the full (RFC 2861 §3.1, RFC 7661 §4.3).
     pub validate: bool,
 }
@@ -139,7 +142,7 @@ impl Congestion for Reno {
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
-        if !loss.again {
+        if !loss.again || self.params.every_timeout_reduces {
             self.reduce(loss);
         }
         // RFC 5681 §3.1: the loss window, one segment.

@@ -9,7 +9,7 @@
 //!   ACK that covers it tells, as with Eifel detection, which copy had arrived.
 //! - *Timeout Corroboration*: the same after a timeout.
 //!
-//! A genuine loss then goes on as in `sack_6675.rs`.
+//! A genuine loss then goes on as in `sack_6675.rs`, or as in ns-2's `sack1`, in which TCP-Aix was evaluated.
 
 use std::sync::Arc;
 
@@ -17,8 +17,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
+use super::sack_3517::Sack3517;
 use super::sack_6675::Sack6675;
-use super::{Ack, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
+use super::{Ack, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::options::timestamp;
 use crate::registry::Entry;
@@ -34,20 +35,39 @@ pub struct Params {
     /// Whether the window that the sender goes on with starts from what was in the network when the gap closed,
     /// so that what was not sent meanwhile comes back by slow start and not as a burst.
     pub cwnd_compensation: bool,
+    /// How a corroborated loss is repaired.
+    pub repair: RepairBy,
     /// What happens after a corroborated timeout.
     pub after_timeout: Style,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { candid_growth: true, cwnd_compensation: true, after_timeout: Style::default() }
+        Self {
+            candid_growth: true,
+            cwnd_compensation: true,
+            repair: RepairBy::default(),
+            after_timeout: Style::default(),
+        }
     }
+}
+
+/// How a corroborated loss is repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum RepairBy {
+    /// By RFC 6675.
+    #[default]
+    #[serde(rename = "sack-6675")]
+    Sack6675,
+    /// As in ns-2's `sack1`: `sack-3517` with a counted pipe, and any hole is sent again.
+    #[serde(rename = "sack1")]
+    Sack1,
 }
 
 #[derive(Debug)]
 struct Aix {
     params: Params,
-    sack: Sack6675,
+    sack: Box<dyn Repair>,
     mode: Mode,
     /// What is outstanding now.
     outstanding: Bytes,
@@ -148,7 +168,8 @@ impl Recovery for Aix {
         self.sack.on_retransmitted(index, board);
     }
 
-    fn on_new(&mut self, _len: Bytes, board: &Scoreboard) {
+    fn on_new(&mut self, len: Bytes, board: &Scoreboard) {
+        self.sack.on_new(len, board);
         self.outstanding = board.outstanding();
         let outstanding = self.outstanding;
         if let Mode::Dupacks(held) | Mode::Corroborating(held, _) = &mut self.mode
@@ -191,7 +212,10 @@ impl Recovery for Aix {
 
 impl Aix {
     fn new(params: Params) -> Self {
-        let sack = Sack6675::new(params.after_timeout);
+        let sack: Box<dyn Repair> = match params.repair {
+            RepairBy::Sack6675 => Box::new(Sack6675::new(params.after_timeout)),
+            RepairBy::Sack1 => Box::new(Sack3517::sack1(params.after_timeout)),
+        };
         Self { params, sack, mode: Mode::Plain, outstanding: Bytes::ZERO }
     }
 

@@ -13,7 +13,7 @@ use units::{Bytes, Instant};
 
 use super::disorder::{Change, Disorder};
 use super::sack_6675::Sack6675;
-use super::{Ack, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
+use super::{Ack, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict};
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 

@@ -169,6 +169,15 @@ pub enum Phase {
     },
 }
 
+/// A recovery that an algorithm above it begins, which has rules of its own until then.
+trait Repair: Recovery {
+    /// Whether this ACK, outside of recovery, tells of a loss.
+    fn finds_loss(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool;
+
+    /// The recovery begins.
+    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard);
+}
+
 /// An acceptable ACK, already entered on the board.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {

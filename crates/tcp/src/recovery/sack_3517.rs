@@ -9,7 +9,8 @@
 //! - a duplicate that SACKs nothing new counts as one.
 //!
 //! The pipe of Fall and Floyd 1996 is counted, not read from the scoreboard: what was lost stays in it until
-//! the ACK of its retransmission takes two segments out. Other traits of early ports are parameters too.
+//! the ACK of its retransmission takes two segments out. Every hole may then be sent again (`lost`). Other
+//! traits of early ports are parameters too.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
 use super::limited_transmit::LimitedTransmit;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -36,6 +37,8 @@ pub struct Params {
     pub scoreboard_after_timeout: AfterTimeoutBoard,
     /// How the pipe is estimated.
     pub pipe: Pipe,
+    /// What counts as lost during recovery.
+    pub lost: LostBy,
     /// The most segments that one ACK lets out during recovery; without it, as many as the pipe has room for
     /// (RFC 3517 §5 step C).
     pub per_ack: Option<u32>,
@@ -52,6 +55,17 @@ pub enum AfterTimeoutBoard {
     Kept,
 }
 
+/// What counts as lost during recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LostBy {
+    /// What has `dupthresh` SACKed runs, or `dupthresh`·SMSS SACKed bytes, above it (RFC 3517 §4, `IsLost`).
+    #[default]
+    Dupthresh,
+    /// Every hole below the highest SACK, as in the simulator of Fall and Floyd 1996 (ns-2, `GetNextRetran`).
+    AnyHole,
+}
+
 /// How the pipe is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -61,12 +75,13 @@ pub enum Pipe {
     Scoreboard,
     /// By counting (Fall and Floyd 1996, §5): the flight less a segment for each duplicate that has come at first
     /// (`dupthresh`, unless the acknowledgment fixes have waited for more), later a segment less for each duplicate
-    /// and two for each partial ACK, one more for each that is sent.
+    /// and two for each partial ACK, one more for each that is sent. The fast retransmit itself takes the place of
+    /// what it repairs.
     Counted,
 }
 
 #[derive(Debug)]
-struct Sack3517 {
+pub(super) struct Sack3517 {
     params: Params,
     duplicates: Duplicates,
     limited_transmit: LimitedTransmit,
@@ -74,6 +89,8 @@ struct Sack3517 {
     mode: Option<FastRecovery>,
     /// SACKed bytes before a recovery: they have left the pipe, and let out no more than limited transmit does.
     sacked: Bytes,
+    /// Whether an algorithm above has rules of its own for that time.
+    beneath: bool,
 }
 
 /// Fast recovery, while it lasts.
@@ -104,7 +121,8 @@ impl Recovery for Sack3517 {
             Some(mode) => self.in_recovery(mode, ack, board),
             None => self.in_order(ack, board),
         };
-        self.sacked = if self.phase() == Phase::Open { board.sacked() } else { Bytes::ZERO };
+        let holds_back = self.phase() == Phase::Open && !self.beneath;
+        self.sacked = if holds_back { board.sacked() } else { Bytes::ZERO };
         verdict
     }
 
@@ -142,9 +160,9 @@ impl Recovery for Sack3517 {
 
     fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
         let (Some(mode), Some(sent)) = (&mut self.mode, board.get(index)) else { return };
-        mode.forced = false;
         mode.high_rxt = mode.high_rxt.max(sent.range.end);
-        mode.on_sent(sent.size(), self.params.pipe, board);
+        let more = if std::mem::take(&mut mode.forced) { Bytes::ZERO } else { sent.size() };
+        mode.on_sent(more, self.params.pipe, board);
     }
 
     fn on_new(&mut self, len: Bytes, board: &Scoreboard) {
@@ -180,7 +198,58 @@ impl Recovery for Sack3517 {
     }
 }
 
+impl Repair for Sack3517 {
+    fn finds_loss(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
+        if ack.advances {
+            self.duplicates.clear();
+        }
+        self.after_timeout.on_ack(ack, board);
+        let duplicate = !ack.advances && !ack.newly_sacked.is_zero();
+        duplicate && self.after_timeout.recover().is_none() && self.duplicates.reach(ack.dupthresh)
+    }
+
+    /// §5 steps 1 to 4.
+    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
+        self.limited_transmit.end();
+        let mut mode = FastRecovery {
+            recover: ack.nxt,
+            high_rxt: ack.number,
+            judged: ack.number,
+            forced: true,
+            let_out: 0,
+            counted: board.outstanding().saturating_sub(ack.smss * u64::from(self.duplicates.count())),
+            excess: 0,
+        };
+        // What is sent again without being lost by IsLost() is in the pipe twice (§4, SetPipe).
+        if self.params.lost.edge(ack, board).is_some() {
+            board.mark_lost(0, Cause::FastRetransmit);
+        }
+        mode.judge(self.params.lost, ack, board);
+        mode.compare(self.params.pipe, board);
+        self.mode = Some(mode);
+    }
+}
+
 impl Sack3517 {
+    fn new(params: Params) -> Self {
+        Self {
+            duplicates: Duplicates::NONE,
+            limited_transmit: LimitedTransmit::new(params.limited_transmit),
+            after_timeout: AfterTimeout::new(params.after_timeout),
+            params,
+            mode: None,
+            sacked: Bytes::ZERO,
+            beneath: false,
+        }
+    }
+
+    /// What repairs in ns-2's `sack1`, beneath an algorithm that begins it.
+    pub(super) fn sack1(after_timeout: Style) -> Self {
+        let params =
+            Params { pipe: Pipe::Counted, lost: LostBy::AnyHole, after_timeout, ..Params::default() };
+        Self { beneath: true, ..Self::new(params) }
+    }
+
     fn start_over(&mut self) {
         self.mode = None;
         self.duplicates.clear();
@@ -203,27 +272,6 @@ impl Sack3517 {
         Verdict::Loss
     }
 
-    /// §5 steps 1 to 4.
-    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
-        self.limited_transmit.end();
-        let mut mode = FastRecovery {
-            recover: ack.nxt,
-            high_rxt: ack.number,
-            judged: ack.number,
-            forced: true,
-            let_out: 0,
-            counted: board.outstanding().saturating_sub(ack.smss * u64::from(self.duplicates.count())),
-            excess: 0,
-        };
-        // What is sent again without being lost by IsLost() is in the pipe twice (§4, SetPipe).
-        if lost_edge(ack, board).is_some() {
-            board.mark_lost(0, Cause::FastRetransmit);
-        }
-        mode.judge(ack, board);
-        mode.compare(self.params.pipe, board);
-        self.mode = Some(mode);
-    }
-
     /// §5 steps A to C.
     fn in_recovery(&mut self, mut mode: FastRecovery, ack: &Ack, board: &mut Scoreboard) -> Verdict {
         if ack.number.at_or_after(mode.recover) {
@@ -235,7 +283,7 @@ impl Sack3517 {
         // Fall and Floyd 1996: a partial ACK stands for two segments, the lost one and the one sent again.
         let left = if ack.advances { 2 } else { u64::from(ack.duplicate) };
         mode.counted = mode.counted.saturating_sub(ack.smss * left);
-        mode.judge(ack, board);
+        mode.judge(self.params.lost, ack, board);
         mode.compare(self.params.pipe, board);
         self.mode = Some(mode);
         Verdict::Hold { restart_timer: ack.advances }
@@ -244,8 +292,8 @@ impl Sack3517 {
 
 impl FastRecovery {
     /// `Update()` and `IsLost()`, turned round: everything before an edge is lost unless SACKed.
-    fn judge(&mut self, ack: &Ack, board: &mut Scoreboard) {
-        let Some(edge) = lost_edge(ack, board) else { return };
+    fn judge(&mut self, lost: LostBy, ack: &Ack, board: &mut Scoreboard) {
+        let Some(edge) = lost.edge(ack, board) else { return };
         let judged = self.judged.max(ack.number);
         let sent_again = board.index_of(self.high_rxt);
         for index in board.index_of(judged)..board.index_of(edge) {
@@ -258,10 +306,10 @@ impl FastRecovery {
         self.judged = judged.max(edge);
     }
 
-    /// A segment went out.
-    fn on_sent(&mut self, len: Bytes, pipe: Pipe, board: &Scoreboard) {
+    /// A segment went out, with so much `more` in the counted pipe.
+    fn on_sent(&mut self, more: Bytes, pipe: Pipe, board: &Scoreboard) {
         self.let_out += 1;
-        self.counted += len;
+        self.counted += more;
         self.compare(pipe, board);
     }
 
@@ -280,8 +328,18 @@ impl FastRecovery {
     }
 }
 
+impl LostBy {
+    /// Everything before this is lost unless SACKed.
+    fn edge(self, ack: &Ack, board: &Scoreboard) -> Option<Seq> {
+        match self {
+            Self::Dupthresh => below_dupthresh(ack, board),
+            Self::AnyHole => board.highest_sacked(),
+        }
+    }
+}
+
 /// Where the segments end that `dupthresh` SACKed runs, or `dupthresh`·SMSS SACKed bytes, lie above of (§4).
-fn lost_edge(ack: &Ack, board: &Scoreboard) -> Option<Seq> {
+fn below_dupthresh(ack: &Ack, board: &Scoreboard) -> Option<Seq> {
     let top = board.index_of(board.highest_sacked()?);
     let (mut runs, mut bytes, mut within) = (0, Bytes::ZERO, false);
     for sent in (0..top).rev().filter_map(|index| board.get(index)) {
@@ -307,16 +365,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         if params.per_ack == Some(0) {
             return Err(serde::de::Error::custom("per_ack = 0 would never send anything again; 1 or more"));
         }
-        Ok(Arc::new(move || {
-            Box::new(Sack3517 {
-                duplicates: Duplicates::NONE,
-                limited_transmit: LimitedTransmit::new(params.limited_transmit),
-                after_timeout: AfterTimeout::new(params.after_timeout),
-                params: params.clone(),
-                mode: None,
-                sacked: Bytes::ZERO,
-            })
-        }))
+        Ok(Arc::new(move || Box::new(Sack3517::new(params.clone()))))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -115,23 +115,8 @@ impl Recovery for Sack6675 {
     }
 }
 
-impl Sack6675 {
-    pub(super) const fn new(after_timeout: Style) -> Self {
-        let after_timeout = AfterTimeout::new(after_timeout);
-        Self { duplicates: Duplicates::NONE, after_timeout, mode: None, judged: None }
-    }
-
-    /// RFC 6675 §5, outside of recovery.
-    fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if !self.finds_loss(ack, board) {
-            return Verdict::Ordinary;
-        }
-        self.enter(ack, board);
-        Verdict::Loss
-    }
-
-    /// Whether this ACK, outside of recovery, tells of a loss.
-    pub(super) fn finds_loss(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
+impl Repair for Sack6675 {
+    fn finds_loss(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
         self.after_timeout.on_ack(ack, board);
         // §2: a duplicate is an ACK that SACKs something new, whatever else it brings. One without news, as
         // needless retransmissions draw, says nothing of a loss.
@@ -145,12 +130,28 @@ impl Sack6675 {
     }
 
     /// §5 step 4.
-    pub(super) fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
+    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
         self.judged = None;
         board.mark_lost(0, Cause::FastRetransmit);
         self.judge(ack, board);
         self.mode =
             Some(FastRecovery { recover: ack.nxt, high_rxt: ack.number, rescued: false, forced: true });
+    }
+}
+
+impl Sack6675 {
+    pub(super) const fn new(after_timeout: Style) -> Self {
+        let after_timeout = AfterTimeout::new(after_timeout);
+        Self { duplicates: Duplicates::NONE, after_timeout, mode: None, judged: None }
+    }
+
+    /// RFC 6675 §5, outside of recovery.
+    fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+        if !self.finds_loss(ack, board) {
+            return Verdict::Ordinary;
+        }
+        self.enter(ack, board);
+        Verdict::Loss
     }
 
     /// §5 steps A to C.

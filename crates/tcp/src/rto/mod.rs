@@ -16,6 +16,8 @@ use serde::de::Error as _;
 use units::text::write_duration;
 use units::{Duration, Instant};
 
+pub use rfc6298::Backoff;
+
 use crate::registry::Entry;
 
 /// The policies that there are.
@@ -40,9 +42,9 @@ pub trait Rto: std::fmt::Debug + Send {
     /// The longest that a backed-off timer may become.
     fn longest(&self) -> Duration;
 
-    /// Whether any ACK of new data ends the back-off, without a sample.
-    fn forgets_backoff(&self) -> bool {
-        false
+    /// How long a doubled length is kept.
+    fn backoff(&self) -> Backoff {
+        Backoff::UntilSample
     }
 
     /// The handshake has lost its SYN and so gave no sample: whether the timer starts anew for the data.

@@ -2,7 +2,8 @@
 //!
 //! SRTT has three bits below the tick and the deviation two, and what is below is cut off. A deviation of less
 //! than a tick so never decays: on a path whose round trips are all alike the timer stays three ticks above them,
-//! where that of RFC 6298 may come down to one.
+//! where that of RFC 6298 may come down to one. A doubled length is kept until new data are acknowledged, also
+//! where timestamps time what was sent again.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use units::{Duration, Instant};
 
 use super::fixed_point::Smoothed;
 use super::rfc6298::Samples;
-use super::{Estimate, Rto, Sample, check_lengths, measured};
+use super::{Backoff, Estimate, Rto, Sample, check_lengths, measured};
 use crate::registry::Entry;
 
 /// Parameters of the timer of ns-2; the defaults are those of its later versions.
@@ -78,6 +79,10 @@ impl Rto for Ns2 {
     fn length(&self) -> Duration {
         let Params { initial, min, max, tick, .. } = self.params;
         self.smoothed.map_or(initial, |smoothed| (tick * smoothed.with_four_deviations()).clamp(min, max))
+    }
+
+    fn backoff(&self) -> Backoff {
+        Backoff::UntilNewData
     }
 
     fn longest(&self) -> Duration {

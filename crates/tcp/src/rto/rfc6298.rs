@@ -52,6 +52,9 @@ pub enum Backoff {
     UntilSample,
     /// Until anything new is acknowledged, be it by a copy's ACK: an aggressive timer (Gurtov 2001).
     UntilNewAck,
+    /// Until something is acknowledged that was sent after the timeout for the first time: with timestamps copies are
+    /// timed as well, and do not end it (ns-2).
+    UntilNewData,
 }
 
 impl Default for Params {
@@ -114,8 +117,8 @@ impl Rto for Rfc6298 {
         self.params.max
     }
 
-    fn forgets_backoff(&self) -> bool {
-        self.params.backoff == Backoff::UntilNewAck
+    fn backoff(&self) -> Backoff {
+        self.params.backoff
     }
 
     fn estimate(&self) -> Option<Estimate> {
