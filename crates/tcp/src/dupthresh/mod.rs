@@ -9,6 +9,7 @@ mod constant_increase;
 mod ewma;
 mod fixed;
 mod rr;
+mod window_share;
 mod winthresh;
 
 use units::Bytes;
@@ -16,8 +17,15 @@ use units::Bytes;
 use crate::registry::Entry;
 
 /// The policies that there are.
-pub const ENTRIES: &[Entry<dyn DupThresh>] =
-    &[fixed::ENTRY, constant_increase::ENTRY, average::ENTRY, ewma::ENTRY, rr::ENTRY, winthresh::ENTRY];
+pub const ENTRIES: &[Entry<dyn DupThresh>] = &[
+    fixed::ENTRY,
+    window_share::ENTRY,
+    constant_increase::ENTRY,
+    average::ENTRY,
+    ewma::ENTRY,
+    rr::ENTRY,
+    winthresh::ENTRY,
+];
 
 /// Chooses the threshold.
 pub trait DupThresh: std::fmt::Debug + Send {

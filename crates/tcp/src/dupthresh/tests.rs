@@ -50,6 +50,14 @@ fn winthresh_counts_on_no_duplicates_that_nothing_is_left_to_draw() {
 }
 
 #[test]
+fn a_share_of_the_window_counts_from_four_hundred_segments_on() {
+    let policy = policy("window-share", json!({}));
+    for (window, threshold) in [(10, 3), (399, 3), (400, 4), (1250, 12)] {
+        assert_eq!(policy.segments(&view(window, window, 5000)), threshold, "{window}");
+    }
+}
+
+#[test]
 fn the_constant_increase_follows_needless_fast_retransmits_and_a_timeout_ends_it() {
     let mut policy = policy("constant-increase", json!({ "segments": 2 }));
     assert_eq!(policy.segments(&WIDE()), 3);
