@@ -2,7 +2,8 @@
 //! (Sarolahti 2000, section 3.5 and appendix C).
 //!
 //! Each connection offers its part of what is left of the budget, so that together they never put more
-//! into the last hop than it holds. Bytes received take of the budget until the user reads them. When the
+//! into the last hop than it holds. Bytes received take of the budget until the user reads them or the peer has closed,
+//! who then sends no more. When the
 //! part becomes smaller, because another connection has opened, the window is not shrunk (RFC 9293
 //! §3.8.6): it is just not opened again until what it offered has arrived. Bytes that wait behind a gap lie
 //! inside what was offered already, and take nothing off the budget, or a window of the pipe's size would stop
@@ -77,7 +78,9 @@ impl Shared {
 
 impl Window for Shared {
     fn room(&mut self, held: &Held) -> Bytes {
-        self.report(held.unread.0);
+        if self.entered {
+            self.report(held.unread.0);
+        }
         let left = self.params.budget.saturating_sub(Bytes(self.pool.held.load(Ordering::Relaxed)));
         let share = left / self.pool.connections.load(Ordering::Relaxed).max(1);
         share.min(self.params.buffer.saturating_sub(held.unread))
@@ -143,6 +146,18 @@ mod tests {
         assert_eq!((first.room(&EMPTY), second.room(&EMPTY)), (Bytes(1024), Bytes(1024)));
         first.leave();
         first.leave();
+        assert_eq!(second.room(&EMPTY), Bytes(2048));
+    }
+
+    #[test]
+    fn one_that_has_left_takes_nothing_though_its_user_reads_late() {
+        let [mut first, mut second] = two();
+        first.enter();
+        second.enter();
+        let full = Held { unread: Bytes(1000), out_of_order: Bytes::ZERO };
+        first.room(&full);
+        first.leave();
+        first.room(&full);
         assert_eq!(second.room(&EMPTY), Bytes(2048));
     }
 
