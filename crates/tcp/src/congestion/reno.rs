@@ -111,7 +111,7 @@ impl Reno {
             Halves::Cwnd => self.cwnd,
             Halves::Smaller => self.cwnd.min(loss.flight),
         };
-        // RFC 5681 equation 4: in whole segments, at least two.
+        // RFC 5681 equation 4: two segments at least; in whole ones, which is ours (docs/spec/tcp.md).
         let half = self.smss * (base / 2).whole(self.smss);
         self.ssthresh = half.max(self.smss * 2);
         self.start_counting_anew();

@@ -33,7 +33,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// RFC 5681 equation 4: in whole segments, at least two.
+    /// RFC 5681 equation 4: two segments at least; in whole ones, which is ours (`docs/spec/tcp.md`).
     pub fn set_threshold(&mut self, to: Bytes) {
         self.ssthresh = (self.smss * to.whole(self.smss)).max(self.smss * 2);
     }

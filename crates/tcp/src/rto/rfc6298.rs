@@ -47,7 +47,7 @@ pub enum Samples {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backoff {
-    /// Until a segment that was sent once is acknowledged (Karn's rule; RFC 6298 §5.7).
+    /// Until a segment that was sent once is acknowledged (Karn's rule; RFC 6298 §3 and §5, its last note).
     #[default]
     UntilSample,
     /// Until anything new is acknowledged, be it by a copy's ACK: an aggressive timer (Gurtov 2001).
