@@ -72,6 +72,7 @@ impl Endpoint {
     /// An ACK without any news: the state of things.
     pub(crate) fn no_news(&self, now: Instant) -> Ack {
         let sending = &self.sending;
+        let dupthresh = sending.dup_threshold();
         Ack {
             now,
             number: sending.una,
@@ -82,8 +83,8 @@ impl Endpoint {
             delivered: Bytes::ZERO,
             duplicate: false,
             nxt: sending.nxt,
-            dupthresh: sending.dup_threshold(),
-            extended: sending.fixed_threshold.is_none(),
+            dupthresh,
+            extended: sending.fixed_threshold.is_none().then_some(dupthresh),
             smss: sending.smss,
             cwnd: sending.congestion.cwnd(),
             ssthresh: sending.congestion.ssthresh(),
@@ -265,7 +266,7 @@ impl Endpoint {
         sending.stream_acked += acked.bytes;
         let rtt = self.take_sample(now, segment, acked, flight);
         let ends_backoff = match self.sending.rto.backoff() {
-            // RFC 6298 §5.7.
+            // RFC 6298 §5, its last note.
             Backoff::UntilSample => rtt.is_some(),
             Backoff::UntilNewAck => true,
             Backoff::UntilNewData => segment.ack.after(self.sending.timed_out),
@@ -397,7 +398,7 @@ impl Endpoint {
     /// A loss was found, not by the timer; called before the window is reduced.
     fn on_loss_found(&mut self, ack: &Ack, counted: Bytes) {
         self.sending.fast_retransmits += 1;
-        // As most stacks do, and as RFC 6675 §5.1 recommends: the retransmission gets a whole timer.
+        // As most stacks do, and as RFC 6675 §6 allows: the retransmission gets a whole timer.
         self.set_retransmission_timer(self.sending.rto_from(ack.now));
         let outstanding = self.outstanding();
         let kind = SignalKind::FastRetransmit;

@@ -1,5 +1,5 @@
 //! SACK loss recovery against RFC 6675 written down once more, as slowly and literally as it stands there:
-//! every segment that a sender lets out in recovery must be the one that NextSeq() names, with room in the
+//! every segment that a sender lets out in recovery must be the one that NextSeg() names, with room in the
 //! pipe of SetPipe(), and it must not stop while there is one.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -40,7 +40,7 @@ struct Recovery {
     first: bool,
 }
 
-/// What NextSeq() names.
+/// What NextSeg() names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     Again(u64),
@@ -49,9 +49,11 @@ enum Named {
 }
 
 impl Letter {
-    /// §4 IsLost(): three segments, or more than two segments' bytes, are SACKed above it.
+    /// §4 IsLost(): three discontiguous runs, or more than two segments' bytes, are SACKed above it.
     fn is_lost(&self, segment: u64) -> bool {
-        self.sacked.range(segment + 1..).count() >= 3
+        let above = || self.sacked.range(segment + 1..);
+        let runs = above().filter(|sacked| !self.sacked.contains(&(*sacked + 1))).count();
+        runs >= 3 || above().count() as u64 * SMSS > 2 * SMSS
     }
 
     /// §4 SetPipe().
@@ -63,7 +65,7 @@ impl Letter {
         (self.una..self.nxt).filter(|segment| !self.sacked.contains(segment)).map(counts).sum()
     }
 
-    /// §4 NextSeq(); `new` says whether a new segment is ready and fits the peer's window.
+    /// §4 NextSeg(); `new` says whether a new segment is ready and fits the peer's window.
     fn next(&self, new: bool) -> Option<Named> {
         let recovery = self.recovery?;
         let highest = self.sacked.last().copied().unwrap_or(0);
@@ -134,7 +136,7 @@ impl Letter {
                 _ => Named::Again(segment),
             };
             if expected != Some(sent) {
-                return Err(format!("{sent:?} went out, and NextSeq() names {expected:?}"));
+                return Err(format!("{sent:?} went out, and NextSeg() names {expected:?}"));
             }
             if !recovery.first && pipe >= cwnd {
                 return Err(format!("{sent:?} went out with a pipe of {pipe} and a window of {cwnd}"));

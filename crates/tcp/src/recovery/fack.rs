@@ -126,11 +126,7 @@ impl Recovery for Fack {
     }
 
     fn phase(&self) -> Phase {
-        match (self.recover, self.after_timeout.recover()) {
-            (Some(recover), _) => Phase::FastRecovery { recover },
-            (None, Some(recover)) => Phase::AfterTimeout { recover },
-            (None, None) => Phase::Open,
-        }
+        Phase::of(self.recover, &self.after_timeout)
     }
 
     fn needs_sack(&self) -> bool {
@@ -179,7 +175,7 @@ impl Fack {
         self.recover = Some(ack.nxt);
         self.before = ack.cwnd;
         self.above = None;
-        self.delivered = delivered(ack);
+        self.delivered = ack.delivered;
         self.forced = true;
         board.mark_lost(0, Cause::FastRetransmit);
         board.blame_first(Cause::FastRetransmit);
@@ -191,7 +187,7 @@ impl Fack {
             self.forward.judge_retransmissions(board);
         }
         if self.params.rampdown {
-            self.delivered += delivered(ack);
+            self.delivered += ack.delivered;
             self.above = Some(self.before.saturating_sub(ack.cwnd + self.delivered / 2));
         }
         Verdict::Hold { restart_timer: ack.advances }
@@ -203,12 +199,6 @@ impl Fack {
         self.above = None;
         Verdict::Recovered { window: ack.ssthresh }
     }
-}
-
-/// What has arrived, as an ACK in recovery tells: of what it acknowledges cumulatively all but the first segment
-/// was mostly SACKed before.
-fn delivered(ack: &Ack) -> Bytes {
-    ack.newly_sacked + ack.acked.min(ack.smss)
 }
 
 /// This algorithm in the registry.

@@ -21,12 +21,12 @@ impl LimitedTransmit {
         Self { on, allowed: Bytes::ZERO }
     }
 
-    /// A duplicate ACK came that does not reach the threshold. Where that is an adaptive one, each lets a
-    /// segment out until it is reached: with two, it never would be.
+    /// A duplicate ACK came that tells of no loss yet. Where the threshold is an adaptive one, each lets a segment out
+    /// until it is reached: with two, it never would be.
     pub(super) fn on_duplicate(&mut self, ack: &Ack) {
-        let most = if ack.extended { Bytes::MAX } else { ack.smss * MOST_SEGMENTS };
-        if self.on || ack.extended {
-            self.allowed = (self.allowed + ack.smss).min(most);
+        let most = ack.extended.map_or(MOST_SEGMENTS, |threshold| u64::from(threshold.saturating_sub(1)));
+        if (self.on || ack.extended.is_some()) && self.allowed < ack.smss * most {
+            self.allowed += ack.smss;
         }
     }
 

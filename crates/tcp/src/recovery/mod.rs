@@ -169,6 +169,17 @@ pub enum Phase {
     },
 }
 
+impl Phase {
+    /// Fast recovery up to a point, else what a timeout has left.
+    fn of(fast_recovery: Option<Seq>, after_timeout: &AfterTimeout) -> Self {
+        match (fast_recovery, after_timeout.recover()) {
+            (Some(recover), _) => Self::FastRecovery { recover },
+            (None, Some(recover)) => Self::AfterTimeout { recover },
+            (None, None) => Self::Open,
+        }
+    }
+}
+
 /// A recovery that an algorithm above it begins, which has rules of its own until then.
 trait Repair: Recovery {
     /// Whether this ACK, outside of recovery, tells of a loss.
@@ -201,8 +212,9 @@ pub struct Ack {
     pub nxt: Seq,
     /// How many duplicates mean a loss.
     pub dupthresh: u32,
-    /// Whether each duplicate below that is to let a new segment out, beyond the two of RFC 3042.
-    pub extended: bool,
+    /// The threshold below which each duplicate is to let a new segment out, beyond the two of RFC 3042: where it may
+    /// grow, that of now, whatever else fast retransmit waits for.
+    pub extended: Option<u32>,
     /// The segment size.
     pub smss: Bytes,
     /// The congestion window before this ACK.
@@ -342,6 +354,24 @@ pub fn without_sack() -> Box<dyn Recovery> {
 #[must_use]
 pub fn without_timestamps() -> Box<dyn Recovery> {
     Box::new(sack_6675::Sack6675::new(Style::default()))
+}
+
+/// IsLost() of RFC 3517 and RFC 6675 §4, turned round: everything before this is lost unless SACKed. Above it lie
+/// `dupthresh` discontiguous SACKed sequences, or as many SACKed bytes as are `enough`, in which the two RFCs differ.
+fn lost_edge(dupthresh: u32, enough: Bytes, board: &Scoreboard) -> Option<Seq> {
+    let top = board.index_of(board.highest_sacked()?);
+    let (mut sequences, mut bytes, mut within) = (0, Bytes::ZERO, false);
+    for sent in (0..top).rev().filter_map(|index| board.get(index)) {
+        if sent.sacked {
+            sequences += u32::from(!within);
+            bytes += sent.size();
+            if sequences >= dupthresh || bytes >= enough {
+                return Some(sent.range.start);
+            }
+        }
+        within = sent.sacked;
+    }
+    None
 }
 
 /// The rule that most algorithms share: what is marked lost first, then new data, as the window allows.

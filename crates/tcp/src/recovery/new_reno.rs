@@ -26,7 +26,8 @@ pub struct Params {
     pub bugfix: Bugfix,
     /// What the bugfix remembers.
     pub remembers: Remembers,
-    /// Whether a partial ACK lets one new segment out beside the retransmission (RFC 6582 §3.2 step 4).
+    /// Whether a partial ACK lets one new segment out beside the retransmission, if it acknowledges a
+    /// segment's worth at least (RFC 6582 §3.2 step 3).
     pub new_data_on_partial_ack: bool,
     /// The window on leaving fast recovery.
     pub exit: Exit,
@@ -170,11 +171,7 @@ impl Recovery for NewReno {
     }
 
     fn phase(&self) -> Phase {
-        match (self.mode, self.after_timeout.recover()) {
-            (Some(FastRecovery { recover, .. }), _) => Phase::FastRecovery { recover },
-            (None, Some(recover)) => Phase::AfterTimeout { recover },
-            (None, None) => Phase::Open,
-        }
+        Phase::of(self.mode.map(|mode| mode.recover), &self.after_timeout)
     }
 }
 
@@ -247,10 +244,11 @@ impl NewReno {
         self.forced = true;
     }
 
-    /// RFC 6582 §3.2 step 4: send the next hole, deflate by what was acknowledged, and inflate by one
-    /// segment if new data may go out beside it.
+    /// RFC 6582 §3.2 step 3: send the next hole, deflate by what was acknowledged, and add one segment back if that was
+    /// a segment at least, so that new data may go out beside it.
     fn on_partial_ack(&mut self, mode: FastRecovery, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        let back = if self.params.new_data_on_partial_ack { ack.smss } else { Bytes::ZERO };
+        let adds_back = self.params.new_data_on_partial_ack && ack.acked >= ack.smss;
+        let back = if adds_back { ack.smss } else { Bytes::ZERO };
         let inflation = mode.inflation - ack.acked.0.cast_signed() + back.0.cast_signed();
         self.mode = Some(FastRecovery { inflation, partial_acks: mode.partial_acks + 1, ..mode });
         board.mark_lost(0, Cause::PartialAck);

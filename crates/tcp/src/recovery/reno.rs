@@ -103,11 +103,7 @@ impl Recovery for Reno {
     }
 
     fn phase(&self) -> Phase {
-        match (self.recover, self.after_timeout.recover()) {
-            (Some(recover), _) => Phase::FastRecovery { recover },
-            (None, Some(recover)) => Phase::AfterTimeout { recover },
-            (None, None) => Phase::Open,
-        }
+        Phase::of(self.recover, &self.after_timeout)
     }
 }
 

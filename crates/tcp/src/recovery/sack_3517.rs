@@ -20,7 +20,9 @@ use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
 use super::limited_transmit::LimitedTransmit;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
+use super::{
+    Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_edge, lost_first,
+};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -186,11 +188,7 @@ impl Recovery for Sack3517 {
     }
 
     fn phase(&self) -> Phase {
-        match (self.mode, self.after_timeout.recover()) {
-            (Some(FastRecovery { recover, .. }), _) => Phase::FastRecovery { recover },
-            (None, Some(recover)) => Phase::AfterTimeout { recover },
-            (None, None) => Phase::Open,
-        }
+        Phase::of(self.mode.map(|mode| mode.recover), &self.after_timeout)
     }
 
     fn needs_sack(&self) -> bool {
@@ -332,27 +330,10 @@ impl LostBy {
     /// Everything before this is lost unless SACKed.
     fn edge(self, ack: &Ack, board: &Scoreboard) -> Option<Seq> {
         match self {
-            Self::Dupthresh => below_dupthresh(ack, board),
+            Self::Dupthresh => lost_edge(ack.dupthresh, ack.smss * u64::from(ack.dupthresh), board),
             Self::AnyHole => board.highest_sacked(),
         }
     }
-}
-
-/// Where the segments end that `dupthresh` SACKed runs, or `dupthresh`·SMSS SACKed bytes, lie above of (§4).
-fn below_dupthresh(ack: &Ack, board: &Scoreboard) -> Option<Seq> {
-    let top = board.index_of(board.highest_sacked()?);
-    let (mut runs, mut bytes, mut within) = (0, Bytes::ZERO, false);
-    for sent in (0..top).rev().filter_map(|index| board.get(index)) {
-        if sent.sacked {
-            runs += u32::from(!within);
-            bytes += sent.size();
-            if runs >= ack.dupthresh || bytes >= ack.smss * u64::from(ack.dupthresh) {
-                return Some(sent.range.start);
-            }
-        }
-        within = sent.sacked;
-    }
-    None
 }
 
 /// This algorithm in the registry.

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
+use super::{
+    Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_edge, lost_first,
+};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -92,7 +94,7 @@ impl Recovery for Sack6675 {
             mode.high_rxt = mode.high_rxt.max(end);
         } else {
             // With nothing SACKed above it, it is the rescue, which leaves HighRxt alone and so does not
-            // count in the pipe (§4, NextSeq rule 4).
+            // count in the pipe (§4, NextSeg rule 4).
             mode.rescued = true;
             board.forget_first_copy(index);
         }
@@ -103,11 +105,7 @@ impl Recovery for Sack6675 {
     }
 
     fn phase(&self) -> Phase {
-        match (self.mode, self.after_timeout.recover()) {
-            (Some(FastRecovery { recover, .. }), _) => Phase::FastRecovery { recover },
-            (None, Some(recover)) => Phase::AfterTimeout { recover },
-            (None, None) => Phase::Open,
-        }
+        Phase::of(self.mode.map(|mode| mode.recover), &self.after_timeout)
     }
 
     fn needs_sack(&self) -> bool {
@@ -182,25 +180,15 @@ impl Sack6675 {
         self.judged = Some(judged.max(edge));
     }
 
-    /// IsLost(), turned round: everything before this is lost unless SACKed. A segment is lost when
-    /// dupthresh segments, or more than (dupthresh − 1)·SMSS bytes, are SACKed above it (§4).
+    /// Everything before this is lost unless SACKed: more than (dupthresh − 1)·SMSS bytes are enough (§4).
     fn lost_edge(&self, ack: &Ack, board: &Scoreboard) -> Option<Seq> {
-        let top = board.index_of(board.highest_sacked()?);
-        let (mut segments, mut bytes) = (0, Bytes::ZERO);
-        let enough = ack.smss * u64::from(ack.dupthresh.saturating_sub(1));
-        for sent in (0..top).rev().filter_map(|index| board.get(index)).filter(|sent| sent.sacked) {
-            segments += 1;
-            bytes += sent.size();
-            if segments >= ack.dupthresh || bytes > enough {
-                return Some(sent.range.start);
-            }
-        }
-        None
+        let enough = ack.smss * u64::from(ack.dupthresh.saturating_sub(1)) + Bytes(1);
+        lost_edge(ack.dupthresh, enough, board)
     }
 }
 
 impl FastRecovery {
-    /// NextSeq() rules 3 and 4: with nothing known to be lost and nothing new to send, try what lies
+    /// NextSeg() rules 3 and 4: with nothing known to be lost and nothing new to send, try what lies
     /// below the highest SACK, and once the last segment before the recovery point, if it was not yet.
     fn maybe_lost(&self, board: &Scoreboard) -> Next {
         let again = |index| Next::Retransmit { index, cause: Cause::Scoreboard };
