@@ -35,6 +35,8 @@ pub use family::{Entry, Family, ReadFile, Sampler};
 pub use quantity::Quantity;
 pub use source::Source;
 
+use units::Streams;
+
 use crate::config::ConfigError;
 
 /// The list of distributions: from it come the type, its names in files, the schema and [`ENTRIES`].
@@ -173,14 +175,17 @@ impl<Q: Quantity> Distribution<Q> {
         }
     }
 
-    /// Whether it can give anything but zero, as far as its kind tells.
+    /// Whether it ever gives anything but zero, once it has passed its check: what parameters do not say, draws do.
     #[must_use]
     pub fn can_be_positive(&self) -> bool {
         match self {
-            Self::Static(parameters) => parameters.0 > Q::ZERO,
             Self::Sequence(parameters) => parameters.0.iter().any(|value| *value > Q::ZERO),
             Self::File(parameters) => parameters.values.iter().any(|value| *value > Q::ZERO),
-            _ => true,
+            Self::Once(parameters) => parameters.0.can_be_positive(),
+            _ => {
+                let (mut sampler, mut stream) = (self.sampler(), Streams::new(0).stream("can_be_positive"));
+                (0..TRIALS).any(|_| Q::nearest(sampler.sample(&mut stream)) > Q::ZERO)
+            }
         }
     }
 }
@@ -191,6 +196,9 @@ impl<Q: Quantity> Default for Distribution<Q> {
         Self::constant(Q::ZERO)
     }
 }
+
+/// Draws after which a distribution that gave only zeros is taken for one that never gives anything else.
+const TRIALS: u32 = 100_000;
 
 #[cfg(test)]
 mod tests;

@@ -348,6 +348,21 @@ fn what_is_drawn_once_holds_and_differs_between_streams() {
 }
 
 #[test]
+fn what_can_only_be_zero_is_known_whatever_its_kind() {
+    for (text, positive) in [
+        ("\"0 s\"", false),
+        ("[\"0 s\", \"1 us\"]", true),
+        ("{ exponential = { mean = \"0 s\" } }", false),
+        ("{ exponential = { mean = \"1 us\" } }", true),
+        ("{ uniform = [\"0 s\", \"0 s\"] }", false),
+        ("{ normal = { mean = \"0 s\", deviation = \"1 us\" } }", true),
+        ("{ once = { uniform = [\"0 s\", \"0 s\"] } }", false),
+    ] {
+        assert_eq!(written(text).can_be_positive(), positive, "{text}");
+    }
+}
+
+#[test]
 fn a_table_of_netem_is_scaled_to_its_mean_and_deviation() {
     let text = "{ table = { path = \"x.dist\", mean = \"100 ms\", deviation = \"20 ms\" } }";
     let numbers = numbers(text);
