@@ -21,7 +21,8 @@ pub struct Flow {
     pub to: String,
     /// How much is sent; or else give `until`.
     pub bytes: Option<Bytes>,
-    /// Sends until this time of the run; or else give `bytes`. A workload asks for nothing new from then on.
+    /// Writes until this time of the run; or else give `bytes`. What its socket then holds, up to 128 KiB, is still
+    /// sent, which takes two minutes at 9600 bit/s. A workload asks for nothing new from then on.
     pub until: Option<Duration>,
     /// What is done instead of sending as fast as possible, written as a table of one key, its name:
     /// `{ web = { connection = "persistent" } }`.

@@ -183,9 +183,21 @@ impl Check<'_> {
         let file = &self.file.hosts[name];
         let (profile, tcp) = (file.profile.clone(), Value::Object(file.tcp.clone()));
         let host = Host { name: name.to_owned(), address, profile, tcp };
-        tcp_config(&host)
-            .map_err(|error| tcp_error(self.tree, &KeyPath::of(["hosts", name, "tcp"]), &error))?;
+        tcp_config(&host).map_err(|error| self.host_error(name, &error))?;
         Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
+    }
+
+    /// What is wrong with a host's TCP. What stands in its profile is right by itself: then the keys that the host has
+    /// besides are to blame.
+    fn host_error(&self, name: &str, error: &tcp::ConfigError) -> InputError {
+        let at = KeyPath::of(["hosts", name, "tcp"]);
+        let error = tcp_error(self.tree, &at, error);
+        let Some(ours) = self.tree.written_here(&at).filter(|_| !error.key.starts_with("hosts.")) else {
+            return error;
+        };
+        let place = error.place.map(|place| format!(", {place}")).unwrap_or_default();
+        let message = format!("{} ({}{place})", error.message, error.key);
+        self.tree.error(&ours, message, error.help)
     }
 
     /// The addresses that the file gives, and one of 10.0.0.0/8 that comes from the name for each other host: a host

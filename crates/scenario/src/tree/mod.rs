@@ -133,6 +133,12 @@ impl Tree {
         None
     }
 
+    /// The first value at `path` or below it that was written there, and not in a file that was grafted in.
+    pub(crate) fn written_here(&self, path: &KeyPath) -> Option<KeyPath> {
+        let below = self.origins.range(path.clone()..).take_while(|(at, _)| at.starts_with(path));
+        below.into_iter().find(|(at, origin)| origin.key == **at).map(|(at, _)| at.clone())
+    }
+
     /// The folder from which paths in the value at `path` are seen: that of the file where it was written, or the
     /// caller's own for an override.
     pub(crate) fn folder(&self, path: &KeyPath) -> PathBuf {

@@ -1,5 +1,6 @@
 //! Acknowledges when the sender asks (`poll/`), for every segment while one is missing, and otherwise
-//! within a timeout (Landström 2008 §6.3).
+//! within a timeout (Landström 2008 §6.3). Both ends tell on their SYNs that they poll; a receiver whose sender does not
+//! delays its ACKs instead.
 
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ impl AckPolicy for Polled {
 /// This policy in the registry.
 pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     id: "polled",
-    summary: "when the sender asks, after a timeout, and for every segment while one is missing",
+    summary: "when the sender asks (`poll`; delayed ACKs if it does not), after a timeout, and for every segment while one is missing",
     source: "Landström 2008 §6.3",
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
