@@ -76,7 +76,7 @@ impl<'a> Page<'a> {
             keys.push(Key {
                 required: required.contains(&key.as_str()),
                 value: self.value(&at, property) + &default(property),
-                meaning: meaning(property, plain(self.root, property)),
+                meaning: self.told(property),
                 at: at.clone(),
             });
             keys.extend(self.below(&at, property));
@@ -116,10 +116,22 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// What a key means, and each of its words, if it has words to choose from.
+    fn told(&self, property: &Value) -> String {
+        let schema = plain(self.root, property);
+        let each = options(schema).into_iter().flatten().filter_map(|option| {
+            let word = option.get("const")?;
+            Some(format!("`{word}`: {}", meaning(option, option).trim_end_matches('.')))
+        });
+        let words: Vec<String> = each.collect();
+        let told = meaning(property, schema);
+        if words.is_empty() { told } else { format!("{told} {}.", words.join("; ")) }
+    }
+
     /// What is written as the value of a key.
     fn value(&mut self, at: &str, property: &'a Value) -> String {
         let schema = plain(self.root, property);
-        let options = ["oneOf", "anyOf"].iter().find_map(|word| schema.get(word)?.as_array());
+        let options = options(schema);
         if let Some(words) = words(schema, options) {
             return words;
         }
@@ -207,6 +219,11 @@ impl<'a> Page<'a> {
         let told = [told.trim_end_matches('.'), &*what].join(". ").trim_end_matches(". ").to_owned();
         (format!("{written}: {value}"), told, parameters)
     }
+}
+
+/// What a schema gives to choose from.
+fn options(schema: &Value) -> Option<&Vec<Value>> {
+    ["oneOf", "anyOf"].iter().find_map(|word| schema.get(word)?.as_array())
 }
 
 /// The words that there are to choose from, if the schema is a list of words.
