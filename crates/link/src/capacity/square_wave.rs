@@ -34,6 +34,7 @@ pub struct Parameters {
     pub share: Probability,
     /// When a period starts; without it, with the run.
     #[serde(default, skip_serializing_if = "crate::config::is_default")]
+    #[schemars(!skip_serializing_if)]
     pub phase: Duration,
 }
 

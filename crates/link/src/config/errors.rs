@@ -67,6 +67,7 @@ pub struct ScriptedEvent {
     pub packet: u64,
     /// Where packets are counted.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(!skip_serializing_if)]
     pub counted_at: CountedAt,
     /// What happens.
     #[serde(default)]

@@ -18,6 +18,7 @@ pub struct Outages {
     pub length: Duration,
     /// When the first starts; without it, at the start of the run.
     #[serde(default, skip_serializing_if = "super::is_default")]
+    #[schemars(!skip_serializing_if)]
     pub phase: Duration,
 }
 
@@ -47,6 +48,7 @@ pub struct Arq {
     pub limit: Option<u32>,
     /// What happens at the limit.
     #[serde(default, skip_serializing_if = "super::is_default")]
+    #[schemars(!skip_serializing_if)]
     pub at_limit: AtLimit,
 }
 
@@ -87,6 +89,7 @@ pub struct Reordering {
     pub delay: Distribution<Duration>,
     /// What the delay does to the chosen packets.
     #[serde(default, skip_serializing_if = "super::is_default")]
+    #[schemars(!skip_serializing_if)]
     pub chosen: Chosen,
 }
 

@@ -48,6 +48,7 @@ pub struct Config {
     /// What the link adds to each packet: framing, headers of its own. Counts in the transmission
     /// time, in buffers and in limits in bytes, and in errors per bit.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(!skip_serializing_if)]
     pub framing: Bytes,
     /// The input queue: packets that wait for the send buffer.
     pub queue: Queue,
@@ -63,6 +64,7 @@ pub struct Config {
     pub allocation_delay: Option<Distribution<Duration>>,
     /// Which transmissions need the channel allocated.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(!skip_serializing_if)]
     pub allocation: Allocation,
     /// Radio frames into which packets are cut, and their repetition.
     #[serde(skip_serializing_if = "Option::is_none")]

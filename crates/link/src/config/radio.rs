@@ -33,6 +33,7 @@ pub struct Handovers {
     pub suspension: Distribution<Duration>,
     /// What becomes of packets that the link or its queue holds as a handover begins.
     #[serde(default, skip_serializing_if = "super::is_default")]
+    #[schemars(!skip_serializing_if)]
     pub held: Held,
     /// The link after the first handover, after the second and so on, and from the first again.
     /// Without any, the link stays as it is.
@@ -60,6 +61,7 @@ pub struct Resets {
     pub interval: Distribution<Duration>,
     /// Whether the input queue is emptied, too.
     #[serde(default, skip_serializing_if = "super::is_default")]
+    #[schemars(!skip_serializing_if)]
     pub queue: bool,
 }
 
