@@ -16,6 +16,7 @@ from lasthop.study.checks import checks_key
 from lasthop.study.expression import evaluate
 from lasthop.study.measures import measure
 from lasthop.study.plan import Case, Metric, PublishedFile, Row, Smallest, Study, Table, Variant
+from lasthop.study.precision import Precision, widened
 from lasthop.study.published import Published, read_published
 from lasthop.study.rows import report
 from lasthop.study.store import Store, run_key
@@ -227,6 +228,29 @@ def test_a_quotient_is_taken_seed_by_seed() -> None:
     runs = [{"flows": [flow("a", slow), flow("b", 10.0)]} for slow in (20.0, 30.0, 50.0)]
     found = report(study, quotient, {("c", 0): runs}, {})
     assert (found["measured"], found["q25"], found["n"]) == (30.0, 25.0, 3)
+
+
+def seeds_after(numerator: list[float], denominator: list[float]) -> dict[str, int] | None:
+    """How many runs each of two cases has where their quotient has become narrow enough, or is to."""
+    study, row = a_study((0,))
+    seeds = tuple(range(len(numerator)))
+    cases = {name: replace(study.cases["c"], id=name, seeds=seeds) for name in ("over", "under")}
+    rows = [*(replace(row, case=name) for name in cases), replace(row, case="over", quotient=(0, 1))]
+    runs = {("over", 0): outcomes(*numerator), ("under", 0): outcomes(*denominator)}
+    wider = widened(replace(study, cases=cases, rows=rows), runs, Precision(within=0.05))
+    return None if wider is None else {name: len(case.seeds) for name, case in wider.cases.items()}
+
+
+def test_what_is_told_closely_enough_is_the_quotient_itself() -> None:
+    steady, rising, falling = (
+        [100.0] * 6,
+        [96.0, 97.0, 99.0, 101.0, 103.0, 104.0],
+        [104.0, 103.0, 101.0, 99.0, 97.0, 96.0],
+    )
+    assert seeds_after(steady, steady) is None
+    assert seeds_after(rising, steady) is None, "the interval reaches 4 % to either side"
+    assert seeds_after(rising, rising) is None
+    assert seeds_after(rising, falling) == {"over": 9, "under": 9}, "either is narrow, their quotient is not"
 
 
 def test_a_row_has_the_mean_and_its_interval() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lasthop.errors import RunError
 from lasthop.stats import is_narrow, spread
-from lasthop.study.measures import measure
+from lasthop.stats.precision import FEWEST
 from lasthop.study.plan import Row, Study
-from lasthop.study.rows import Outcomes
+from lasthop.study.rows import Outcomes, cases_of, numbers_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +19,23 @@ class Precision:
 
 
 def widened(study: Study, outcomes: Outcomes, precision: Precision) -> Study | None:
-    """Return the study with half as many runs again for each case that has a row too wide; None where none has.
+    """Return the study with half as many runs again for each case of a row that is too wide; None where no row is.
 
     A case that has `at_most` runs is left as it is, and so is one with a run that gave no number: more of them would
     not help.
     """
     rows = [row for row in study.rows if row.table in study.selected]
-    wide = dict.fromkeys(row.case for row in rows if _is_wide(study, row, outcomes, precision.within))
-    more = {case: _more(len(study.cases[case].seeds), precision.at_most) for case in wide}
-    more = {case: number for case, number in more.items() if number > len(study.cases[case].seeds)}
+    wide = [row for row in rows if _is_wide(study, row, outcomes, precision.within)]
+    runs = {case: len(study.cases[case].seeds) for row in wide for case in cases_of(study, row)}
+    more = {case: _more(number, precision.at_most) for case, number in runs.items()}
+    more = {case: number for case, number in more.items() if number > runs[case]}
     return study.with_seeds(more) if more else None
 
 
 def _is_wide(study: Study, row: Row, outcomes: Outcomes, within: float) -> bool:
-    case, metric = study.cases[row.case], study.metrics[row.measure]
-    scope_bytes = None if row.scope is None else study.scopes[row.scope]
-    for variant in case.variants:
-        runs = outcomes.get((case.id, variant.span), ())
-        try:
-            numbers = [measure(metric, run, scope_bytes) for run in runs]
-        except RunError:
-            return False
-        if len(numbers) < len(case.seeds):
+    for variant in study.cases[row.case].variants:
+        numbers = numbers_of(study, row, variant.span, outcomes)
+        if numbers is None:
             return False
         if not is_narrow(spread(numbers), within):
             return True
@@ -50,8 +44,4 @@ def _is_wide(study: Study, row: Row, outcomes: Outcomes, within: float) -> bool:
 
 def _more(runs: int, at_most: int) -> int:
     # Half as many again: few rounds, and never far more than is needed.
-    return min(max(runs + (runs + 1) // 2, FIRST_ROUND), at_most)
-
-
-FIRST_ROUND = 6
-"""The fewest runs whose interval has 95 % (see `lasthop.stats.precision`)."""
+    return min(max(runs + (runs + 1) // 2, FEWEST), at_most)

@@ -38,15 +38,23 @@ def plain(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
+def cases_of(study: Study, row: Row) -> list[str]:
+    """Return the ids of the cases that a row's number comes from: of one that is made of other rows, all of theirs."""
+    places = [place for _, place in row.smallest.tried] if row.smallest is not None else row.quotient
+    if places is None:
+        return [row.case]
+    return [case for place in places for case in cases_of(study, study.rows[place])]
+
+
 def _spread(study: Study, row: Row, span: int, outcomes: Outcomes) -> Spread | None:
-    numbers = _numbers(study, row, span, outcomes)
+    numbers = numbers_of(study, row, span, outcomes)
     return None if numbers is None else spread(numbers)
 
 
-def _numbers(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[float] | None:
+def numbers_of(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[float] | None:
     """Return the row's number of each run, in the order of the seeds; a quotient's seed by seed."""
     if row.quotient is not None:
-        over, under = (_numbers(study, study.rows[place], span, outcomes) for place in row.quotient)
+        over, under = (numbers_of(study, study.rows[place], span, outcomes) for place in row.quotient)
         if over is None or under is None or not all(under):
             return None
         return [a / b for a, b in zip(over, under, strict=False)]
@@ -69,7 +77,7 @@ def _smallest(study: Study, sought: Smallest, span: int, outcomes: Outcomes) -> 
     What reaches it alone among larger ones that do not (a window that happens to fit its buffer) is not enough.
     """
     numbers = [number for number, _ in sought.tried]
-    measured = [_numbers(study, study.rows[place], span, outcomes) for _, place in sought.tried]
+    measured = [numbers_of(study, study.rows[place], span, outcomes) for _, place in sought.tried]
     by_seed = zip(*(values or () for values in measured), strict=False)
     enough = [_all_from(numbers, [value >= sought.reaches for value in values]) for values in by_seed]
     found = [number for number in enough if number is not None]
