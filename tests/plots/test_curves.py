@@ -10,9 +10,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from lasthop.chart import Chart
 from lasthop.errors import InputError
 from lasthop.plots import Tables, draw_curves
-from lasthop.study.plan import Chart
 
 
 def row(acks: str, flows: int, metric: str, mean: float, rate: int = 1) -> dict[str, Any]:

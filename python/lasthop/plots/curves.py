@@ -15,12 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from lasthop.chart import Chart
 from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.columns import Columns, Floats
-from lasthop.plots.published import VALUES, WORDS
 from lasthop.plots.source import Source
-from lasthop.study.plan import Chart
+from lasthop.plots.study_rows import WORDS, names_of
 
 PANEL_IN: Final = 1.9
 FRAME_IN: Final = 0.35
@@ -105,14 +105,8 @@ def _curves(rows: Columns, chart: Chart, metric: str) -> Iterator[Curve]:
 def _means(rows: Columns, metric: str, of: Columns) -> Floats:
     """The mean of another metric of the same cases, in their order."""
     others = rows.equal("metric", metric)
-    means = dict(zip(_names(others), others.numbers("mean"), strict=True))
-    return np.array([means.get(name, np.nan) for name in _names(of)], dtype=np.float64)
-
-
-def _names(rows: Columns) -> list[tuple[str, ...]]:
-    """The texts of each row's columns that are no values, its metric left out."""
-    columns = [column for column in rows.column_names if column not in VALUES and column != "metric"]
-    return list(zip(*(map(str, rows.texts(column)) for column in columns), strict=True))
+    means = dict(zip(names_of(others), others.numbers("mean"), strict=True))
+    return np.array([means.get(name, np.nan) for name in names_of(of)], dtype=np.float64)
 
 
 def _draw_curve(axes: Axes, curve: Curve, place: int) -> None:

@@ -20,6 +20,7 @@ from lasthop.plots import style
 from lasthop.plots.columns import Booleans, Columns, Floats
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
+from lasthop.plots.study_rows import WORDS, Name, names_of
 
 ROW_IN: Final = 0.158
 FRAME_IN: Final = 0.85
@@ -32,50 +33,6 @@ WIDEST_PERCENT: Final = 30.0
 """Ratios beyond this are drawn as arrows at the edge, so that one wild row does not flatten the others."""
 
 MOST_PANELS: Final = 4
-
-VALUES: Final = (
-    "published",
-    "measured",
-    "q25",
-    "q75",
-    "ci95",
-    "mean",
-    "mean_low",
-    "mean_high",
-    "n",
-    "low",
-    "high",
-    "stat",
-    "uncertain",
-    "note",
-    "published_q25",
-    "published_q75",
-    "ratio",
-)
-"""Columns that are no part of a row's name."""
-
-WORDS: Final = {
-    "elapsed_s": "Elapsed (s)",
-    "elapsed_fast_s": "Elapsed, fastest (s)",
-    "elapsed_slow_s": "Elapsed, slowest (s)",
-    "throughput_Bps": "Throughput (B/s)",
-    "rexmt": "Sent again",
-    "rexmt_min": "Sent again, fewest",
-    "rexmt_max": "Sent again, most",
-    "drops": "Dropped",
-    "drops_slowstart": "Dropped, slow start",
-    "drops_congavoid": "Dropped, later",
-    "pipe_capacity_pkts": "Pipe capacity (packets)",
-    "fairness_x100": "Jain's index × 100",
-    "utilisation": "Utilisation (%)",
-    "drop_pct": "Dropped (%)",
-    "bottleneck_drop_pct": "Dropped (%)",
-    "buffer_need": "Buffer needed (packets)",
-    "round_ms": "Round (ms)",
-    "ack_kbps": "ACKs (kbit/s)",
-    "throughput_kbps": "Throughput (kbit/s)",
-}
-"""What metrics are called on an axis; others by their own name, in words."""
 
 DERIVED: Final = ("throughput_Bps",)
 """Metrics that say the same as the elapsed time: drawn if there is room or if they are asked for."""
@@ -139,10 +96,6 @@ class Values:
         )
 
 
-Name = tuple[tuple[str, str], ...]
-"""A row's name: (column, text) for each column that is no value."""
-
-
 @dataclass(frozen=True)
 class Line:
     """One line of the picture: a row, or the heading of a group, which has no name."""
@@ -154,7 +107,7 @@ class Line:
 def draw(source: Source, view: View) -> Figure:
     """Draw the rows of one table of the document (the view's, else the first)."""
     rows = _choose_table(Columns("rows", source.table("rows")), view.table)
-    names = _names(rows)
+    names = names_of(rows)
     lines = _lines(list(dict.fromkeys(names)))
     panels = _panels(rows.distinct("metric"), view)
     figure = style.new_figure("page", FRAME_IN + ROW_IN * max(len(lines), 3))
@@ -178,12 +131,6 @@ def _choose_table(rows: Columns, table: str | None) -> Columns:
     if table is not None and table not in tables:
         raise InputError(f"no table {table!r} among the rows", key="table", help=f"choose one of {', '.join(tables)}")
     return rows.equal("table", table or tables[0])
-
-
-def _names(rows: Columns) -> list[Name]:
-    columns = [column for column in rows.column_names if column not in VALUES and column != "metric"]
-    texts = [rows.texts(column) for column in columns]
-    return [tuple(zip(columns, map(str, row), strict=True)) for row in zip(*texts, strict=True)]
 
 
 def _panels(metrics: list[str], view: View) -> list[Panel]:

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from lasthop import _native, catalogue
+from lasthop.chart import Chart
 from lasthop.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Fold = Literal["sum", "min", "max", "mean", "jain"]
 
@@ -110,27 +114,6 @@ class Figure:
     flow: str | None
     from_s: float | None
     to_s: float | None
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Curves through a table's rows: means of `metrics` over a column (or a metric), a curve for each text of `by`.
-
-    `panels` is a column whose texts have a panel each; `only` are the texts that columns may have; `words` is what
-    the picture calls columns, metrics and panels.
-    """
-
-    id: str
-    title: str
-    table: str
-    metrics: Sequence[str]
-    over: str
-    by: str | None = None
-    panels: str | None = None
-    only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    log: bool = False
-    own_scales: bool = False
-    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -255,10 +238,10 @@ def _case(case: Mapping[str, Any]) -> Case:
     )
 
 
-_T = TypeVar("_T")
+_T = TypeVar("_T", bound="DataclassInstance")
 
 
 def _made(kind: type[_T], keys: Mapping[str, Any]) -> _T:
     """Return a dataclass from those of the keys that it has: the engine may say more than is used here."""
-    names = {each.name for each in fields(kind)}  # type: ignore[arg-type] # every kind here is a dataclass
+    names = {each.name for each in fields(kind)}
     return kind(**{name: value for name, value in keys.items() if name in names})
