@@ -57,7 +57,7 @@ pub(crate) struct Engine<R> {
     pub(crate) stopped: Option<Stop>,
     /// Flows that are not over.
     pub(crate) open_flows: usize,
-    /// When last anything reached an end or a flow began.
+    /// When last anything reached an end or a program wanted anything.
     pub(crate) progress: Instant,
     pub(crate) failure: Option<RunError>,
 }
@@ -191,15 +191,16 @@ impl<R: Recorder> Engine<R> {
     }
 
     fn wake_end(&mut self, end: usize) {
-        if self.now.saturating_since(self.progress) > STALL {
-            self.stopped = Some(Stop::Stalled);
-            return;
-        }
+        let silence = self.now.saturating_since(self.progress);
         let Some(endpoint) = &mut self.ends[end].endpoint else { return };
         let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
         if due > self.now {
             // Woken early: the timer was pushed ahead meanwhile, or cleared.
             return self.queue.set(self.component_of(end), due);
+        }
+        if silence > STALL && waits_in_vain(endpoint, silence) {
+            self.stopped = Some(Stop::Stalled);
+            return;
         }
         endpoint.handle_timeout(self.now);
         self.pump(end);
@@ -401,6 +402,16 @@ const OVERSIZE: &str = "mtu";
 /// Likewise: damaged on the way, found by the receiver's checksum.
 pub(crate) const CORRUPTED: &str = "corrupted";
 
-/// A run in which nothing has reached any end for so long will not come to life again: endpoints
-/// give up a silent connection after minutes (RFC 9293 §3.8.3), and their timers stop at 2 min.
+/// Whether an end repeats for ever what nobody answers. One that has nothing to say is merely idle, however
+/// long its keep-alive waits.
+#[cold]
+fn waits_in_vain(endpoint: &Endpoint, silence: Duration) -> bool {
+    !endpoint.is_idle() && silence > endpoint.longest_rto() * HOPELESS_TIMERS
+}
+
+/// No shorter silence ends a run.
 const STALL: Duration = Duration::from_secs(3600);
+
+/// Nor one of fewer of an end's longest timers: as many as an hour has of RFC 6298's two minutes, and twice the
+/// retransmissions after which an end gives up by itself (15 in Linux; RFC 9293 §3.8.3), unless told otherwise.
+const HOPELESS_TIMERS: u64 = 30;

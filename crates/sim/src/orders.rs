@@ -16,7 +16,6 @@ impl<R: Recorder> Engine<R> {
         let flow = &mut self.flows[index];
         if flow.phase == Phase::Waiting {
             flow.phase = Phase::Open;
-            self.progress = self.now;
         }
         flow.program.handle_timeout(self.now);
         self.obey(index);
@@ -41,6 +40,7 @@ impl<R: Recorder> Engine<R> {
     }
 
     fn carry_out(&mut self, index: usize, order: Order) {
+        self.progress = self.now;
         match order {
             Order::Open { line, by } => self.open(index, line, by),
             Order::Write { line, side, bytes } => {

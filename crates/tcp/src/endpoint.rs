@@ -267,6 +267,18 @@ impl Endpoint {
         self.sending.rto_length()
     }
 
+    /// The longest that the retransmission timer may become.
+    #[must_use]
+    pub fn longest_rto(&self) -> Duration {
+        self.sending.rto.longest()
+    }
+
+    /// Whether everything written, SYN and FIN among it, was sent and acknowledged.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.sending.has_nothing_left()
+    }
+
     /// The sender's phase, as tables name it.
     #[must_use]
     pub fn phase(&self) -> &'static str {

@@ -223,3 +223,31 @@ fn background_of_a_link_that_the_flow_does_not_cross_is_refused() {
         "flow work: the way from host-1 to host-2 does not lead over lasthop.down; name a link that it crosses"
     );
 }
+
+const HOUR: u64 = 3600;
+
+#[test]
+fn an_idle_connection_is_kept_alive_over_hours() {
+    let sent = |keep_alive| {
+        let mut spec = one(roomy(), json!({ "interactive": { "gap": "5 h" } }), 12 * HOUR);
+        spec.flows[0].sender = tcp(json!({ "keep_alive": keep_alive }));
+        let outcome = run(spec);
+        let flow = &outcome.summary.flows[0];
+        assert!(flow.completed, "{}: {flow:?}", outcome.summary.stopped_by);
+        assert_eq!(flow.measures.transfers, 3);
+        packets_by_fate(&outcome).0
+    };
+    // Typed after 0, 5 and 10 h; probed after each 2 h of silence.
+    assert_eq!(sent(true) - sent(false), 4);
+}
+
+#[test]
+fn a_loss_after_a_pause_of_two_hours_is_repaired() {
+    let mut spec = one(roomy(), json!({ "interactive": { "gap": "2 h" } }), 3 * HOUR);
+    let twice = json!([{ "packet": 5, "effect": "drop" }, { "packet": 6, "effect": "drop" }]);
+    spec.links[0].down.events = serde_json::from_value(twice).unwrap();
+    let outcome = run(spec);
+    let flow = &outcome.summary.flows[0];
+    assert!(flow.completed, "{}: {flow:?}", outcome.summary.stopped_by);
+    assert_eq!((flow.timeouts, flow.measures.transfers), (2, 2));
+}
