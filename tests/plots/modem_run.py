@@ -32,6 +32,7 @@ class ModemRun:
     """One transfer. `delays` gives seconds of delay by the number of a data packet, counted from 1."""
 
     delays: dict[int, float] = field(default_factory=dict)
+    delay_cause: str = "scripted"
     flow: str = "download"
     start_s: float = 0.0
     sack: bool = True
@@ -170,7 +171,7 @@ class ModemRun:
     def leave_air(self, packet: dict[str, Any]) -> None:
         delay = self.delays.get(packet["packet"], 0.0)
         if delay:
-            packet["delay_ns"], packet["delay_cause"] = ns(delay), "scripted"
+            packet["delay_ns"], packet["delay_cause"] = ns(delay), self.delay_cause
         self.out_free = max(self.out_free, self.now + delay)
         self.at(self.out_free, partial(self.deliver, packet))
 

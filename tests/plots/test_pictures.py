@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from lasthop.plots import Tables, View, draw
-from lasthop.plots.flow import DROPPED
+from lasthop.plots.flow import DROPPED, HOLD_SINGLE_PACKETS, HOLD_THE_LINK
 from lasthop.plots.queue import mean_and_longest
 from plots.modem_run import QUEUE_LIMIT, SEGMENT, SEGMENTS, ModemRun
 
 DELAYED_PACKET, DELAY_S = 20, 6.0
+
+ENGINE = Path(__file__).parents[2] / "crates"
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +96,24 @@ def test_drops_are_crosses_at_the_time_of_the_drop(run: Tables) -> None:
     assert np.allclose(np.asarray(line(axes, "dropped").get_xydata()), expected)
 
 
-def test_a_delayed_packet_has_a_bar_as_long_as_its_delay(run: Tables) -> None:
+@pytest.mark.parametrize("cause", HOLD_SINGLE_PACKETS)
+def test_a_delayed_packet_has_a_bar_as_long_as_its_delay(cause: str) -> None:
+    run = Tables(ModemRun({DELAYED_PACKET: DELAY_S}, delay_cause=cause).run(), "modem")
     axes = only_axes(draw("time-sequence", run))
     begin, end = np.asarray(line(axes, "held up on the link (1)").get_xdata())
     assert end - begin == pytest.approx(DELAY_S)
+
+
+def test_a_delay_that_befalls_the_link_marks_no_packet() -> None:
+    run = Tables(ModemRun({DELAYED_PACKET: DELAY_S}, delay_cause="allocation").run(), "modem")
+    assert not lines(only_axes(draw("time-sequence", run)), "held up")
+
+
+def test_every_cause_of_a_delay_that_the_engine_names_is_known_to_the_pictures() -> None:
+    names = (ENGINE / "link" / "src" / "event.rs").read_text().split("impl DelayCause")[1].split("\n}")[0]
+    # Those of the error stage have their names with those of errors.
+    named = {"error", "scripted", *re.findall(r'=> "(\w+)"', names)}
+    assert named == {*HOLD_SINGLE_PACKETS, *HOLD_THE_LINK}
 
 
 def test_a_spurious_timeout_is_marked_as_spurious(run: Tables) -> None:

@@ -26,8 +26,11 @@ DROPPED: Final = ("queue_drop", "error_drop", "dropper_drop", "oversize_drop")
 DATAGRAM: Final = "datagram"
 """The kind of a packet that is not TCP's."""
 
-HELD_ON_PURPOSE: Final = ("error", "scripted")
-"""Causes of a delay that befalls single packets. An allocation delay befalls all and would mark them all."""
+HOLD_SINGLE_PACKETS: Final = ("error", "scripted", "arq", "reordering")
+"""Causes of a delay that befalls single packets."""
+
+HOLD_THE_LINK: Final = ("allocation", "spike", "preemption", "handover")
+"""Causes of one that befalls the transmitter: all that waits for it is held up, and would be marked."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class FlowTables:
         packets = self._data_packets(sent)
         if packets is None:
             return Delays(np.empty(0), np.empty(0), np.empty(0))
-        single = np.isin(packets.texts("delay_cause").astype(str), HELD_ON_PURPOSE)
+        single = np.isin(packets.texts("delay_cause").astype(str), HOLD_SINGLE_PACKETS)
         # One that was dropped in the meantime, as too old, was not held to the end of its delay.
         dropped = np.isin(packets.texts("fate").astype(str), DROPPED)
         held = packets.where(single & ~dropped & (packets.numbers("delay_ns") > 0))
