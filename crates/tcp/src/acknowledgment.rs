@@ -8,7 +8,6 @@ use crate::Cause;
 use crate::congestion::{Growth, Loss as CongestionLoss};
 use crate::dupthresh::Reordering;
 use crate::endpoint::Endpoint;
-use crate::options::timestamp;
 use crate::receiving::Wanted;
 use crate::recovery::{Ack, Phase, Verdict};
 use crate::rto::{Backoff, Sample};
@@ -40,7 +39,6 @@ impl Endpoint {
         let acked = self.sending.board.acknowledge(segment.ack);
         let advances = segment.ack.after(self.sending.una);
         let rtt = if advances { self.on_advance(now, segment, &acked, flight) } else { None };
-        let echo = segment.options.timestamps.filter(|_| self.agreed.timestamps).map(|theirs| theirs.echo);
         let acked_bytes = acked.bytes;
         let news = Ack {
             advances,
@@ -49,7 +47,7 @@ impl Endpoint {
             newly_sacked,
             delivered: acked.newly + newly_sacked,
             duplicate,
-            echo,
+            echo: self.agreed.echo(segment),
             dsack,
             rtt,
             ..self.no_news(now)
@@ -294,11 +292,8 @@ impl Endpoint {
         acked: &Acked,
         flight: Bytes,
     ) -> Option<Duration> {
-        let echo = segment.options.timestamps.filter(|_| self.agreed.timestamps).map(|theirs| theirs.echo);
-        // A clock that is still to come was never sent, and measures nothing.
-        let age = echo.map(|echo| timestamp(now).wrapping_sub(echo)).filter(|age| *age <= u32::MAX >> 1);
-        let echoed = age.map(|age| now - Duration::from_millis(u64::from(age)));
-        let sent = echoed.or(acked.sample)?;
+        let age = self.agreed.echo(segment).and_then(|echo| echo.age(now));
+        let sent = age.map(|age| now - age).or(acked.sample)?;
         let sending = &mut self.sending;
         let cwnd = sending.congestion.cwnd().whole(sending.smss);
         sending.rto.on_sample(&Sample { sent, now, cwnd, flight: flight.whole(sending.smss) });

@@ -39,6 +39,7 @@ mod sending;
 pub mod spurious;
 mod state;
 mod timers;
+mod timestamp;
 mod undo;
 pub mod window;
 
@@ -52,3 +53,4 @@ pub use scoreboard::{Mark, Scoreboard, Sent};
 pub use sending::SOCKET_BUFFER;
 pub use state::{Change, State};
 pub use timers::Timer;
+pub use timestamp::Timestamp;

@@ -4,11 +4,12 @@ use units::{Bytes, Instant, SeqRange};
 use wire::{Flags, Payload, Segment, Timestamps};
 
 use crate::endpoint::{Endpoint, Loss};
-use crate::options::{Agreed, offer, timestamp};
+use crate::options::{Agreed, offer};
 use crate::scoreboard::Mark;
 use crate::spurious::{Needs, without_evidence};
 use crate::state::{Change, State};
 use crate::timers::Timer;
+use crate::timestamp::Timestamp;
 use crate::{Event, Kind, Transmit};
 
 impl Endpoint {
@@ -39,8 +40,7 @@ impl Endpoint {
         let polls = if understood { Flags::POLL } else { Flags::empty() };
         let flags = Flags::SYN.with(self.ecn_offer(answers)).with(polls);
         let mut segment = self.segment(self.sending.iss, flags, Payload::EMPTY);
-        let echo = self.receiving.ts_recent.map_or(0, |(value, _)| value);
-        let clock = Timestamps { value: timestamp(now), echo };
+        let clock = self.receiving.timestamps(now);
         let unscaled = self.receiving.offer_on_syn();
         if answers {
             segment = self.transmit(now, segment, kind).segment;
@@ -112,7 +112,7 @@ impl Endpoint {
         self.agreed = Agreed::new(&self.config, segment);
         self.peer_scales = segment.options.window_scale.is_some();
         if let Some(theirs) = segment.options.timestamps.filter(|_| self.agreed.timestamps) {
-            self.receiving.ts_recent = Some((theirs.value, now));
+            self.receiving.ts_recent = Some((Timestamp(theirs.value), now));
         }
         self.sending.smss = self.agreed.smss;
         // A window field on a SYN is never scaled (RFC 7323 §2.2).

@@ -1,9 +1,10 @@
 //! What the two ends agree on during the handshake.
 
-use units::{Bytes, Instant};
+use units::Bytes;
 use wire::{Flags, Options, Segment, Timestamps};
 
 use crate::Config;
+use crate::timestamp::Timestamp;
 
 /// The options in force on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,12 @@ impl Agreed {
             polls: config.understands_polls() && syn.flags.contains(Flags::POLL),
         }
     }
+
+    /// Our clock as the peer echoes it, where timestamps are agreed (RFC 7323 §3).
+    #[must_use]
+    pub(crate) fn echo(&self, segment: &Segment) -> Option<Timestamp> {
+        segment.options.timestamps.filter(|_| self.timestamps).map(|theirs| Timestamp(theirs.echo))
+    }
 }
 
 /// What we offer on a SYN, or on a SYN-ACK that answers `syn` (only what the peer offered, RFC 7323 §2.2).
@@ -76,14 +83,6 @@ pub fn offer(config: &Config, syn: Option<&Options>, timestamps: Timestamps) -> 
             .then_some(timestamps),
         ..Options::default()
     }
-}
-
-/// Our timestamp clock: a millisecond a tick, inside the range of RFC 7323 §5.4.
-#[must_use]
-pub const fn timestamp(now: Instant) -> u32 {
-    const NANOS_PER_TICK: u64 = 1_000_000;
-    // Wraps after 49 days, which RFC 7323 §5.5 allows for.
-    (now.as_nanos() / NANOS_PER_TICK) as u32
 }
 
 /// The least shift with which a 16-bit field can say `window`.

@@ -6,11 +6,11 @@ use wire::{Flags, Payload, Segment};
 use crate::Event;
 use crate::ack::{Data, When};
 use crate::endpoint::Endpoint;
-use crate::options::timestamp;
 use crate::reassembly::Arrival;
 use crate::receiving::Wanted;
 use crate::state::{Change, State};
 use crate::timers::Timer;
+use crate::timestamp::Timestamp;
 
 impl Endpoint {
     /// Takes in a segment that is addressed to this connection.
@@ -83,7 +83,7 @@ impl Endpoint {
         else {
             return false;
         };
-        let older = units::Seq(theirs.value).before(units::Seq(recent));
+        let older = Timestamp(theirs.value).is_older_than(recent);
         let outdated = now.saturating_since(taken) > PAWS_IDLE;
         self.agreed.timestamps
             && self.config.plain.paws
@@ -104,7 +104,7 @@ impl Endpoint {
     fn remember_timestamp(&mut self, now: Instant, segment: &Segment) {
         let Some(theirs) = segment.options.timestamps else { return };
         if self.agreed.timestamps && segment.seq.at_or_before(self.receiving.last_ack_sent) {
-            self.receiving.ts_recent = Some((theirs.value, now));
+            self.receiving.ts_recent = Some((Timestamp(theirs.value), now));
         }
     }
 
@@ -177,11 +177,8 @@ impl Endpoint {
 
     /// The round trip as a receiver sees it.
     fn round_trip(&self, now: Instant, segment: &Segment) -> Option<Duration> {
-        let echoed = segment.options.timestamps.filter(|_| self.agreed.timestamps);
-        let age = echoed.map(|theirs| timestamp(now).wrapping_sub(theirs.echo));
-        // A clock that is still to come was never sent, and measures nothing.
-        let age = age.filter(|age| *age <= u32::MAX >> 1).map(|age| Duration::from_millis(u64::from(age)));
-        age.or_else(|| self.sending.rto.estimate().map(|estimate| estimate.srtt))
+        let echoed = self.agreed.echo(segment).and_then(|echo| echo.age(now));
+        echoed.or_else(|| self.sending.rto.estimate().map(|estimate| estimate.srtt))
     }
 
     /// What of `range` had arrived before, for D-SACK: its beginning, or all of it.

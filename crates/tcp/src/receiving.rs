@@ -3,10 +3,12 @@
 use std::collections::VecDeque;
 
 use units::{Bytes, Instant, Seq, SeqRange};
+use wire::Timestamps;
 
 use crate::Config;
 use crate::ack::{AckPolicy, Series};
 use crate::reassembly::Reassembly;
+use crate::timestamp::Timestamp;
 use crate::window::Window;
 
 /// The receiving half. Names in capitals are those of RFC 9293 §3.3.1.
@@ -32,7 +34,7 @@ pub(crate) struct Receiving {
     pub fin_at: Option<Seq>,
     pub stream_received: Bytes,
     /// TS.Recent and when it was taken (RFC 7323 §4.3 and §5.5).
-    pub ts_recent: Option<(u32, Instant)>,
+    pub ts_recent: Option<(Timestamp, Instant)>,
     /// Last.ACK.sent (RFC 7323 §4.3).
     pub last_ack_sent: Seq,
 }
@@ -104,6 +106,13 @@ impl Receiving {
             return range.start == window.start || window.contains(range.start);
         }
         window.contains(range.start) || window.contains(range.end - 1)
+    }
+
+    /// What our segments carry: our clock, and the peer's that we echo (RFC 7323 §3.2), 0 before there is one.
+    #[inline]
+    pub(crate) fn timestamps(&self, now: Instant) -> Timestamps {
+        let echo = self.ts_recent.map_or(0, |(recent, _)| recent.0);
+        Timestamps { value: Timestamp::at(now).0, echo }
     }
 
     /// Plans several ACKs for what has arrived since the last one.

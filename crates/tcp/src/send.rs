@@ -1,11 +1,10 @@
 //! May I send? What goes out, in the order in which it is considered.
 
 use units::{Bytes, Instant, SeqRange};
-use wire::{Flags, Payload, Segment, Timestamps};
+use wire::{Flags, Payload, Segment};
 
 use crate::congestion::Departure;
 use crate::endpoint::Endpoint;
-use crate::options::timestamp;
 use crate::receiving::Wanted;
 use crate::recovery::{Next, Room};
 use crate::sending::{Fin, Persist};
@@ -245,8 +244,7 @@ impl Endpoint {
         segment.ack = ack;
         segment.window = self.receiving.offer(ack, self.agreed.receive_shift);
         if self.agreed.timestamps {
-            let echo = self.receiving.ts_recent.map_or(0, |(value, _)| value);
-            segment.options.timestamps = Some(Timestamps { value: timestamp(now), echo });
+            segment.options.timestamps = Some(self.receiving.timestamps(now));
         }
         if self.agreed.sack && segment.payload.is_empty() {
             self.add_sack_blocks(segment);

@@ -21,10 +21,10 @@ use super::sack_3517::Sack3517;
 use super::sack_6675::Sack6675;
 use super::{Ack, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
-use crate::options::timestamp;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 use crate::spurious::SignalKind;
+use crate::timestamp::Timestamp;
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -102,7 +102,7 @@ struct Proof {
     /// `high_retr`: end of the highest segment that was sent again. Up to there answers are awaited.
     high_retr: Seq,
     /// Clock of the first retransmission (`RetransmitTS` of RFC 3522).
-    clock: Option<u32>,
+    clock: Option<Timestamp>,
 }
 
 impl Recovery for Aix {
@@ -162,7 +162,7 @@ impl Recovery for Aix {
         if let (Mode::Corroborating(held, proof), Some(sent)) = (&mut self.mode, board.get(index)) {
             // It takes the place of a new segment: what the duplicate tells to have left is let in once.
             held.allowed = held.allowed.saturating_sub(1);
-            proof.clock.get_or_insert(timestamp(sent.last_sent));
+            proof.clock.get_or_insert(Timestamp::at(sent.last_sent));
             proof.high_retr = proof.high_retr.max(sent.range.end);
         }
         self.sack.on_retransmitted(index, board);
@@ -332,7 +332,7 @@ impl Proof {
 
     /// RFC 3522 §3.2 step 5: the echoed clock is older than the first retransmission, or there was none.
     fn is_refuted_by(&self, ack: &Ack) -> bool {
-        self.clock.is_none_or(|clock| ack.echo.is_some_and(|echo| Seq(echo).before(Seq(clock))))
+        self.clock.is_none_or(|clock| ack.echo.is_some_and(|echo| echo.is_older_than(clock)))
     }
 }
 

@@ -35,6 +35,7 @@ use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::spurious::SignalKind;
+use crate::timestamp::Timestamp;
 
 /// The algorithms that there are.
 pub const ENTRIES: &[Entry<dyn Recovery>] = &[
@@ -224,7 +225,7 @@ pub struct Ack {
     /// The peer's window.
     pub advertised: Bytes,
     /// The clock value that it echoes, where timestamps are agreed (RFC 7323 §3).
-    pub echo: Option<u32>,
+    pub echo: Option<Timestamp>,
     /// The segment that it reports as arrived twice (RFC 2883 §4).
     pub dsack: Option<SeqRange>,
     /// The smoothed round-trip time, once there is a sample.

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use units::{Instant, Seq, SeqRange};
 
 use super::{Judgement, Needs, Response, Signal, Spurious};
-use crate::options::timestamp;
 use crate::recovery::Ack;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use crate::timestamp::Timestamp;
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -41,7 +41,7 @@ enum Mode {
     /// A signal came; nothing was sent again yet.
     Signalled,
     /// `RetransmitTS` (RFC 3522 §3.2 step 2): the clock of the first retransmission.
-    Waiting { retransmitted: u32 },
+    Waiting { retransmitted: Timestamp },
 }
 
 impl Spurious for Eifel {
@@ -56,7 +56,7 @@ impl Spurious for Eifel {
 
     fn on_retransmitted(&mut self, now: Instant, _range: SeqRange) {
         if matches!(self.mode, Mode::Signalled) {
-            self.mode = Mode::Waiting { retransmitted: timestamp(now) };
+            self.mode = Mode::Waiting { retransmitted: Timestamp::at(now) };
         }
     }
 
@@ -69,7 +69,7 @@ impl Spurious for Eifel {
             return Judgement::Open;
         };
         self.mode = Mode::Idle;
-        let older = ack.echo.is_some_and(|echo| Seq(echo).before(Seq(retransmitted)));
+        let older = ack.echo.is_some_and(|echo| echo.is_older_than(retransmitted));
         // Step 5: an ACK of everything may answer the retransmission although it echoes an original, where
         // the ACKs of a whole window were lost; a peer that knows D-SACK would have said so.
         let certain = ack.dsack.is_none() && (reported_before || ack.number != ack.nxt);

@@ -1,0 +1,50 @@
+//! One reading of the clock behind the timestamps option (RFC 7323 §5.4), ours or the peer's.
+
+use units::{Duration, Instant};
+
+/// A reading of a clock that wraps: like a `Seq`, one is older or younger than another, never less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamp(pub u32);
+
+impl Timestamp {
+    /// What our clock reads at `now`: a millisecond a tick, inside the range of RFC 7323 §5.4. It wraps after
+    /// 49 days, which §5.5 allows for.
+    #[must_use]
+    pub const fn at(now: Instant) -> Self {
+        Self((now.as_nanos() / NANOS_PER_TICK) as u32)
+    }
+
+    /// Whether it was read before `other` (RFC 7323 §5.2).
+    #[must_use]
+    pub const fn is_older_than(self, other: Self) -> bool {
+        (self.0.wrapping_sub(other.0) as i32) < 0
+    }
+
+    /// How long ago our clock read this. What is still to come was never sent, and measures nothing.
+    #[must_use]
+    pub const fn age(self, now: Instant) -> Option<Duration> {
+        let ticks = Self::at(now).0.wrapping_sub(self.0);
+        if ticks > u32::MAX >> 1 { None } else { Some(Duration::from_nanos(ticks as u64 * NANOS_PER_TICK)) }
+    }
+}
+
+const NANOS_PER_TICK: u64 = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_before_the_clock_wraps_is_older_than_one_after() {
+        let [before, after] = [Timestamp(u32::MAX), Timestamp(1)];
+        assert!(before.is_older_than(after) && !after.is_older_than(before) && !after.is_older_than(after));
+    }
+
+    #[test]
+    fn the_age_of_a_reading_is_known_across_the_wrap_and_of_none_that_is_to_come() {
+        let ticks = |count: u64| Instant::START + Duration::from_millis(count);
+        let wrap = 1 << 32;
+        assert_eq!(Timestamp::at(ticks(wrap - 5)).age(ticks(wrap + 20)), Some(Duration::from_millis(25)));
+        assert_eq!(Timestamp::at(ticks(26)).age(ticks(25)), None);
+    }
+}
