@@ -48,6 +48,12 @@ def test_the_page_of_results_has_every_key_of_the_summary(base: Path) -> None:
     assert set(link["windows"][0]) == set(documented("summary.links.windows")) | of_links
 
 
+def test_the_page_of_results_names_every_event() -> None:
+    ids = (ROOT / "crates" / "tcp" / "src" / "record.rs").read_text().split("impl Decision")[1].split("\n}")[0]
+    (line,) = (line for line in PAGE.splitlines() if line.startswith("| `event`"))
+    assert re.findall(r"`(\w+)`", line.split("|")[2]) == re.findall(r'=> "(\w+)"', ids)
+
+
 def test_the_readmes_files_and_names_are_there() -> None:
     text = (ROOT / "README.md").read_text()
     for path in re.findall(r"\]\((\w[\w./-]*)\)|`((?:scenarios|studies|docs)/[\w./-]+\w)`", text):

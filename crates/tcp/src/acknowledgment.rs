@@ -4,7 +4,6 @@
 use units::{Bytes, Duration, Instant, SeqRange};
 use wire::{Flags, Segment};
 
-use crate::Cause;
 use crate::congestion::{Growth, Loss as CongestionLoss};
 use crate::dupthresh::Reordering;
 use crate::endpoint::Endpoint;
@@ -16,6 +15,7 @@ use crate::sending::Persist;
 use crate::spurious::{Signal, SignalKind};
 use crate::state::State;
 use crate::timers::Timer;
+use crate::{Cause, Decision};
 
 impl Endpoint {
     /// Step 5, the ACK field; whether the rest of the segment counts.
@@ -112,7 +112,7 @@ impl Endpoint {
             verdict => verdict,
         };
         self.carry_out(verdict, &ack, flight, counted);
-        let event = if ack.duplicate { "duplicate_ack" } else { "ack" };
+        let event = if ack.duplicate { Decision::DuplicateAck } else { Decision::Ack };
         self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
         self.hold_back(&ack);
     }
@@ -317,12 +317,12 @@ impl Endpoint {
             Verdict::Collapse => {
                 self.on_loss_found(ack, counted);
                 self.sending.congestion.on_timeout(&loss);
-                self.note(ack.now, "collapse", "duplicate ACKs", ack.number, 0);
+                self.note(ack.now, Decision::Collapse, "duplicate ACKs", ack.number, 0);
             }
             Verdict::Recovered { window } => {
                 self.sending.congestion.on_recovery_exit(window);
                 self.restart_retransmission_timer(ack.now, true);
-                self.note(ack.now, "recovered", "", ack.number, 0);
+                self.note(ack.now, Decision::Recovered, "", ack.number, 0);
             }
             Verdict::Grow { acked, restart_timer } => {
                 self.grow(ack, acked, flight);
@@ -331,7 +331,7 @@ impl Endpoint {
             Verdict::Suspect { acked } => {
                 self.grow(ack, acked, flight);
                 self.sending.fast_retransmits += 1;
-                self.note(ack.now, "fast_retransmit", "to be corroborated", ack.number, 0);
+                self.note(ack.now, Decision::FastRetransmit, "to be corroborated", ack.number, 0);
             }
             Verdict::Confirmed { signal, window } => self.confirm(signal, window, ack, &loss),
             Verdict::Refuted { signal, window, acked } => {
@@ -342,7 +342,7 @@ impl Endpoint {
             Verdict::Resize { cwnd, ssthresh, reason } => {
                 self.sending.congestion.on_restore(cwnd, ssthresh);
                 self.restart_retransmission_timer(ack.now, true);
-                self.note(ack.now, "resize", reason, ack.number, 0);
+                self.note(ack.now, Decision::Resize, reason, ack.number, 0);
             }
         }
     }
@@ -351,7 +351,7 @@ impl Endpoint {
     fn reduce(&mut self, ack: &Ack, loss: &CongestionLoss, reason: &'static str) {
         self.on_loss_found(ack, loss.flight);
         self.sending.congestion.on_loss(loss);
-        self.note(ack.now, "fast_retransmit", reason, ack.number, 0);
+        self.note(ack.now, Decision::FastRetransmit, reason, ack.number, 0);
     }
 
     /// A suspected loss was real: it is the window held meanwhile that is reduced.
@@ -365,7 +365,7 @@ impl Endpoint {
         let window = congestion.cwnd() + ack.smss;
         congestion.on_recovery_exit(window);
         self.restart_retransmission_timer(ack.now, true);
-        self.note(ack.now, "confirmed", signal.id(), ack.number, 0);
+        self.note(ack.now, Decision::Confirmed, signal.id(), ack.number, 0);
     }
 
     /// The window grows by data acknowledged in any place.
@@ -387,7 +387,7 @@ impl Endpoint {
             self.sending.spurious_timeouts_found += 1;
         }
         self.restart_retransmission_timer(ack.now, true);
-        self.note(ack.now, "refuted", signal.map_or("reordering", SignalKind::id), ack.number, 0);
+        self.note(ack.now, Decision::Refuted, signal.map_or("reordering", SignalKind::id), ack.number, 0);
     }
 
     /// A loss was found, not by the timer; called before the window is reduced.

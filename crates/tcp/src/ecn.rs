@@ -4,6 +4,7 @@
 use units::{Bytes, Instant, Seq};
 use wire::{Ecn, Flags, Segment};
 
+use crate::Decision;
 use crate::congestion::Loss as CongestionLoss;
 use crate::endpoint::Endpoint;
 use crate::recovery::Phase;
@@ -41,7 +42,13 @@ impl Endpoint {
     /// The peer does not take part: nothing is marked, queues drop instead (RFC 3168 §6.1.1).
     pub(crate) fn settle_marks(&mut self, now: Instant) {
         if self.config.plain.ecn && !self.agreed.ecn {
-            self.note(now, "fallback", "the peer does not heed congestion marks: none", self.sending.una, 0);
+            self.note(
+                now,
+                Decision::Fallback,
+                "the peer does not heed congestion marks: none",
+                self.sending.una,
+                0,
+            );
         }
     }
 
@@ -75,7 +82,7 @@ impl Endpoint {
         self.marks.reduced_until = Some(self.sending.nxt);
         self.marks.reacted = true;
         self.sending.congestion.on_mark(&CongestionLoss { now, flight, again: false });
-        self.note(now, "mark", "the peer echoes a congestion mark", segment.ack, 0);
+        self.note(now, Decision::Mark, "the peer echoes a congestion mark", segment.ack, 0);
         true
     }
 

@@ -4,9 +4,12 @@
 //! in the files that carry on `impl Endpoint`:
 //!
 //! - `open.rs` and `close.rs`: the handshake, FIN, reset, TIME-WAIT;
-//! - `receive.rs`: a segment came in;
-//! - `send.rs`: may I send?
-//! - `expire.rs`: a timer ran out.
+//! - `receive.rs`: a segment came in; `acknowledgment.rs`: what its ACK field means for the sender;
+//! - `send.rs`: may I send? `pacing.rs`: and when?
+//! - `expire.rs`: a timer ran out;
+//! - `undo.rs`: a loss signal may have been false;
+//! - `ecn.rs` and `polling.rs`: congestion marks, and segments that ask for an acknowledgment;
+//! - `interdependence.rs`: what is left to the next connection.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +24,7 @@ use crate::sending::Sending;
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
 use crate::window::Pool;
-use crate::{Config, Record, Transmit};
+use crate::{Config, Decision, Record, Transmit};
 
 /// The two ports of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -307,21 +310,14 @@ impl Endpoint {
 
     /// Writes down what the sender did and on what grounds, if anyone wants to know.
     #[inline]
-    pub(crate) fn note(
-        &mut self,
-        now: Instant,
-        event: &'static str,
-        reason: &'static str,
-        seq: Seq,
-        len: u32,
-    ) {
+    pub(crate) fn note(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
         if self.records.is_some() {
             self.record(now, event, reason, seq, len);
         }
     }
 
     #[cold]
-    fn record(&mut self, now: Instant, event: &'static str, reason: &'static str, seq: Seq, len: u32) {
+    fn record(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
         let estimate = self.sending.rto.estimate();
         let record = Record {
             at: now,

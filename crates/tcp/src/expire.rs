@@ -11,7 +11,7 @@ use crate::sending::Persist;
 use crate::spurious::{Signal, SignalKind};
 use crate::state::{Change, State};
 use crate::timers::Timer;
-use crate::{Cause, Event, Kind};
+use crate::{Cause, Decision, Event, Kind};
 
 impl Endpoint {
     /// Handles every timer that has run out by `now`.
@@ -62,7 +62,7 @@ impl Endpoint {
         } else {
             self.set_retransmission_timer(self.sending.rto_from(now));
         }
-        self.note(now, "timeout", if again { "again" } else { "" }, range.start, range.len());
+        self.note(now, Decision::Timeout, if again { "again" } else { "" }, range.start, range.len());
     }
 
     /// What follows from a timeout of data, before the window collapses.

@@ -4,8 +4,8 @@
 //! and when to wake it. It never looks at a clock, a socket or a random number.
 //!
 //! Where to read: `state.rs` has all states and the changes between them; `receive.rs` is "a segment came
-//! in", `send.rs` is "may I send?", `expire.rs` is "a timer ran out", each a list of named steps. What
-//! differs between TCPs is plugged in, one folder an axis and one file an algorithm (see [`registry`]):
+//! in", `acknowledgment.rs` is what its ACK means for the sender, `send.rs` is "may I send?", `expire.rs` is
+//! "a timer ran out", each a list of named steps; `endpoint.rs` lists the rest of them. What differs between TCPs is plugged in, one folder an axis and one file an algorithm (see [`registry`]):
 //! start with `congestion/reno.rs` and `recovery/reno.rs`.
 //!
 //! This crate must never read a clock, draw a random number, or know of links, hosts and files.
@@ -48,7 +48,7 @@ pub use endpoint::{Endpoint, Event, Loss, Ports};
 pub use interdependence::{ControlBlock, Interdependence};
 pub use options::Agreed;
 pub use reassembly::Arrival;
-pub use record::{Cause, Kind, Record, Transmit};
+pub use record::{Cause, Decision, Kind, Record, Transmit};
 pub use scoreboard::{Mark, Scoreboard, Sent};
 pub use sending::SOCKET_BUFFER;
 pub use state::{Change, State};

@@ -10,7 +10,7 @@ use crate::spurious::{Needs, without_evidence};
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::timestamp::Timestamp;
-use crate::{Event, Kind, Transmit};
+use crate::{Decision, Event, Kind, Transmit};
 
 impl Endpoint {
     /// The SYN or SYN-ACK, when it is due: at first, and when its timer has run out.
@@ -154,19 +154,19 @@ impl Endpoint {
         };
         self.sending.spurious = without_evidence();
         self.sending.judges = false;
-        self.note(now, "fallback", reason, self.sending.una, 0);
+        self.note(now, Decision::Fallback, reason, self.sending.una, 0);
     }
 
     /// A recovery algorithm that the peer's options do not allow makes room for a simpler one.
     fn settle_recovery(&mut self, now: Instant) {
         if self.sending.recovery.needs_timestamps() && !self.agreed.timestamps {
             self.sending.recovery = crate::recovery::without_timestamps();
-            self.note(now, "fallback", "the peer gives no timestamps: SACK", self.sending.una, 0);
+            self.note(now, Decision::Fallback, "the peer gives no timestamps: SACK", self.sending.una, 0);
         }
         if self.sending.recovery.needs_sack() && !self.agreed.sack {
             // RFC 6675 §1: without SACK information NewReno is the algorithm to fall back on.
             self.sending.recovery = crate::recovery::without_sack();
-            self.note(now, "fallback", "the peer does not permit SACK: NewReno", self.sending.una, 0);
+            self.note(now, Decision::Fallback, "the peer does not permit SACK: NewReno", self.sending.una, 0);
         }
         self.sending.recovery.start(self.sending.rto.estimate().map(|estimate| estimate.srtt));
     }
@@ -190,13 +190,13 @@ impl Endpoint {
         if let Some(ssthresh) = self.sending.inherited_ssthresh {
             // RFC 9040 §6: the window itself is not inherited, only where slow start ends.
             self.sending.congestion.on_restore(window, ssthresh.max(smss * 2));
-            self.note(now, "inherit", "from an earlier connection to the peer", self.sending.una, 0);
+            self.note(now, Decision::Inherit, "from an earlier connection to the peer", self.sending.una, 0);
         } else if let Some(threshold) = self.config.plain.initial_ssthresh {
             self.sending.congestion.on_restore(window, threshold.bytes(smss).max(smss * 2));
-            self.note(now, "inherit", "a threshold of the profile", self.sending.una, 0);
+            self.note(now, Decision::Inherit, "a threshold of the profile", self.sending.una, 0);
         }
         self.restart_keep_alive(now);
         self.events.push_back(Event::Connected);
-        self.note(now, "established", "", self.sending.una, 0);
+        self.note(now, Decision::Established, "", self.sending.una, 0);
     }
 }

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use units::{Bytes, Instant, Seq};
 use wire::Flags;
 
+use crate::Decision;
 use crate::endpoint::Endpoint;
 use crate::poll::Outgoing;
 use crate::recovery::{Ack, Phase};
@@ -99,6 +100,6 @@ impl Endpoint {
             self.receiving.ack_policy = crate::ack::without_polls();
             reason = "the peer does not poll: delayed ACKs";
         }
-        self.note(now, "fallback", reason, self.sending.una, 0);
+        self.note(now, Decision::Fallback, reason, self.sending.una, 0);
     }
 }

@@ -72,13 +72,72 @@ impl Cause {
     }
 }
 
+/// What a record is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// An ACK came that advanced, or told nothing new.
+    Ack,
+    /// A duplicate ACK came (RFC 5681 §2).
+    DuplicateAck,
+    /// A segment went out again.
+    Retransmit,
+    /// A loss was found without the timer.
+    FastRetransmit,
+    /// The retransmission timer ran out.
+    Timeout,
+    /// Loss recovery is over.
+    Recovered,
+    /// A loss was answered as a timeout would be.
+    Collapse,
+    /// A suspected loss was real.
+    Confirmed,
+    /// A suspected loss was none.
+    Refuted,
+    /// A loss signal was false, and its reduction is taken back.
+    Undo,
+    /// The recovery algorithm has set the window anew.
+    Resize,
+    /// The peer echoed a congestion mark (RFC 3168).
+    Mark,
+    /// The connection begins with what is known from earlier ones.
+    Inherit,
+    /// The handshake is done.
+    Established,
+    /// The peer does not understand what the profile asks for.
+    Fallback,
+}
+
+impl Decision {
+    /// The name in tables.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Ack => "ack",
+            Self::DuplicateAck => "duplicate_ack",
+            Self::Retransmit => "retransmit",
+            Self::FastRetransmit => "fast_retransmit",
+            Self::Timeout => "timeout",
+            Self::Recovered => "recovered",
+            Self::Collapse => "collapse",
+            Self::Confirmed => "confirmed",
+            Self::Refuted => "refuted",
+            Self::Undo => "undo",
+            Self::Resize => "resize",
+            Self::Mark => "mark",
+            Self::Inherit => "inherit",
+            Self::Established => "established",
+            Self::Fallback => "fallback",
+        }
+    }
+}
+
 /// One decision of the sender, with what it was made on.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     /// When.
     pub at: Instant,
-    /// What happened ("ack", "enter_recovery", "timeout", …).
-    pub event: &'static str,
+    /// What happened.
+    pub event: Decision,
     /// Why, or empty.
     pub reason: &'static str,
     /// The sequence number that it is about.
@@ -99,6 +158,6 @@ pub struct Record {
     pub rttvar: Option<Duration>,
     /// The retransmission timer's present length.
     pub rto: Duration,
-    /// Phase of the sender ("slow_start", "congestion_avoidance", "recovery", …).
+    /// Phase of the sender, as [`crate::Endpoint::phase`] names it.
     pub phase: &'static str,
 }

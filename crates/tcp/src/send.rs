@@ -11,7 +11,7 @@ use crate::sending::{Fin, Persist};
 use crate::spurious::Steer;
 use crate::state::Change;
 use crate::timers::Timer;
-use crate::{Cause, Kind, Transmit};
+use crate::{Cause, Decision, Kind, Transmit};
 
 impl Endpoint {
     /// The next segment to send, if there is one.
@@ -160,7 +160,7 @@ impl Endpoint {
         if !self.timers.is_set(Timer::Retransmission) && self.sending.persist == Persist::Idle {
             self.set_retransmission_timer(self.sending.rto_from(now));
         }
-        self.note(now, "retransmit", cause.id(), range.start, range.len());
+        self.note(now, Decision::Retransmit, cause.id(), range.start, range.len());
         let poll = self.poll_flag(Bytes(u64::from(payload.len())), range.end, true);
         let segment = self.segment(range.start, stream_flags(!payload.is_empty(), fin).with(poll), payload);
         self.transmit(now, segment, Kind::Retransmission { cause, earlier_copies })

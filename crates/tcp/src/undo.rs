@@ -2,6 +2,7 @@
 
 use units::{Bytes, Seq, SeqRange};
 
+use crate::Decision;
 use crate::endpoint::Endpoint;
 use crate::recovery::Ack;
 use crate::rto::Estimate;
@@ -128,7 +129,7 @@ impl Endpoint {
         } else {
             self.timers.clear(Timer::Retransmission);
         }
-        self.note(ack.now, "undo", before.kind.id(), ack.number, 0);
+        self.note(ack.now, Decision::Undo, before.kind.id(), ack.number, 0);
     }
 
     /// RFC 4015 §3.1 step 11: the first round trip of data that were sent after the timeout.

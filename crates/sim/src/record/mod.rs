@@ -16,7 +16,7 @@ pub(crate) use tables::{progress, queue_lengths, transfers};
 
 use arrow_array::RecordBatch;
 use link::Event;
-use tcp::Endpoint;
+use tcp::{Decision, Endpoint};
 use trace::ledger::Diagnosis;
 use units::{Bytes, Instant};
 
@@ -202,7 +202,7 @@ impl Recorder for Recording {
         if self.wanted.tcp {
             let key = 2 * conversation + end as u32 % 2;
             // Of a receiver only what it has agreed to do without: the rest is the sender's story.
-            let tells = |record: &tcp::Record| end.is_multiple_of(2) || record.event == FALLBACK;
+            let tells = |record: &tcp::Record| end.is_multiple_of(2) || record.event == Decision::Fallback;
             self.decisions.extend(records.into_iter().filter(tells).map(|record| (key, record)));
         }
     }
@@ -217,9 +217,6 @@ impl Recorder for Recording {
         (tables::all(&self, spec, summary, diagnoses), captures)
     }
 }
-
-/// The event of an end whose peer does not understand what its profile asks for.
-const FALLBACK: &str = "fallback";
 
 /// The verdict on a packet that was a retransmission.
 fn verdict<'a>(diagnoses: &'a [Diagnosis], packet: &Described) -> Option<&'a trace::ledger::Verdict> {

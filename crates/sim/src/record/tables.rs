@@ -77,7 +77,7 @@ fn tcp(kept: &Recording, spec: &Spec) -> Table {
         .time("time_ns", rows().map(|row| row.at))
         .text("flow", ends().map(|end| kept.register.flow_name(end / 2)))
         .text("host", ends().map(|end| host_of_end(kept, spec, end)))
-        .text("event", rows().map(|row| row.event))
+        .text("event", rows().map(|row| row.event.id()))
         .text("reason", rows().map(|row| row.reason))
         .u32("seq", relative)
         .u32("len", rows().map(|row| row.len))

@@ -26,7 +26,7 @@ pub const ENTRIES: &[Entry<dyn Rto>] =
 
 /// How long the retransmission timer runs.
 pub trait Rto: std::fmt::Debug + Send {
-    /// A segment that was sent once is acknowledged.
+    /// A round trip was measured: by the echoed clock, or without timestamps by a segment that was sent once.
     fn on_sample(&mut self, sample: &Sample);
 
     /// The last timeout turned out to be spurious: `earlier` was the estimate before it, and `rtt` is the first
@@ -110,8 +110,8 @@ pub enum CountsFrom {
     OldestSent,
 }
 
-/// Smoothed round-trip time and its variation, by the rule of Jacobson and Karels that RFC 6298 §2
-/// writes down; every policy so far keeps this pair.
+/// Smoothed round-trip time and its variation, as RFC 6298 §2 has them after Jacobson and Karels. Every policy
+/// tells this pair; what it keeps may be another, like the `fixed_point` numbers of `bsd` and `ns_2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// SRTT.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tcp::registry::Entry;
 use tcp::spurious::{ENTRIES, Needs, Spurious};
-use tcp::{Config, Record};
+use tcp::{Config, Decision, Record};
 use units::{Duration, Instant};
 
 use super::{Case, Verdict, build, each, ensure};
@@ -30,9 +30,9 @@ fn finds_delays(entry: &'static Entry<dyn Spurious>) -> Verdict {
     let mut found = 0;
     for length in (1170..1670).step_by(20) {
         let records = transfer(&offering(entry)?, &offering(entry)?, spike(Duration::from_millis(length)))?;
-        let timeouts = count(&records, "timeout");
+        let timeouts = count(&records, Decision::Timeout);
         ensure(timeouts > 0, || format!("no timeout in {length} ms"))?;
-        found += count(&records, "undo");
+        found += count(&records, Decision::Undo);
     }
     match entry.id {
         "none" => ensure(found == 0, || format!("{found} found")),
@@ -51,8 +51,8 @@ fn believes_losses(entry: &'static Entry<dyn Spurious>) -> Verdict {
             if doomed { Fate::Drop } else { Fate::Deliver }
         });
         let records = transfer(&own, &own, fates)?;
-        ensure(count(&records, "undo") == 0, || format!("undone after the loss of {losses:?}"))?;
-        let told = count(&records, "fast_retransmit") + count(&records, "timeout");
+        ensure(count(&records, Decision::Undo) == 0, || format!("undone after the loss of {losses:?}"))?;
+        let told = count(&records, Decision::FastRetransmit) + count(&records, Decision::Timeout);
         ensure(told > 0, || format!("no sign of the loss of {losses:?}"))?;
     }
     Ok(())
@@ -62,7 +62,9 @@ fn falls_back(entry: &'static Entry<dyn Spurious>) -> Verdict {
     let bare = config(&json!({ "sack": false, "recovery": { "algorithm": "new-reno" } }))
         .map_err(|wrong| wrong.to_string())?;
     let records = transfer(&offering(entry)?, &bare, spike(Duration::from_millis(1500)))?;
-    let told = records.iter().any(|record| record.event == "fallback" && record.reason.contains("detection"));
+    let told = records
+        .iter()
+        .any(|record| record.event == Decision::Fallback && record.reason.contains("detection"));
     let needs = build(entry).needs();
     ensure(told == (needs != Needs::Nothing), || format!("it needs {needs:?}, and a record is there: {told}"))
 }
@@ -95,7 +97,7 @@ fn spike(length: Duration) -> Fates {
     })
 }
 
-fn count(records: &[Record], event: &str) -> usize {
+fn count(records: &[Record], event: Decision) -> usize {
     records.iter().filter(|record| record.event == event).count()
 }
 
