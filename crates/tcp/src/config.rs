@@ -324,15 +324,16 @@ impl Config {
 pub fn profile_schema() -> Schema {
     let mut generator = SchemaGenerator::default();
     let mut schema = Plain::json_schema(&mut generator);
+    let default = Config::from_profile(&Value::Object(Map::new())).expect("each axis has a default");
     let axes = [
-        ("congestion", axis_schema(congestion::ENTRIES, "reno", &mut generator)),
-        ("recovery", axis_schema(recovery::ENTRIES, "sack-6675", &mut generator)),
-        ("dupthresh", axis_schema(dupthresh::ENTRIES, "fixed", &mut generator)),
-        ("spurious", axis_schema(spurious::ENTRIES, "none", &mut generator)),
-        ("rto", axis_schema(rto::ENTRIES, "rfc6298", &mut generator)),
-        ("ack", axis_schema(ack::ENTRIES, "delayed", &mut generator)),
-        ("poll", axis_schema(poll::ENTRIES, "none", &mut generator)),
-        ("window", axis_schema(window::ENTRIES, "fixed", &mut generator)),
+        ("congestion", axis_schema(congestion::ENTRIES, default.congestion.id, &mut generator)),
+        ("recovery", axis_schema(recovery::ENTRIES, default.recovery.id, &mut generator)),
+        ("dupthresh", axis_schema(dupthresh::ENTRIES, default.dupthresh.id, &mut generator)),
+        ("spurious", axis_schema(spurious::ENTRIES, default.spurious.id, &mut generator)),
+        ("rto", axis_schema(rto::ENTRIES, default.rto.id, &mut generator)),
+        ("ack", axis_schema(ack::ENTRIES, default.ack.id, &mut generator)),
+        ("poll", axis_schema(poll::ENTRIES, default.poll.id, &mut generator)),
+        ("window", axis_schema(window::ENTRIES, default.window.id, &mut generator)),
     ];
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.extend(axes.into_iter().map(|(name, axis)| (name.to_owned(), axis.into())));
