@@ -33,6 +33,14 @@ def test_a_live_run_prints_the_object_of_a_virtual_one_and_more(lasthop: Lasthop
 
 
 @POSSIBLE
+def test_what_people_read_of_a_live_run_has_no_datagrams(lasthop: Lasthop) -> None:
+    live = lasthop("live", "quickstart", *SHORT)
+    assert live.status == 0, live.err
+    assert "download" in live.out
+    assert "Datagrams" not in live.out
+
+
+@POSSIBLE
 def test_a_topology_of_a_few_lines_runs_between_kernels_too(lasthop: Lasthop) -> None:
     live = lasthop("live", "topology-chain", "--set", 'flows.download.bytes="20 kB"', "--json")
     assert live.status == 0, live.err

@@ -52,7 +52,7 @@ def print_measured(flows: Sequence[Mapping[str, Any]], links: Sequence[Mapping[s
     # A download is one transfer, which the flow's own row tells.
     transfers = [flow for flow in flows if flow.get("transfers", 0) > 1]
     _print("Transfers:", ("flow",), transfers, _TRANSFERS)
-    datagrams = [flow for flow in flows if flow.get("connections") == 0 and flow["segments_sent"]]
+    datagrams = [flow for flow in flows if flow.get("frame_loss") is not None]
     _print("Datagrams:", ("flow",), datagrams, _DATAGRAMS)
     milestones = [{"flow": flow["flow"], **each} for flow in flows for each in flow.get("milestones", ())]
     _print("Milestones:", ("flow",), milestones, _MILESTONES)
