@@ -66,7 +66,8 @@ def command(
     if as_json:
         print_json(finished.summary)
     else:
-        print_summary(finished.summary)
+        windows = scenario.specification.get("measure", {}).get("windows", ())
+        print_summary(finished.summary, [window["name"] for window in windows])
     return None
 
 

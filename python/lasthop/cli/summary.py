@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lasthop.cli.console import print_table, shown, stdout
@@ -33,14 +33,23 @@ _LINK_COLUMNS = {
     "error_drops": "error drops",
     "queue_max": "longest queue",
 }
+_SELDOM_OF_LINKS = {
+    "dropper_drops": "dropper drops",
+    "oversize_drops": "oversize drops",
+    "packets_inside": "still inside",
+}
+"""What else became of packets, told where it did of any: so the columns add up to the packets that came in."""
 MOST_LINKS: Final = 12
 """Directions of links up to which all are told: a network of many access links has little to say of most."""
 MOST_ROWS: Final = 60
 """Flows, and directions of links that lost something, that are told one by one: nobody reads a thousand."""
 
 
-def print_summary(summary: Mapping[str, Any]) -> None:
-    """Print flows, links, what was measured of them, and why anything was sent again needlessly."""
+def print_summary(summary: Mapping[str, Any], windows: Sequence[str] = ()) -> None:
+    """Print flows, links, what was measured of them, and why anything was sent again needlessly.
+
+    `windows` are the names of those that were to be measured.
+    """
     stdout.print(
         f"{summary['scenario']}: seed {summary['seed']}, {summary['clock']} clock, "
         f"stopped at {summary['stopped_s']:.3f} s: {summary['stopped_by']}\n"
@@ -49,16 +58,19 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     _print_part(flows[:MOST_ROWS], _FLOW_COLUMNS)
     if len(flows) > MOST_ROWS:
         stdout.print(f"{len(flows) - MOST_ROWS} more flows; --json has them")
-    unfinished = [flow["flow"] for flow in flows if not flow["completed"]]
-    if unfinished:
-        more = f" and {len(unfinished) - MOST_ROWS} more" if len(unfinished) > MOST_ROWS else ""
-        stdout.print(f"Not finished when the run stopped: {', '.join(unfinished[:MOST_ROWS])}{more}")
+    unfinished = [flow for flow in flows if not flow["completed"]]
+    _print_names("Not finished when the run stopped", [flow["flow"] for flow in unfinished if flow["segments_sent"]])
+    _print_names(
+        "No data sent before the run stopped", [flow["flow"] for flow in unfinished if not flow["segments_sent"]]
+    )
     stdout.print()
     links = _worth_telling(summary["links"])
-    _print_part(links, _LINK_COLUMNS)
+    _print_part(links, {**_LINK_COLUMNS, **_seldom(links)})
     if len(links) < len(summary["links"]):
         stdout.print(f"{len(summary['links']) - len(links)} more directions of links; --json has them")
     print_measured(flows[:MOST_ROWS], links)
+    opened = {window["window"] for flow in flows[:1] for window in flow["windows"]}
+    _print_names("\nWindows that had not opened when the run stopped", [name for name in windows if name not in opened])
     causes = _causes(summary)
     if causes:
         stdout.print("\nNeedless retransmissions, by cause:")
@@ -72,7 +84,9 @@ def print_replications(found: Replications) -> None:
     stdout.print(f"{found.scenario}: {len(found.seeds)} runs, seeds {first} to {last}; means ± 95 % (Student's t)\n")
     _print_means("flow", found.flows(), {**_FLOW_COLUMNS, **_MORE_OF_FLOWS})
     stdout.print()
-    _print_means("link", found.links(), {**_LINK_COLUMNS, **_MORE_OF_LINKS})
+    links = found.links()
+    seldom = _seldom([{key: spread.mean for key, spread in link.items()} for link in links.values()])
+    _print_means("link", links, {**_LINK_COLUMNS, **seldom, **_MORE_OF_LINKS})
 
 
 _MORE_OF_FLOWS = {
@@ -127,6 +141,18 @@ _COMPARED = ("segments_sent", "retransmissions", "timeouts", "fast_retransmits")
 
 def _apart(real: float | None, virtual: float | None) -> str | None:
     return f"{100 * (real / virtual - 1):+.1f} %" if real and virtual else None
+
+
+def _print_names(words: str, names: Sequence[str]) -> None:
+    """Print the names after the words, if there are any."""
+    if names:
+        more = f" and {len(names) - MOST_ROWS} more" if len(names) > MOST_ROWS else ""
+        stdout.print(f"{words}: {', '.join(names[:MOST_ROWS])}{more}")
+
+
+def _seldom(links: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The columns of what befell a packet of any of the links."""
+    return {key: words for key, words in _SELDOM_OF_LINKS.items() if any(link.get(key) for link in links)}
 
 
 def _print_part(rows: list[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
