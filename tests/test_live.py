@@ -102,6 +102,32 @@ def _child_of(parent: int) -> int:
     return int(found[0])
 
 
+@pytest.mark.parametrize(
+    ("line", "key", "advice"),
+    [
+        ('sysctl."net.ipv4.tcp_sakc" = 1', "live.sysctl.net.ipv4.tcp_sakc", "net.ipv4.tcp_sack"),
+        ('congestion = "renoo"', "live.congestion", "reno"),
+    ],
+)
+def test_what_this_kernel_does_not_have_is_said_with_file_line_key_and_what_it_has(
+    lasthop: Lasthop, base: Path, line: str, key: str, advice: str
+) -> None:
+    right = base.read_text()
+    base.write_text(f"{right}\n[live]\n{line}\n")
+    refused = lasthop("live", base)
+    assert refused.status == 2
+    assert f"{base}:{right.count(chr(10)) + 3}: {key}: this kernel has no" in refused.err
+    assert advice in refused.err.partition("this kernel has no")[2]
+
+
+def test_what_this_kernel_does_not_have_is_found_in_an_override_too(lasthop: Lasthop) -> None:
+    refused = lasthop("live", "quickstart", "--set", "live.congestion='renoo'")
+    assert refused.status == 2
+    assert (
+        "--set live.congestion='renoo': live.congestion: this kernel has no congestion control 'renoo'" in refused.err
+    )
+
+
 def test_an_unknown_kernel_setting_is_refused_with_a_reason(lasthop: Lasthop) -> None:
     live = lasthop("live", "quickstart", "--set", 'live.sysctl={"kernel.hostname"="x"}')
     assert live.status in (1, 2)

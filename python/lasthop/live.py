@@ -13,6 +13,7 @@ from typing import Any
 
 from lasthop import errors
 from lasthop.errors import LiveError
+from lasthop.live_settings import check_settings
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import RunResult, open_run
 from lasthop.scenario import Scenario
@@ -28,8 +29,10 @@ def live(
     """Run a scenario in real time and yield its result; without `out` the result is gone after the block.
 
     `command` is run in the first host instead of the scenario's flows. With `quiet_output` its standard output goes to
-    standard error. Raises LiveError, with the remedy, where this machine does not allow it.
+    standard error. Raises InputError where the scenario names what this kernel does not have, and LiveError, with the
+    remedy, where this machine does not allow it.
     """
+    check_settings(scenario)
     if out is None:
         with tempfile.TemporaryDirectory(prefix="lasthop-live-") as folder:
             _run_child(scenario, command, Path(folder), quiet_output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,17 @@ RECORD_NOTHING: Record = {"tables": [], "captures": []}
 
 @dataclass(frozen=True)
 class Scenario:
-    """A resolved scenario: a pure value. Two with the same `hash` give the same run."""
+    """A resolved scenario: a pure value. Two with the same `hash` give the same run.
+
+    `source` and `overrides` say whence it came, for messages.
+    """
 
     name: str
     seed: int
     hash: str
     json: str
+    source: str = field(default="", compare=False)
+    overrides: tuple[str, ...] = field(default=(), compare=False)
 
     @cached_property
     def specification(self) -> Mapping[str, Any]:
@@ -42,8 +47,9 @@ def load_scenario(source: str | Path, *, overrides: Iterable[str] = (), seed: in
 
     Raises InputError with file, line, key and the remedy.
     """
-    loaded = _native.load_scenario(str(source), str(catalogue.LIBRARY), list(overrides), seed)
-    return Scenario(name=loaded.name, seed=loaded.seed, hash=loaded.hash, json=loaded.json)
+    applied = tuple(overrides)
+    loaded = _native.load_scenario(str(source), str(catalogue.LIBRARY), applied, seed)
+    return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, str(source), applied)
 
 
 def run(scenario: Scenario, *, record: Record | None = None, progress: Progress | None = None) -> Run:
