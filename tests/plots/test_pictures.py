@@ -204,6 +204,21 @@ def test_the_window_curves_are_the_senders_record(run: Tables) -> None:
     assert len(np.asarray(line(axes, "fast retransmit").get_xdata())) == found
 
 
+def test_what_an_ack_lets_go_is_in_flight(run: Tables) -> None:
+    drawn = line(only_axes(draw("cwnd", run, View(unit="segments"))), "in flight")
+    steps = dict(zip(np.asarray(drawn.get_xdata()), np.asarray(drawn.get_ydata()), strict=True))
+    in_flight: dict[float, float] = {}
+    sent = acked = 1
+    for row in (row for row in rows(run, "segments") if row["host"] == "server"):
+        if row["direction"] == "sent":
+            sent = max(sent, row["seq"] + row["len"])
+        else:
+            acked = max(acked, row["ack"])
+        in_flight[row["time_ns"] / 1e9] = (sent - acked) / SEGMENT
+    assert steps == in_flight
+    assert min(list(steps.values())[:-1]) > 0, "this sender is never idle before the end"
+
+
 def test_each_phase_is_shaded_and_named_once(run: Tables) -> None:
     words = legend_words(draw("cwnd", run))
     for phase in ("slow start", "congestion avoidance", "fast recovery", "after timeout"):

@@ -67,6 +67,13 @@ class Columns:
         """Only the rows that have `text` in `column`."""
         return self.where(self.texts(column) == text)
 
+    def groups(self, column: str) -> list[Booleans]:
+        """The rows of each number in a column, in one go where there is no such column."""
+        if column not in self:
+            return [np.ones(len(self), dtype=np.bool_)]
+        numbers = self.numbers(column)
+        return [numbers == number for number in np.unique(numbers)]
+
     def distinct(self, column: str) -> list[str]:
         """The texts of a column, each once, in the order in which they come first."""
         return [str(text) for text in dict.fromkeys(self.texts(column))]

@@ -13,7 +13,7 @@ from matplotlib.transforms import offset_copy
 from lasthop.plots import style
 from lasthop.plots.axes import Scale, scale_of, set_amount_axis
 from lasthop.plots.columns import Columns, Floats, Texts
-from lasthop.plots.flow import Drops
+from lasthop.plots.flow import Drops, Flight
 from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
@@ -32,9 +32,9 @@ def draw(source: Source, view: View) -> Figure:
 
 def _draw_flow(panel: FlowPanel) -> None:
     axes, flow, span = panel.axes, panel.flow, panel.span
-    tcp = flow.decisions()
+    tcp, flight = flow.decisions(), flow.flight()
     time = tcp.seconds("time_ns")
-    highest = _highest(tcp, span)
+    highest = _highest(tcp, flight, span)
     scale = scale_of(panel.view.unit, highest, flow.segment_size())
     axes.set_ylim(0, 1.08 * highest / scale.divisor)
     set_amount_axis(axes, f"Window ({scale.label})")
@@ -42,16 +42,16 @@ def _draw_flow(panel: FlowPanel) -> None:
         style.say_empty(axes, "the sender decided nothing in this time")
         return
     _draw_phases(axes, time, tcp.texts("phase"), span)
-    _draw_curves(axes, tcp, time, scale)
+    _draw_curves(axes, tcp, flight, scale)
     _draw_losses(axes, tcp, flow.drops(flow.sent()), span, scale)
 
 
-def _highest(tcp: Columns, span: Span) -> float:
+def _highest(tcp: Columns, flight: Flight, span: Span) -> float:
     """The top of the axis in bytes: the highest of what is drawn, save a threshold far over the window."""
     shown = span.holds(tcp.seconds("time_ns"))
     cwnd = tcp.numbers("cwnd")[shown]
-    flight = tcp.numbers("flight")[shown]
-    highest = float(np.max(np.concatenate([cwnd, flight]), initial=1.0))
+    in_flight = flight.bytes[span.holds(flight.time)]
+    highest = float(np.max(np.concatenate([cwnd, in_flight]), initial=1.0))
     ssthresh = tcp.numbers("ssthresh")[shown]
     near = ssthresh[np.isfinite(ssthresh) & (ssthresh <= 1.5 * highest)]
     return float(np.max(near, initial=highest))
@@ -81,9 +81,11 @@ def _stretches(time: Floats, phase: Texts, span: Span) -> Iterator[tuple[float, 
             yield max(float(begin), span.start), min(float(end), span.end), str(name)
 
 
-def _draw_curves(axes: Axes, tcp: Columns, time: Floats, scale: Scale) -> None:
-    flight = tcp.numbers("flight") / scale.divisor
-    axes.step(time, flight, where="post", color=style.GREY, linewidth=0.6, zorder=2, label="in flight")
+def _draw_curves(axes: Axes, tcp: Columns, flight: Flight, scale: Scale) -> None:
+    # The record's own flight is that of the moment of the decision, before anything was sent on it.
+    in_flight = flight.bytes / scale.divisor
+    axes.step(flight.time, in_flight, where="post", color=style.GREY, linewidth=0.6, zorder=2, label="in flight")
+    time = tcp.seconds("time_ns")
     ssthresh = tcp.numbers("ssthresh") / scale.divisor
     if np.isfinite(ssthresh).any():
         axes.step(

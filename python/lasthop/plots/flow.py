@@ -62,6 +62,14 @@ class Acks:
 
 
 @dataclass(frozen=True)
+class Flight:
+    """What was sent and not yet acknowledged, from each time on."""
+
+    time: Floats
+    bytes: Floats
+
+
+@dataclass(frozen=True)
 class Sacks:
     """The blocks of selective acknowledgments, as they reached the sender."""
 
@@ -149,6 +157,18 @@ class FlowTables:
             edge=edge,
             duplicate=same & (rows.texts("kind") == "ack"),
         )
+
+    def flight(self) -> Flight:
+        """What was in flight after each time at which the sender sent or heard something: what an ACK lets go, counts.
+
+        The connection that sent or heard it is meant, where a flow has several.
+        """
+        rows = self._at_sender
+        time, flight = rows.seconds("time_ns"), np.zeros(len(rows))
+        for those in rows.groups("connection"):
+            flight[those] = _outstanding(rows.where(those))
+        last = np.append(time[1:] != time[:-1], True)[: len(time)]
+        return Flight(time[last], flight[last])
 
     def sacks(self) -> Sacks:
         """The blocks in the acknowledgments that reached the sender. None in tables without them."""
@@ -248,6 +268,15 @@ def _sender(segments: Columns) -> str:
     hosts, lengths = sent.texts("host"), sent.numbers("len")
     totals = {host: float(lengths[hosts == host].sum()) for host in dict.fromkeys(hosts)}
     return max(totals, key=totals.__getitem__, default="")
+
+
+def _outstanding(rows: Columns) -> Floats:
+    """The bytes that one connection has sent and not got acknowledged, after each packet that its sender saw."""
+    sent = rows.texts("direction") == "sent"
+    end = np.where(sent & (rows.numbers("len") > 0), rows.numbers("seq") + rows.numbers("len"), FIRST_DATA_SEQ)
+    ack = np.where(~sent & rows.known("ack"), rows.numbers("ack"), FIRST_DATA_SEQ)
+    # The ACK of a FIN is beyond all bytes.
+    return np.asarray((np.maximum.accumulate(end) - np.maximum.accumulate(ack)).clip(min=0))
 
 
 def _verdicts(rows: Columns) -> Texts:
