@@ -16,9 +16,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from lasthop.errors import InputError
 from lasthop.plots import Tables, View, draw
 from lasthop.plots.flow import DROPPED, HOLD_SINGLE_PACKETS, HOLD_THE_LINK
 from lasthop.plots.queue import mean_and_longest
+from lasthop.plots.style import note_of
 from plots.modem_run import QUEUE_LIMIT, SEGMENT, SEGMENTS, ModemRun
 
 DELAYED_PACKET, DELAY_S = 20, 6.0
@@ -185,6 +187,19 @@ def test_datagrams_are_counted_and_not_measured_in_bytes() -> None:
     assert max(point[1] for stroke in drawn.get_segments() for point in stroke) <= sent
 
 
+def test_flows_of_datagrams_have_no_panel_among_the_decisions(run: Tables) -> None:
+    segments = run.table("segments")
+    voice = _with(_with(segments, "kind", "datagram"), "flow", "voice")
+    download = _with(segments, "flow", "download")
+    source = Tables({"segments": pa.concat_tables([voice, download]), "tcp": run.table("tcp")}, "both")
+    for kind in ("cwnd", "rtt"):
+        figure = draw(kind, source)
+        assert only_axes(figure).get_title(loc="left") == "both: flow download, seen at server"
+        assert note_of(figure) == "Left out: voice (datagrams)"
+        with pytest.raises(InputError, match="nothing to draw of voice: datagrams have neither a window nor a timer"):
+            draw(kind, source, View(flow="voice"))
+
+
 def test_arrow_heads_appear_where_there_is_room_for_them(run: Tables) -> None:
     def heads(view: View) -> int:
         return len([each for each in only_axes(draw("time-sequence", run, view)).lines if each.get_marker() in (6, 7)])
@@ -280,6 +295,37 @@ def test_each_direction_with_a_queue_has_a_panel(run: Tables) -> None:
     assert len(draw("queue", Tables({"queue": pa.concat_tables([queue, up])})).axes) == 2
 
 
+def queues(count: int, run: Tables) -> Tables:
+    """So many links, of which each has a drop more than the one before."""
+    queue, packets = run.table("queue"), run.table("packets")
+    dropped = packets.filter(pc.equal(packets["fate"], "queue_drop"))
+    lengths = [_with(queue, "link", f"hop-{n}") for n in range(count)]
+    drops = [_with(dropped.slice(0, n), "link", f"hop-{n}") for n in range(count)]
+    return Tables({"queue": pa.concat_tables(lengths), "packets": pa.concat_tables(drops)})
+
+
+def _with(table: pa.Table, column: str, text: str) -> pa.Table:
+    return table.set_column(table.column_names.index(column), column, pa.array([text] * len(table), pa.string()))
+
+
+def panel_titles(figure: Figure) -> list[str]:
+    return [axes.get_title(loc="left") for axes in figure.axes]
+
+
+def test_of_many_queues_those_with_most_drops_are_drawn_and_the_others_told(run: Tables) -> None:
+    figure = draw("queue", queues(8, run))
+    assert panel_titles(figure) == [f"queue of link hop-{n}, down" for n in range(2, 8)]
+    assert note_of(figure) == f"Left out: hop-1.down, hop-0.down (2 queues of at most {QUEUE_LIMIT} packets, 1 dropped)"
+
+
+def test_the_queues_of_links_can_be_asked_for(run: Tables) -> None:
+    figure = draw("queue", queues(8, run), View(links=("hop-5.down", "hop-0")))
+    assert panel_titles(figure) == ["queue of link hop-0, down", "queue of link hop-5, down"]
+    assert note_of(figure) == ""
+    with pytest.raises(InputError, match=r"no packet came to a queue of link 'hop-9' — choose from hop-0\.down, hop-1"):
+        draw("queue", queues(3, run), View(links=("hop-1", "hop-9")))
+
+
 def test_round_trips_are_only_of_segments_sent_once(run: Tables) -> None:
     axes = only_axes(draw("rtt", run))
     again = {row["seq"] for row in rows(run, "segments") if row["retransmission"]}
@@ -314,7 +360,9 @@ def test_several_flows_have_a_panel_each_over_the_same_time(kind: str) -> None:
     assert len(figure.axes) == 3
     assert len({axes.get_xlim() for axes in figure.axes}) == 1
     assert figure.get_suptitle() == "three of them"
-    assert len(draw(kind, several(6)).axes) == 4
+    six = draw(kind, several(6))
+    assert len(six.axes) == 4
+    assert note_of(six) == "Left out: download-5, download-6 (2 flows that --flow shows)"
 
 
 def test_the_legend_sums_what_the_panels_count() -> None:

@@ -9,6 +9,7 @@ import click
 
 from lasthop.cli.console import a_number, remark
 from lasthop.plots import FORMATS, KINDS, Source, View, draw, kind_of, save
+from lasthop.plots.style import note_of
 from lasthop.results import open_run
 from lasthop.study import open_study
 
@@ -23,6 +24,13 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}" for kind in KINDS)
 @click.argument("result", type=click.Path(path_type=Path))
 @click.argument("kind", type=click.Choice([kind.id for kind in KINDS]), metavar="KIND")
 @click.option("--flow", help="The flow to show (the first four, unless given).")
+@click.option(
+    "--link",
+    "links",
+    multiple=True,
+    metavar="NAME[.down|.up]",
+    help="A link whose queue to show; may be repeated (those with most drops, unless given).",
+)
 @click.option("--from", "start_s", type=float, callback=a_number, metavar="SECONDS", help="Where the time axis begins.")
 @click.option("--to", "end_s", type=float, callback=a_number, metavar="SECONDS", help="Where the time axis ends.")
 @click.option("--unit", type=click.Choice(["bytes", "segments"]), default="bytes", help="Of sequence numbers.")
@@ -39,6 +47,7 @@ def command(result: Path, kind: str, picture_format: str, out: Path | None, **vi
     Examples:
       lasthop plot results/quickstart time-sequence
       lasthop plot results/quickstart cwnd --from 0 --to 30 --format pdf
+      lasthop plot results/quickstart queue --link lasthop.down
       lasthop plot results/sarolahti2000 published --table 14 --out table14.png
     """
     target = out or result / f"{kind}.{picture_format}"
@@ -47,6 +56,8 @@ def command(result: Path, kind: str, picture_format: str, out: Path | None, **vi
     for table in kind_of(kind).uses:
         if table not in source.table_names:
             remark(f"without what the table {table!r} would add: it was not recorded")
+    if note := note_of(picture):
+        remark(note)
     remark(f"wrote {save(picture, target)}")
 
 

@@ -27,7 +27,7 @@ LOSS_EVENTS: Final = ("fast_retransmit", "collapse")
 
 def draw(source: Source, view: View) -> Figure:
     """Draw the congestion window of each flow."""
-    return draw_flows(source, view, HEIGHT_IN, _draw_flow)
+    return draw_flows(source, view, HEIGHT_IN, _draw_flow, of_decisions=True)
 
 
 def _draw_flow(panel: FlowPanel) -> None:

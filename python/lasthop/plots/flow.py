@@ -243,6 +243,11 @@ def flow_names(source: Source) -> list[str]:
     return [name for name in listed if name in began] + [name for name in began if name not in listed]
 
 
+def datagram_flows(source: Source) -> list[str]:
+    """Those of them whose packets are datagrams."""
+    return Columns("segments", source.table("segments")).equal("kind", DATAGRAM).distinct("flow")
+
+
 def choose_flow(flows: list[str], name: str | None) -> str:
     """The flow of that name, or the first. Raises InputError, with the names, where there is none."""
     if name is None and flows:

@@ -9,9 +9,10 @@ from typing import Final
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.axes import mark_timeouts, room_for_labels, set_time_axis, set_title, set_title_above_all
-from lasthop.plots.flow import FlowTables, flow_names
+from lasthop.plots.flow import FlowTables, choose_flow, datagram_flows, flow_names
 from lasthop.plots.kind import View
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span, span_of
@@ -40,12 +41,16 @@ def draw_flows(
     height_in: float,
     draw_one: Callable[[FlowPanel], None],
     legend: Sequence[str] = (),
+    *,
+    of_decisions: bool = False,
 ) -> Figure:
     """Draw the flow that the view names, or all of them, by `draw_one`; the timeouts are marked in each.
 
-    A panel that stands alone is `height_in` inches high.
+    A panel that stands alone is `height_in` inches high. A picture `of_decisions` leaves out flows of datagrams,
+    which have none. Raises InputError where nothing is left then.
     """
-    flows = [FlowTables(source, name) for name in _chosen(source, view)]
+    chosen, note = _chosen(source, view, of_decisions=of_decisions)
+    flows = [FlowTables(source, name) for name in chosen]
     span = span_of(view, *(flow.times() for flow in flows))
     each_in = height_in if len(flows) == 1 else height_in * SMALLER
     figure = style.new_figure(view.width, each_in * len(flows))
@@ -55,13 +60,38 @@ def draw_flows(
         mark_timeouts(axes, flow.timeouts(), span)
     set_time_axis(rows[-1], span)
     _set_titles(figure, rows, flows, source, view, span)
-    style.legend_below(figure, rows, legend)
+    style.legend_below(figure, rows, legend, note)
     return figure
 
 
-def _chosen(source: Source, view: View) -> Sequence[str | None]:
+def _chosen(source: Source, view: View, *, of_decisions: bool) -> tuple[list[str], str]:
+    """The flows to draw, and what is to be said of the others."""
     names = flow_names(source)
-    return [view.flow] if view.flow is not None or not names else names[:MOST_PANELS]
+    asked = [choose_flow(names, view.flow)] if view.flow is not None or not names else names
+    without = set(datagram_flows(source)) if of_decisions else set()
+    fitting = [name for name in asked if name not in without]
+    if of_decisions:
+        _check_decisions(source, asked, fitting)
+    others = [name for name in asked if name in without]
+    said = [f"{style.listed(others)} (datagrams)"] if others else []
+    if more := fitting[MOST_PANELS:]:
+        said.append(f"{style.listed(more)} ({len(more)} flows that --flow shows)")
+    return fitting[:MOST_PANELS], f"Left out: {'; '.join(said)}" if said else ""
+
+
+def _check_decisions(source: Source, asked: list[str], fitting: list[str]) -> None:
+    if not fitting:
+        raise InputError(
+            f"nothing to draw of {style.listed(asked)}: datagrams have neither a window nor a timer",
+            key="flow",
+            help="choose a flow of TCP, or draw time-sequence",
+        )
+    if source.table("tcp").num_rows == 0:
+        raise InputError(
+            "the picture shows what a sender decided, and none was recorded: of a kernel's TCP only the packets are "
+            "seen",
+            help="draw it from the result of `lasthop run`; time-sequence, progress and queue work for real time too",
+        )
 
 
 def _set_titles(

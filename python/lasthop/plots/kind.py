@@ -20,8 +20,9 @@ class View:
 
     `flow` is a flow's name (none: all of them), `start_s` and `end_s` bound the time axis in seconds,
     `unit` is that of sequence numbers and windows, `width` fits one column of a paper or the whole page.
-    `title` replaces the words above the picture; an empty one leaves them away. `table` and `metric` choose
-    among a study's rows.
+    `title` replaces the words above the picture; an empty one leaves them away. `links` are links, or
+    directions of them like "lasthop.down" (none: those where most was dropped). `table` and `metric` choose among a
+    study's rows.
     """
 
     flow: str | None = None
@@ -32,6 +33,7 @@ class View:
     title: str | None = None
     table: str | None = None
     metric: str | None = None
+    links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.start_s is not None and self.end_s is not None and self.start_s >= self.end_s:

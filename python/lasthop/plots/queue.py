@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.axes import set_count_axis, set_time_axis, set_title, set_title_above_all
 from lasthop.plots.columns import Columns, Floats
@@ -22,6 +24,7 @@ HEIGHT_IN: Final = 2.1
 PANEL_IN: Final = 1.6
 
 MOST_PANELS: Final = 6
+"""Of more queues, those with the most drops are drawn, then the longest; any other can be asked for by its name."""
 
 MOST_CHANGES: Final = 1500
 """Of a longer history, the mean and the longest of each of `SHORT_TIMES` equal times are drawn."""
@@ -47,14 +50,19 @@ class Queue:
     drop_time: Floats
     drop_behind: Floats
 
+    @property
+    def name(self) -> str:
+        """As a user writes it."""
+        return f"{self.link}.{self.direction}"
+
     def highest(self) -> float:
         """The most packets that ever waited, or that a dropped one met."""
         return float(max(self.packets.max(initial=0), self.drop_behind.max(initial=0)))
 
 
 def draw(source: Source, view: View) -> Figure:
-    """Draw every queue in which a packet ever waited or was dropped, a panel for each direction of a link."""
-    queues = [queue for queue in _read(source) if queue.highest() > 0][:MOST_PANELS]
+    """Draw the queues that the view names, or those that mattered most, a panel for each direction of a link."""
+    queues, left_out = _chosen(_read(source), view.links)
     panels = max(len(queues), 1)
     span = span_of(view, *(queue.time for queue in queues))
     figure = style.new_figure(view.width, HEIGHT_IN + PANEL_IN * (panels - 1))
@@ -69,14 +77,40 @@ def draw(source: Source, view: View) -> Figure:
     if panels > 1:
         set_title_above_all(figure, view, source)
     for axes in rows:
-        set_count_axis(axes, max((queue.highest() for queue in queues), default=1.0))
+        set_count_axis(axes, max((queue.highest() for queue in queues), default=0.0) or 1.0)
         axes.set_ylabel("Packets")
     set_time_axis(rows[-1], span)
     if not queues:
         set_title(rows[0], view, source, "queues")
-        style.say_empty(rows[0], "no packet ever waited in a queue")
-    style.legend_below(figure, rows)
+    for axes, queue in zip_longest(rows, queues):
+        if queue is None or queue.highest() == 0:
+            style.say_empty(axes, "no packet ever waited in a queue")
+    style.legend_below(figure, rows, note=_note(left_out))
     return figure
+
+
+def _chosen(queues: list[Queue], names: tuple[str, ...]) -> tuple[list[Queue], list[Queue]]:
+    """Those to draw, and those in which something waited too. Raises InputError where a name is none of theirs."""
+    for name in names:
+        if not any(name in (queue.link, queue.name) for queue in queues):
+            there = ", ".join(queue.name for queue in queues) or "none"
+            raise InputError(f"no packet came to a queue of link {name!r}", key="link", help=f"choose from {there}")
+    if names:
+        return [queue for queue in queues if queue.link in names or queue.name in names], []
+    used = [queue for queue in queues if queue.highest() > 0]
+    by_weight = sorted(used, key=lambda queue: (len(queue.drop_time), queue.highest()), reverse=True)
+    kept = {queue.name for queue in by_weight[:MOST_PANELS]}
+    return [queue for queue in used if queue.name in kept], by_weight[MOST_PANELS:]
+
+
+def _note(left_out: list[Queue]) -> str:
+    if not left_out:
+        return ""
+    dropped = sum(len(queue.drop_time) for queue in left_out)
+    lost = f", {dropped} dropped" if dropped else ""
+    longest = max(queue.highest() for queue in left_out)
+    which = style.listed([queue.name for queue in left_out])
+    return f"Left out: {which} ({len(left_out)} queues of at most {longest:g} packets{lost})"
 
 
 def _read(source: Source) -> list[Queue]:

@@ -22,7 +22,7 @@ HEIGHT_IN: Final = 2.7
 
 def draw(source: Source, view: View) -> Figure:
     """Draw the round-trip times and the retransmission timer of each flow."""
-    return draw_flows(source, view, HEIGHT_IN, _draw_flow)
+    return draw_flows(source, view, HEIGHT_IN, _draw_flow, of_decisions=True)
 
 
 def _draw_flow(panel: FlowPanel) -> None:

@@ -61,12 +61,6 @@ def check_tables(source: Source, kind: str, needs: tuple[str, ...]) -> None:
                 f"(there are: {', '.join(source.table_names) or 'none'})",
                 help=_how_to_get(name, source),
             )
-    if "tcp" in needs and source.table("tcp").num_rows == 0 and source.table("segments").num_rows > 0:
-        raise InputError(
-            f"the picture {kind!r} shows what a sender decided, and none was recorded: of a kernel's TCP only the "
-            "packets are seen",
-            help="draw it from the result of `lasthop run`; time-sequence, progress and queue work for real time too",
-        )
 
 
 def _how_to_get(name: str, source: Source) -> str:

@@ -20,6 +20,7 @@ import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 
 BLACK: Final = "#222222"
 GREY: Final = "#8A8A8A"
@@ -58,6 +59,12 @@ HANDLE_IN: Final = 0.42
 
 LINE_IN: Final = 0.15
 """Height of a line of the legend."""
+
+NOTE_PT: Final = 6.5
+NOTE_LETTER_IN: Final = 0.055
+"""Size of the note above it, and the room that its letters take."""
+
+MOST_LISTED: Final = 6
 
 _SETTINGS: Final[dict[str, Any]] = {
     "axes.edgecolor": "#555555",
@@ -108,22 +115,30 @@ def new_figure(width: Literal["column", "page"], height_in: float) -> Figure:
     return Figure(figsize=(COLUMN_IN if width == "column" else PAGE_IN, height_in), layout="constrained")
 
 
-def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = ()) -> None:
+def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = (), note: str = "") -> None:
     """Put one legend under the picture, outside the data, and make the figure higher by its room.
 
-    Each label stands once; those in `order` come first. Counts in brackets are summed over the panels.
+    Each label stands once; those in `order` come first. Counts in brackets are summed over the panels. The `note` above
+    it says what the picture leaves out.
     """
     entries = _legend_entries(panels)
-    if not entries:
+    if not entries and not note:
         return
     words = [*(each for each in order if each in entries), *(each for each in entries if each not in order)]
     labels = [f"{each} ({entries[each].count})" if entries[each].count else each for each in words]
     width, height = figure.get_size_inches()
-    columns = int(width / (LETTER_IN * max(len(label) for label in labels) + HANDLE_IN))
-    lines = math.ceil(len(labels) / max(columns, 1))
-    figure.set_figheight(height + LINE_IN * lines)
+    columns = int(width / (LETTER_IN * max((len(label) for label in labels), default=1) + HANDLE_IN))
+    lines = max(math.ceil(len(labels) / max(columns, 1)), 1)
+    noted = textwrap.fill(note, int(width / NOTE_LETTER_IN))
+    figure.set_figheight(height + LINE_IN * (lines + (noted.count("\n") + 1 if noted else 0)))
     handles = [entries[each].handle for each in words]
-    figure.legend(handles, labels, loc="outside lower center", ncols=math.ceil(len(labels) / lines))
+    below = figure.legend(handles, labels, loc="outside lower center", ncols=max(math.ceil(len(labels) / lines), 1))
+    below.set_title(noted, prop=FontProperties(size=NOTE_PT))
+
+
+def note_of(figure: Figure) -> str:
+    """What the note under the picture says it leaves out; empty where it leaves nothing out."""
+    return " ".join(legend.get_title().get_text() for legend in figure.legends).replace("\n", " ")
 
 
 @dataclass
@@ -141,6 +156,11 @@ def _legend_entries(panels: Iterable[Axes]) -> dict[str, _LegendEntry]:
             words, count = (counted[1], int(counted[2])) if counted else (str(label), 0)
             entries.setdefault(words, _LegendEntry(handle, 0)).count += count
     return entries
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names, as many as a note has room for."""
+    return ", ".join(names[:MOST_LISTED]) + (", …" if len(names) > MOST_LISTED else "")
 
 
 def wrapped(words: str, width: Literal["column", "page"]) -> str:
