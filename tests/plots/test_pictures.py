@@ -383,8 +383,54 @@ def test_each_flow_has_its_own_line_of_progress() -> None:
     assert [str(each.get_label()) for each in axes.lines] == [f"download-{n}" for n in (1, 2, 3, 4)]
 
 
-def test_of_many_flows_the_first_and_the_last_to_finish_are_named() -> None:
-    assert legend_words(draw("progress", several(9))) == ["download-1", "download-9"]
+def test_up_to_fourteen_flows_can_be_told_apart() -> None:
+    figure = draw("progress", several(14))
+    assert legend_words(figure) == [f"download-{n}" for n in range(1, 15)]
+    looks = {(line.get_color(), str(line.get_linestyle())) for line in only_axes(figure).lines}
+    assert len(looks) == 14
+
+
+def test_of_more_flows_those_furthest_ahead_and_behind_are_named_and_the_others_counted() -> None:
+    words = legend_words(draw("progress", several(15)))
+    assert words == ["download-1, furthest ahead", "download-15, furthest behind", "the 13 others"]
+
+
+@pytest.mark.parametrize("count", [1, 15])
+def test_each_timeout_of_every_flow_has_its_ring(run: Tables, count: int) -> None:
+    tables = {name: _many(run.table(name), count) for name in ("segments", "tcp")}
+    rings = [line for line in only_axes(draw("progress", Tables(tables))).lines if line.get_marker() == "o"]
+    assert sum(len(np.asarray(line.get_xdata())) for line in rings) == count * sum(
+        1 for row in rows(run, "tcp") if row["event"] == "timeout"
+    )
+
+
+def _many(table: pa.Table, count: int) -> pa.Table:
+    return pa.concat_tables([_with(table, "flow", f"flow-{n}") for n in range(count)])
+
+
+def test_progress_is_drawn_from_samples_where_packets_were_not_recorded() -> None:
+    sampled = pa.table(
+        {
+            "time_ns": [1_000_000_000, 1_000_000_000, 2_000_000_000, 2_000_000_000],
+            "flow": ["download", "voice"] * 2,
+            "acked": [1000, 60, 3000, 120],
+            "received": [1000, 60, 3000, 120],
+            "acks": [1, 0, 2, 0],
+        }
+    )
+    figure = draw("progress", Tables({"progress": sampled}))
+    assert np.asarray(line(only_axes(figure), "download").get_xydata()).tolist() == [[1, 1000], [2, 3000]]
+    assert legend_words(figure) == ["download"]
+    assert note_of(figure) == "Left out: voice (datagrams, which nobody acknowledges)"
+    with pytest.raises(InputError, match="nothing to draw of voice"):
+        draw("progress", Tables({"progress": sampled}), View(flow="voice"))
+
+
+def test_the_connections_of_a_flow_add_up_in_its_progress(run: Tables) -> None:
+    segments = run.table("segments")
+    connections = [segments.append_column("connection", pa.array([n] * len(segments))) for n in (1, 2)]
+    drawn = line(only_axes(draw("progress", Tables({"segments": pa.concat_tables(connections)}))), "download")
+    assert np.asarray(drawn.get_ydata())[-1] == pytest.approx(2 * SEGMENT * SEGMENTS / 1e3)
 
 
 def test_one_flow_of_several_can_be_asked_for() -> None:

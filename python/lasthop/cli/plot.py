@@ -13,13 +13,13 @@ from lasthop.plots.style import note_of
 from lasthop.results import open_run
 from lasthop.study import open_study
 
-_KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}" for kind in KINDS)
+_KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables()}" for kind in KINDS)
 
 
 @click.command(
     name="plot",
     short_help="Pictures of a result: time sequence, cwnd, queue, …",
-    epilog=f"\b\nKinds:\n{_KIND_LINES}",
+    epilog=f"\b\nKinds, and the tables that each is drawn from ([record] tables keeps them):\n{_KIND_LINES}",
 )
 @click.argument("result", type=click.Path(path_type=Path))
 @click.argument("kind", type=click.Choice([kind.id for kind in KINDS]), metavar="KIND")

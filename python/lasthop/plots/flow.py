@@ -158,6 +158,16 @@ class FlowTables:
             duplicate=same & (rows.texts("kind") == "ack"),
         )
 
+    def acknowledged(self) -> tuple[Floats, Floats]:
+        """When ACKs reached the sender, and the bytes that were acknowledged by then, on all connections together."""
+        rows = self._at_sender.equal("direction", "received")
+        rows = rows.where(rows.known("ack") & (rows.numbers("ack") >= FIRST_DATA_SEQ))
+        newly = np.zeros(len(rows))
+        for those in rows.groups("connection"):
+            acked = np.maximum.accumulate(rows.numbers("ack")[those]) - FIRST_DATA_SEQ
+            newly[those] = np.diff(acked, prepend=0)
+        return rows.seconds("time_ns"), np.cumsum(newly)
+
     def flight(self) -> Flight:
         """What was in flight after each time at which the sender sent or heard something: what an ACK lets go, counts.
 

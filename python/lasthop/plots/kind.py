@@ -48,7 +48,8 @@ class View:
 class Kind:
     """One kind of picture.
 
-    `needs` are the tables without which it cannot be drawn; `uses` are those that add to it where recorded.
+    `needs` are the tables without which it cannot be drawn, unless those `instead` of them are there; `uses` are those
+    that add to it where recorded.
     """
 
     id: str
@@ -56,3 +57,9 @@ class Kind:
     needs: tuple[str, ...]
     uses: tuple[str, ...]
     draw: Callable[[Source, View], Figure]
+    instead: tuple[str, ...] = ()
+
+    def tables(self) -> str:
+        """What it needs and uses, in words."""
+        needs = " or ".join(" and ".join(each) for each in (self.needs, self.instead) if each)
+        return f"needs {needs}" + (f"; shows more with {' and '.join(self.uses)}" if self.uses else "")

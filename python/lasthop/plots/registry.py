@@ -37,6 +37,6 @@ def draw(id: str, source: Source, view: View | None = None) -> Figure:
     Raises InputError for an unknown kind or flow, and where a table is missing (it says how to record it).
     """
     kind = kind_of(id)
-    check_tables(source, kind.id, kind.needs)
+    check_tables(source, kind.id, kind.needs, kind.instead)
     with style.settings():
         return kind.draw(source, view or View())

@@ -52,12 +52,18 @@ class Tables:
         return pa.table(self._tables[name])
 
 
-def check_tables(source: Source, kind: str, needs: tuple[str, ...]) -> None:
-    """Raise InputError, naming the table and how to record it, where `source` lacks what `kind` needs."""
+def check_tables(source: Source, kind: str, needs: tuple[str, ...], instead: tuple[str, ...] = ()) -> None:
+    """Raise InputError, naming the table and how to record it, where `source` lacks what `kind` needs.
+
+    The tables `instead` do as well, if all are there.
+    """
+    if instead and set(instead) <= set(source.table_names):
+        return
     for name in needs:
         if name not in source.table_names:
+            either = "".join(f" or {other!r}" for other in instead)
             raise InputError(
-                f"the picture {kind!r} needs the table {name!r}, which is not there "
+                f"the picture {kind!r} needs the table {name!r}{either}, which is not there "
                 f"(there are: {', '.join(source.table_names) or 'none'})",
                 help=_how_to_get(name, source),
             )
