@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lasthop.plots import KINDS
 from lasthop.scenario import load_scenario, run
 
 ROOT = Path(__file__).parent.parent
@@ -52,6 +53,11 @@ def test_the_page_of_results_names_every_event() -> None:
     ids = (ROOT / "crates" / "tcp" / "src" / "record.rs").read_text().split("impl Decision")[1].split("\n}")[0]
     (line,) = (line for line in PAGE.splitlines() if line.startswith("| `event`"))
     assert re.findall(r"`(\w+)`", line.split("|")[2]) == re.findall(r'=> "(\w+)"', ids)
+
+
+def test_the_page_of_results_has_the_tables_of_every_kind_of_picture() -> None:
+    for kind in KINDS:
+        assert f"| `{kind.id}` | {kind.tables()} |" in PAGE
 
 
 def test_the_readmes_files_and_names_are_there() -> None:
