@@ -58,6 +58,8 @@ pub enum Event {
     TransmissionStarted,
     /// Its last bit is out: it begins to propagate.
     TransmissionEnded,
+    /// It was being sent as the link layer lost it: the rest of it never goes out.
+    TransmissionAborted,
     /// Held by the allocation of the channel or beyond the transmitter.
     Delayed {
         /// For how long.
@@ -94,6 +96,7 @@ impl Event {
             Self::Marked { .. } => "marked",
             Self::TransmissionStarted => "transmission_started",
             Self::TransmissionEnded => "transmission_ended",
+            Self::TransmissionAborted => "transmission_aborted",
             Self::Delayed { .. } => "delayed",
             Self::ErrorDropped { .. } => "error_drop",
             Self::Corrupted { .. } => "corrupted",

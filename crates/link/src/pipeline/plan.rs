@@ -171,7 +171,11 @@ impl<P: Packet> Link<P> {
         let mut slots: Vec<u32> = self.receive_buffer.drain().chain(self.propagating.drain()).collect();
         match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
             Transmitter::Idle => {}
-            Transmitter::Waiting { slot, .. } | Transmitter::Sending { slot, .. } => slots.push(slot),
+            Transmitter::Waiting { slot, .. } => slots.push(slot),
+            Transmitter::Sending { slot, .. } => {
+                self.tell(now, slot, Event::TransmissionAborted, observer);
+                slots.push(slot);
+            }
         }
         slots.extend(self.send_buffer.drain());
         self.underway.clear();

@@ -173,6 +173,7 @@ fn a_reset_loses_the_link_layers_buffers_and_leaves_the_queue() {
     let mut gone: Vec<u64> = lost(&driver, ErrorCause::Reset).iter().map(|entry| entry.1).collect();
     gone.sort_unstable();
     assert_eq!(gone, [1, 2, 3, 4]);
+    assert_eq!(driver.who("transmission_aborted"), [3]);
     assert_eq!(driver.deliveries(), [(5, ms(1_120))]);
     let mut driver = self::driver(table(true));
     driver.send_many(ms(50), 20, 5);

@@ -34,7 +34,7 @@ impl LinkMeter {
     pub(crate) fn on_event(&mut self, now: Instant, event: &Event) {
         match event {
             Event::TransmissionStarted => self.sending = Some(now),
-            Event::TransmissionEnded => {
+            Event::TransmissionEnded | Event::TransmissionAborted => {
                 self.busy = self.busy(now);
                 self.sending = None;
             }
@@ -101,6 +101,14 @@ mod tests {
         assert_eq!(meter.busy(at(14)), Duration::from_millis(4));
         meter.on_event(at(20), &Event::TransmissionEnded);
         assert_eq!(meter.busy(at(100)), Duration::from_millis(10));
+    }
+
+    #[test]
+    fn an_aborted_transmission_counts_until_it_was_broken_off() {
+        let mut meter = LinkMeter::new();
+        meter.on_event(at(10), &Event::TransmissionStarted);
+        meter.on_event(at(14), &Event::TransmissionAborted);
+        assert_eq!(meter.busy(at(100)), Duration::from_millis(4));
     }
 
     #[test]

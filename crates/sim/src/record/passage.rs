@@ -72,6 +72,7 @@ impl Passage {
             Event::Delivered => self.arrives(now),
             Event::LeftQueue { .. }
             | Event::TransmissionStarted
+            | Event::TransmissionAborted
             | Event::Marked { .. }
             | Event::Duplicated => {}
         }

@@ -118,6 +118,26 @@ fn a_link_has_been_busy_for_what_it_sent_and_for_the_part_of_a_packet_that_is_ou
 }
 
 #[test]
+fn a_link_that_starts_anew_is_not_busy_with_what_it_has_lost() {
+    // 64 of 100 kbit/s for 5 s. The packet that goes out from 4.875 s on is the last, and is broken off; what
+    // goes the other way lets the run go on.
+    let line = config(json!({ "rate": "100 kbit/s", "resets": { "interval": ["4.9 s", "1000 s"] } }));
+    let rate = json!({ "constant-rate": { "rate": "64 kbit/s" } });
+    let sending = |name, from: usize, until| {
+        let application = serde_json::from_value(rate.clone()).unwrap();
+        let workload = Workload::Application { application, until: Some(SECOND * until) };
+        FlowSpec { workload, ..flow(name, from, 1 - from, 0) }
+    };
+    let mut spec = pair(line, 0);
+    spec.flows = vec![sending("short", 0, 5), sending("long", 1, 100)];
+    spec.stop = Some(SECOND * 100);
+    spec.record = measured(&[], None);
+    let link = run(spec).summary.links.remove(0);
+    let expected = (26.0 * 0.12 + 0.025) / 100.0;
+    assert!((link.measures.utilisation.unwrap() - expected).abs() < 1e-6, "{link:?}");
+}
+
+#[test]
 fn a_measured_run_tells_how_long_segments_took_and_an_unmeasured_one_does_not() {
     // 1500 bytes take 6 ms at 2 Mbit/s, and then 50 ms; a window of one segment finds no queue.
     let mut spec = pair(slow(), 200_000);
