@@ -37,7 +37,8 @@ struct Totals {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    UnderWay,
+    /// So many of it are: the one that was sent, and what links made of it.
+    UnderWay(u32),
     Lost,
     Received,
 }
@@ -66,7 +67,7 @@ impl Datagrams {
     /// One of `size` bytes is sent.
     pub(crate) fn send(&mut self, now: Instant, size: Bytes) -> Datagram {
         let number = self.first + self.fates.len() as u64;
-        self.fates.push_back(Fate::UnderWay);
+        self.fates.push_back(Fate::UnderWay(1));
         self.sent.add(size);
         self.span[0].get_or_insert(now);
         Datagram { number, sent: now }
@@ -75,11 +76,8 @@ impl Datagrams {
     /// One has arrived: how long it took. A copy of one that came before counts for nothing.
     pub(crate) fn on_received(&mut self, now: Instant, datagram: Datagram, size: Bytes) -> Option<Duration> {
         let fate = self.fate(datagram.number)?;
-        match std::mem::replace(fate, Fate::Received) {
-            Fate::Received => return None,
-            // Another copy of it was lost, and this one was not.
-            Fate::Lost => self.lost -= 1,
-            Fate::UnderWay => {}
+        if !matches!(std::mem::replace(fate, Fate::Received), Fate::UnderWay(_)) {
+            return None;
         }
         let delay = now - datagram.sent;
         self.received.add(size);
@@ -89,12 +87,24 @@ impl Datagrams {
         Some(delay)
     }
 
-    /// One was lost on its way.
+    /// A link has made a copy of one.
+    pub(crate) fn on_copied(&mut self, datagram: Datagram) {
+        if let Some(Fate::UnderWay(copies)) = self.fate(datagram.number) {
+            *copies += 1;
+        }
+    }
+
+    /// One was lost on its way: the datagram itself, or a copy. Only with the last of them it is lost for good,
+    /// so that the count never falls.
     pub(crate) fn on_lost(&mut self, datagram: Datagram) {
-        if let Some(fate @ Fate::UnderWay) = self.fate(datagram.number) {
-            *fate = Fate::Lost;
-            self.lost += 1;
-            self.forget();
+        match self.fate(datagram.number) {
+            Some(Fate::UnderWay(copies @ 2..)) => *copies -= 1,
+            Some(fate @ Fate::UnderWay(_)) => {
+                *fate = Fate::Lost;
+                self.lost += 1;
+                self.forget();
+            }
+            _ => {}
         }
     }
 
@@ -123,7 +133,7 @@ impl Datagrams {
     }
 
     fn forget(&mut self) {
-        while self.fates.front().is_some_and(|fate| *fate != Fate::UnderWay) {
+        while self.fates.front().is_some_and(|fate| !matches!(fate, Fate::UnderWay(_))) {
             self.fates.pop_front();
             self.first += 1;
         }
@@ -155,13 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_arrives_after_another_was_lost_counts_as_received() {
+    fn a_datagram_is_lost_with_the_last_of_its_copies_and_not_before() {
         let mut datagrams = Datagrams::new(None);
         let [first, second] = [datagrams.send(at(0), SIZE), datagrams.send(at(20), SIZE)];
+        [first, second].into_iter().for_each(|datagram| datagrams.on_copied(datagram));
+        datagrams.on_lost(first);
         datagrams.on_lost(second);
-        datagrams.on_received(at(40), second, SIZE);
-        assert_eq!((datagrams.lost, datagrams.outstanding()), (0, 1));
-        datagrams.on_received(at(50), first, SIZE);
-        assert_eq!(datagrams.outstanding(), 0);
+        assert_eq!((datagrams.lost, datagrams.outstanding()), (0, 2));
+        assert_eq!(datagrams.on_received(at(40), first, SIZE), Some(Duration::from_millis(40)));
+        datagrams.on_lost(second);
+        assert_eq!((datagrams.lost, datagrams.outstanding()), (1, 0));
+        assert_eq!(datagrams.on_received(at(60), second, SIZE), None);
     }
 }

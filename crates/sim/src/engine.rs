@@ -275,7 +275,8 @@ impl<R: Recorder> Engine<R> {
         }
         let (id, destination, corrupted) = (packet.id, packet.destination as usize, packet.corrupted);
         match &mut packet.body {
-            // The checksum tells, and the segment is as if it had never come.
+            // The checksum tells, and the segment is as if it had never come; of a copy that says nothing.
+            Body::Segment(_) if corrupted && packet.copy => {}
             Body::Segment(sent) if corrupted => {
                 let connection = &mut self.connections[destination / 2];
                 connection.on_lost(self.now, id, &sent.segment, !sends(destination), CORRUPTED);

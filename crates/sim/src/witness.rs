@@ -59,6 +59,7 @@ impl<R: Recorder> Observer<Parcel> for Witness<'_, R> {
             Event::QueueDropped { rule, .. } => self.lose(now, packet, rule.id()),
             Event::ErrorDropped { cause } => self.lose(now, packet, cause.id()),
             Event::DropperDropped => self.lose(now, packet, event.id()),
+            Event::Duplicated => self.copy(packet),
             Event::Delayed { by, cause } => self.delay(now, packet, by, cause.id()),
             _ => {}
         }
@@ -76,13 +77,19 @@ impl<R> Witness<'_, R> {
                 let end = packet.destination as usize;
                 self.connections[end / 2].on_lost(now, packet.id, &sent.segment, end % 2 == 1, rule);
             }
-            Body::Datagram(_) if packet.copy => {}
             Body::Datagram(datagram) => {
                 let flow = packet.destination / 2;
                 self.flows[flow as usize].datagrams.on_lost(*datagram);
                 self.news.push_back((flow, 0, News::Lost));
             }
             Body::Raw(bytes) => self.tell(now, packet, bytes, ExternalFate::Lost { rule }),
+        }
+    }
+
+    #[cold]
+    fn copy(&mut self, packet: &Packet) {
+        if let Body::Datagram(datagram) = &packet.body {
+            self.flows[packet.destination as usize / 2].datagrams.on_copied(*datagram);
         }
     }
 

@@ -128,6 +128,42 @@ fn doubled_datagrams_count_once_and_damaged_ones_as_lost() {
     assert_eq!(flow.received, (sent - lost) * 500);
 }
 
+/// Two hosts, and between them a link that copies every packet on its way down, then one that does this.
+fn after_a_copier(down: Value, up: Value) -> Spec {
+    let rate = |mut value: Value| {
+        value["rate"] = json!("1 Mbit/s");
+        config(value)
+    };
+    let mut copier = link("copier", [0, 1], rate(json!({})));
+    copier.down = rate(json!({ "duplicates": { "probability": 1.0 } }));
+    let mut then = link("then", [1, 2], rate(up));
+    then.down = rate(down);
+    Spec { nodes: vec![host(1), router("middle"), host(2)], links: vec![copier, then], ..empty("copies") }
+}
+
+#[test]
+fn a_datagram_of_which_a_copy_arrives_is_not_lost() {
+    let mut spec = after_a_copier(json!({ "errors": { "probability": 0.3, "effect": "drop" } }), json!({}));
+    let rate = json!({ "constant-rate": { "rate": "100 kbit/s", "packet": "500 bytes" } });
+    spec.flows = vec![working("work", 0, 2, rate, 40)];
+    let flow = run(spec).summary.flows.remove(0);
+    let (sent, lost) = (flow.segments_sent, flow.measures.packets_lost);
+    assert_eq!((sent, flow.received), (1_000, (sent - lost) * 500));
+    // Both of them are lost with 0.3²: 90 ± 4 standard deviations.
+    assert!(lost.abs_diff(90) < 4 * 9, "{lost}");
+}
+
+#[test]
+fn a_damaged_copy_of_a_segment_that_arrived_makes_no_timeout_genuine() {
+    // The data's copy is the sixth packet; the acknowledgment of the data comes long after the timeout.
+    let late = json!([{ "packet": 3, "effect": "delay", "delay": "20 s" }]);
+    let damaged = json!([{ "packet": 6, "effect": "corrupt" }]);
+    let mut spec = after_a_copier(json!({ "events": damaged }), json!({ "events": late }));
+    spec.flows = vec![flow("download", 0, 2, 1_000)];
+    let flow = run(spec).summary.flows.remove(0);
+    assert!(flow.completed && flow.timeouts > 0 && flow.spurious_timeouts == flow.timeouts, "{flow:?}");
+}
+
 #[test]
 fn another_user_changes_nobodys_pages() {
     let think = json!({ "web": { "size": "2 kB" } });
