@@ -102,8 +102,13 @@ impl Interactive {
         self.typed += self.size.0;
         self.waiting.push_back((now, self.typed));
         self.orders.give(Order::Write { line: LINE, side: Side::From, bytes: self.size });
-        self.expect(Side::To, self.echoed + self.size.0);
+        self.expect_keystroke();
         self.next = now + self.gap.draw();
+    }
+
+    /// The far side is to read to the end of the first keystroke of which it has not; a read may end inside one.
+    fn expect_keystroke(&mut self) {
+        self.expect(Side::To, (self.echoed / self.size.0 + 1) * self.size.0);
     }
 
     fn expect(&mut self, side: Side, position: u64) {
@@ -121,7 +126,7 @@ impl Interactive {
             self.on_seen(now, position);
         }
         if self.echoed < self.typed {
-            self.expect(Side::To, self.echoed + self.size.0);
+            self.expect_keystroke();
         }
     }
 

@@ -145,6 +145,17 @@ fn keystrokes_are_echoed_and_each_echo_ends_a_transfer() {
 }
 
 #[test]
+fn a_read_that_ends_inside_a_keystroke_is_followed_by_that_keystrokes_end() {
+    let mut shell = program(json!({ "interactive": { "gap": "100 ms", "size": "1400 bytes" } }), 1);
+    let at = |ms| Instant::START + Duration::from_millis(ms);
+    (0..2).for_each(|stroke| shell.handle_timeout(at(100 * stroke)));
+    orders(&mut *shell);
+    shell.handle_news(at(250), 0, News::Read { side: Side::To, position: 1460 });
+    let expected = Order::Expect { line: 0, side: Side::To, position: 2800 };
+    assert_eq!(orders(&mut *shell).last(), Some(&expected));
+}
+
+#[test]
 fn arrivals_offer_their_load() {
     let size = json!({ "pareto": { "mean": "10 kB", "shape": 2.5 } });
     let mut others = program(json!({ "arrivals": { "size": size, "load": "800 kbit/s" } }), 2_000);

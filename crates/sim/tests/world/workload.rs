@@ -79,6 +79,14 @@ fn a_keystroke_comes_back_after_a_round_trip() {
 }
 
 #[test]
+fn every_keystroke_is_answered_though_segments_end_inside_of_them() {
+    let far = config(json!({ "rate": "10 Mbit/s", "propagation": "400 ms" }));
+    let typing = json!({ "interactive": { "gap": "100 ms", "size": "1400 bytes" } });
+    let flow = run(one(far, typing, 3)).summary.flows.remove(0);
+    assert!(flow.completed && flow.measures.transfers == 30, "{flow:?}");
+}
+
+#[test]
 fn voice_on_a_link_with_room_loses_nothing_and_takes_as_long_as_the_link_does() {
     let flow = run(one(roomy(), json!({ "voip": {} }), 60)).summary.flows.remove(0);
     assert!(flow.completed && flow.segments_sent > 500, "{flow:?}");
