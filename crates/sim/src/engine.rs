@@ -116,10 +116,11 @@ pub(crate) const fn sends(end: usize) -> bool {
 }
 
 impl<R: Recorder> Engine<R> {
-    /// Acts on every wake-up up to and with `until`, or until the run is over, and takes the readings
-    /// that are due on the way.
-    pub(crate) fn run_until(&mut self, until: Instant) {
-        while self.gauge.next() <= until && self.next_event().is_some() {
+    /// Acts on every wake-up up to and with `until`, or until the run is over, the latest at `stop`, and takes
+    /// the readings that are due on the way.
+    pub(crate) fn run_until(&mut self, until: Instant, stop: Instant) {
+        let may_idle = self.outlasts_idleness(stop) && until < Instant::NEVER;
+        while self.gauge.next() <= until && (may_idle || self.next_event().is_some()) {
             let at = self.gauge.next();
             self.act_until(at);
             if self.stopped.is_some() || self.failure.is_some() {
@@ -129,6 +130,12 @@ impl<R: Recorder> Engine<R> {
             self.gauge.take(&reading);
         }
         self.act_until(until);
+    }
+
+    /// Whether the run goes on though nothing is left to happen: until `stop`, or because something may still come
+    /// in from outside. Readings are then due in idle times too, and before what comes in next.
+    fn outlasts_idleness(&self, stop: Instant) -> bool {
+        stop < Instant::NEVER || self.gateway.nodes() > 0
     }
 
     fn act_until(&mut self, until: Instant) {

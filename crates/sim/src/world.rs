@@ -106,7 +106,7 @@ impl World {
     pub fn run(&mut self) -> Result<(), RunError> {
         let until = self.stop_time();
         each!(&mut self.engine, engine => {
-            engine.run_until(until);
+            engine.run_until(until, until);
             engine.conclude(until);
             engine.failure()
         })
@@ -119,7 +119,7 @@ impl World {
     pub fn run_until(&mut self, time: Instant) -> Result<(), RunError> {
         let stop = self.stop_time();
         each!(&mut self.engine, engine => {
-            engine.run_until(time.min(stop));
+            engine.run_until(time.min(stop), stop);
             engine.advance(time.min(stop), stop);
             engine.failure()
         })

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use arrow_array::cast::AsArray;
-use lasthop_sim::{CapturePoint, Clock, RecordSpec, Spec, World};
+use lasthop_sim::{CapturePoint, Clock, MeasureSpec, RecordSpec, Spec, WindowSpec, World};
 use serde_json::json;
 use units::{Duration, Instant, Seq};
 use wire::{Flags, Options, Payload, Segment};
@@ -87,6 +87,26 @@ fn flow_control_asks_the_driver_to_wait() {
     assert!(!world.accepts(0) && world.accepts(1));
     world.run_until(Instant::START + SECOND).unwrap();
     assert!(world.accepts(0));
+}
+
+#[test]
+fn a_window_that_closes_while_nothing_is_under_way_has_nothing_of_what_comes_in_later() {
+    let mut spec = between_kernels();
+    let window = |name: &str, from, to: Option<u64>| WindowSpec {
+        name: name.to_owned(),
+        from: SECOND * from,
+        to: to.map(|to| SECOND * to),
+    };
+    let windows = vec![window("before", 0, Some(1)), window("after", 1, None)];
+    spec.record.measure = MeasureSpec { links: true, windows, sample: None };
+    let mut world = World::new(spec).unwrap();
+    let late = Instant::START + SECOND * 2;
+    world.run_until(late).unwrap();
+    world.inject(late, 0, packet(1, 2, 1, 100)).unwrap();
+    world.run_until(late + SECOND).unwrap();
+    let windows = world.finish().summary.links.remove(0).windows;
+    let seen: Vec<_> = windows.iter().map(|span| (span.to_s, span.packets_in, span.packets_out)).collect();
+    assert_eq!(seen, [(1.0, 0, 0), (3.0, 1, 1)]);
 }
 
 #[test]
