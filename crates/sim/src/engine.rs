@@ -393,8 +393,9 @@ impl<R: Recorder> Engine<R> {
         let (direction, mut witness) = witness!(self, index);
         // A link works out only when asked what has happened inside it.
         direction.link.handle_timeout(at, &mut witness);
-        let (meter, counters) = (&self.meters[index], *self.links[index].link.counters());
-        LinkReading { counters, times: self.gauge.metered.then(|| meter.times(at)) }
+        let times = self.gauge.metered.then(|| self.meters[index].times(at));
+        let Direction { link, oversize_drops, .. } = &self.links[index];
+        LinkReading { counters: *link.counters(), oversize_drops: *oversize_drops, times }
     }
 
     /// Packets that are somewhere between two ends.

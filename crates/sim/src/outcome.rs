@@ -3,7 +3,7 @@
 use trace::ledger::Diagnosis;
 use units::Instant;
 
-use crate::engine::{Direction, Engine};
+use crate::engine::Engine;
 use crate::external::ObservedFlow;
 use crate::measure::{LinkMeasures, LinkReading, Reading, Sample, Seen};
 use crate::record::{self, Recorder};
@@ -29,7 +29,7 @@ pub(crate) fn gather<R: Recorder>(
         stopped_s: engine.now.as_secs_f64(),
         stopped_by: stopped_by(&engine, spec),
         flows,
-        links: links(&engine, spec, &last, &windows),
+        links: links(spec, &last, &windows),
     };
     let (mut tables, captures) = engine.recorder.finish(spec, &summary, &diagnoses);
     tables.extend(measured_tables(spec, &last, &windows, &samples));
@@ -83,31 +83,31 @@ fn diagnoses<R>(engine: &mut Engine<R>) -> Vec<Diagnosis> {
     verdicts
 }
 
-fn links<R>(engine: &Engine<R>, spec: &Spec, last: &Reading, windows: &[Seen]) -> Vec<LinkSummary> {
+fn links(spec: &Spec, last: &Reading, windows: &[Seen]) -> Vec<LinkSummary> {
     let directions = spec.links.iter().flat_map(|link| [(link, "down"), (link, "up")]);
     directions
-        .zip(&engine.links)
+        .zip(&last.links)
         .enumerate()
-        .map(|(index, ((spec, direction), state))| LinkSummary {
+        .map(|(index, ((spec, direction), reading))| LinkSummary {
             measures: whole_run(last, index),
             windows: windows.iter().map(|window| window.link(index)).collect(),
-            ..link_summary(&spec.name, direction, state)
+            ..link_summary(&spec.name, direction, reading)
         })
         .collect()
 }
 
-fn link_summary(name: &str, direction: &str, state: &Direction) -> LinkSummary {
-    let counters = state.link.counters();
+fn link_summary(name: &str, direction: &str, reading: &LinkReading) -> LinkSummary {
+    let counters = &reading.counters;
     LinkSummary {
         link: name.to_owned(),
         direction: direction.to_owned(),
-        packets_in: counters.packets_in + state.oversize_drops,
+        packets_in: reading.packets_in(),
         packets_out: counters.packets_out,
         queue_drops: counters.queue_drops,
         error_drops: counters.error_drops,
         queue_max: counters.queue_max,
         dropper_drops: counters.dropper_drops,
-        oversize_drops: state.oversize_drops,
+        oversize_drops: reading.oversize_drops,
         packets_inside: counters.inside(),
         ..LinkSummary::default()
     }

@@ -110,7 +110,7 @@ pub struct LinkSummary {
     pub link: String,
     /// "down" or "up".
     pub direction: String,
-    /// Packets that arrived at it.
+    /// Packets that arrived at it, those among them that were longer than its MTU.
     pub packets_in: u64,
     /// Packets that left it.
     pub packets_out: u64,

@@ -95,8 +95,17 @@ impl FlowReading {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkReading {
     pub(crate) counters: link::Counters,
+    /// Packets that were longer than its MTU: the link itself never sees them.
+    pub(crate) oversize_drops: u64,
     /// Nothing where links are not metered.
     pub(crate) times: Option<LinkTimes>,
+}
+
+impl LinkReading {
+    /// Packets that arrived at it, those among them that were too long to be let in.
+    pub(crate) const fn packets_in(&self) -> u64 {
+        self.counters.packets_in + self.oversize_drops
+    }
 }
 
 /// What one direction of a link spent its time on.

@@ -86,7 +86,7 @@ pub struct LinkSpan {
     pub from_s: f64,
     /// When it closed, the latest at the end of the run.
     pub to_s: f64,
-    /// Packets that arrived at it.
+    /// Packets that arrived at it, those among them that were longer than its MTU.
     pub packets_in: u64,
     /// Packets that left it.
     pub packets_out: u64,
@@ -156,7 +156,7 @@ impl Seen {
             window: self.name.clone(),
             from_s: self.opened.at.as_secs_f64(),
             to_s: self.closed.at.as_secs_f64(),
-            packets_in: new.packets_in - old.packets_in,
+            packets_in: after.packets_in() - before.packets_in(),
             packets_out: new.packets_out - old.packets_out,
             queue_drops: new.queue_drops - old.queue_drops,
             error_drops: new.error_drops - old.error_drops,
@@ -202,7 +202,7 @@ impl LinkMeasures {
         let (old, new) = (&before.counters, &after.counters);
         let bytes_out = new.bytes_out.0 - old.bytes_out.0;
         let share = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
-        let (drops, packets) = (new.queue_drops - old.queue_drops, new.packets_in - old.packets_in);
+        let (drops, packets) = (new.queue_drops - old.queue_drops, after.packets_in() - before.packets_in());
         let before = before.times.as_ref().unwrap_or(&NO_TIMES);
         let busy = |times: &LinkTimes| times.busy.saturating_sub(before.busy).as_secs_f64();
         let times = after.times.as_ref().map_or_else(Vec::new, |after| times_between(before, after));

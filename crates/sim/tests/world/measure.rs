@@ -6,7 +6,7 @@ use lasthop_sim::{
     Amount, FlowSpec, LinkMeasures, MeasureSpec, Outcome, RecordSpec, Spec, WindowSpec, Workload,
 };
 use serde_json::json;
-use units::Duration;
+use units::{Bytes, Duration};
 
 use crate::support::{SECOND, config, everything, flow, pair, run, slow, tcp};
 
@@ -70,6 +70,23 @@ fn windows_of_a_link_add_up_to_its_totals() {
     assert!((weighted / 36.0 - utilisation(&link.measures)).abs() < 1e-9);
     // A queue of 20 packets under SACK is hardly ever empty once it has filled.
     assert!(utilisation(&link.windows[1].measures) > 0.99, "{link:?}");
+}
+
+#[test]
+fn packets_that_are_too_long_for_a_link_have_arrived_at_it_in_windows_and_in_the_whole_run() {
+    let mut spec = pair(slow(), 0);
+    spec.links[0].mtu = Bytes(1000);
+    let sending = |name, size: &str| {
+        let rate = json!({ "constant-rate": { "rate": "64 kbit/s", "packet": size } });
+        let application = serde_json::from_value(rate).unwrap();
+        let workload = Workload::Application { application, until: Some(SECOND * 9) };
+        FlowSpec { workload, ..flow(name, 0, 1, 0) }
+    };
+    spec.flows = vec![sending("fits", "500 bytes"), sending("too-long", "1500 bytes")];
+    spec.record = measured(&[("first", 0, Some(5)), ("then", 5, None)], None);
+    let link = run(spec).summary.links.remove(0);
+    assert!(link.oversize_drops > 0 && link.packets_in == link.packets_out + link.oversize_drops, "{link:?}");
+    assert_eq!(link.windows.iter().map(|window| window.packets_in).sum::<u64>(), link.packets_in);
 }
 
 #[test]
