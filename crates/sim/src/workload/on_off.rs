@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::program::Program;
-use super::train::{Spurts, Train, time_at};
+use super::train::{Rest, Spurts, Train, time_at};
 use super::{BULK_PORT, Service, Setting, Transport, check_packets};
 
 /// The list's line.
@@ -59,7 +59,7 @@ impl Setting for Parameters {
         let gap = Source::Constant(time_at(self.rate, self.packet));
         let on = Source::new(&self.on, streams.stream("on"));
         let off = Source::new(&self.off, streams.stream("off"));
-        let spurts = Some(Spurts::new(on, off));
+        let spurts = Some(Spurts::new(on, off, Rest::Carried));
         Box::new(Train::new((self.transport, self.packet), gap, spurts, [start, until]))
     }
 }

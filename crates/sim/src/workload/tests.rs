@@ -173,6 +173,17 @@ fn arrivals_offer_their_load() {
 }
 
 #[test]
+fn short_spurts_send_no_more_than_their_share_of_the_rate() {
+    // A packet takes 1 s, as long as a spurt does in the mean, and as a silence does.
+    let times = datagrams(json!({ "on-off": { "rate": "12 kbit/s" } }), 200_000);
+    // About 100,000 spurts: the sending half is known to ± 4 · 0.5 / √100,000 · √2.
+    let rate = times.len() as f64 * 12_000.0 / 200_000.0;
+    assert!((rate / 6_000.0 - 1.0).abs() < 0.02, "{rate}");
+    let times = datagrams(json!({ "on-off": { "rate": "12 kbit/s", "on": "400 ms", "off": "1 s" } }), 11);
+    assert_eq!(times, [0.0, 3.0, 7.0, 10.0]);
+}
+
+#[test]
 fn spurts_and_silences_without_length_still_let_time_go_on() {
     let times = datagrams(json!({ "on-off": { "rate": "120 kbit/s", "on": "0 s", "off": "0 s" } }), 1);
     assert_eq!(times.len(), 10);

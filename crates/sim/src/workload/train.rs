@@ -24,8 +24,18 @@ pub(super) struct Train {
 pub(super) struct Spurts {
     on: Source<Duration>,
     off: Source<Duration>,
+    rest: Rest,
     /// When the present spurt ends.
     end: Instant,
+}
+
+/// What becomes of the rest of the time to the next packet where a spurt ends before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// It is forgotten: each spurt begins with a packet, as talk does with a frame.
+    Forgotten,
+    /// It goes on in the next spurt: however short spurts are, while it sends it sends at its rate.
+    Carried,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +46,38 @@ enum Stage {
 }
 
 impl Spurts {
-    pub(super) const fn new(on: Source<Duration>, off: Source<Duration>) -> Self {
-        Self { on, off, end: Instant::NEVER }
+    pub(super) const fn new(on: Source<Duration>, off: Source<Duration>, rest: Rest) -> Self {
+        Self { on, off, rest, end: Instant::NEVER }
+    }
+
+    /// When the packet goes out that follows the one of `now` by so long.
+    fn next(&mut self, now: Instant, gap: Duration) -> Instant {
+        if now + gap < self.end {
+            return now + gap;
+        }
+        match self.rest {
+            Rest::Forgotten => self.begin_with_packet(now + gap),
+            Rest::Carried => self.carry(now, gap),
+        }
+    }
+
+    fn begin_with_packet(&mut self, earliest: Instant) -> Instant {
+        // Never faster than within a spurt, however short the silence.
+        let next = earliest.max(self.end + self.off.draw());
+        self.end = next + self.on.draw();
+        next
+    }
+
+    /// Goes over silences and spurts until the latter come to `gap`.
+    fn carry(&mut self, now: Instant, gap: Duration) -> Instant {
+        let shortest = Duration::from_nanos(1 + gap.as_nanos() / MOST_SPURTS);
+        let (mut at, mut left) = (now, gap);
+        while at + left >= self.end && at < Instant::NEVER {
+            left = left.saturating_sub(self.end - at);
+            at = self.end + self.off.draw();
+            self.end = at + self.on.draw().max(shortest);
+        }
+        at + left
     }
 }
 
@@ -75,14 +115,8 @@ impl Train {
             Transport::Tcp => Order::Write { line: 0, side: Side::From, bytes: self.size },
             Transport::Udp => Order::Send { size: self.size },
         });
-        self.next = now + self.gap.draw();
-        if let Some(spurts) = &mut self.spurts
-            && self.next >= spurts.end
-        {
-            // Never faster than within a spurt, however short the silence.
-            self.next = self.next.max(spurts.end + spurts.off.draw());
-            spurts.end = self.next + spurts.on.draw();
-        }
+        let gap = self.gap.draw();
+        self.next = self.spurts.as_mut().map_or(now + gap, |spurts| spurts.next(now, gap));
     }
 
     fn end(&mut self) {
@@ -124,6 +158,9 @@ impl Program for Train {
         self.stage == Stage::Over
     }
 }
+
+/// How many spurts there may be between two packets: where they are shorter, or without length, time must go on.
+const MOST_SPURTS: u64 = 1_000_000;
 
 /// The time that a packet takes at a rate: a source at this rate sends one so often.
 pub(super) fn time_at(rate: units::Rate, size: Bytes) -> Duration {

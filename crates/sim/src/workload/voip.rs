@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::program::Program;
-use super::train::{Spurts, Train};
+use super::train::{Rest, Spurts, Train};
 use super::{Service, Setting, Transport};
 
 /// The list's line.
@@ -93,7 +93,7 @@ impl Setting for Parameters {
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
         let talk = Source::new(&self.talk, streams.stream("talk"));
         let silence = Source::new(&self.silence, streams.stream("silence"));
-        let spurts = Some(Spurts::new(talk, silence));
+        let spurts = Some(Spurts::new(talk, silence, Rest::Forgotten));
         let gap = Source::Constant(self.frame);
         Box::new(Train::new((Transport::Udp, self.packet()), gap, spurts, [start, until]))
     }
