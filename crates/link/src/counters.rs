@@ -14,11 +14,12 @@ pub struct Counters {
     pub packets_out: u64,
     /// Their bytes at the network layer.
     pub bytes_out: Bytes,
-    /// Dropped by the input queue: overflow, its discipline, or its age.
+    /// Dropped by the input queue: overflow, its discipline, its age, or a reset or handover that empties it.
     pub queue_drops: u64,
     /// Marked by the input queue as having met congestion (ECN).
     pub marked: u64,
-    /// Lost beyond the input queue: by an error, a script, an outage, the link layer's limit, its age.
+    /// Lost beyond the input queue: by an error, a script, an outage, the link layer's limit, its age, a reset, a
+    /// handover.
     pub error_drops: u64,
     /// Dropped by the output dropper.
     pub dropper_drops: u64,

@@ -114,9 +114,10 @@ pub struct LinkSummary {
     pub packets_in: u64,
     /// Packets that left it.
     pub packets_out: u64,
-    /// Packets that its queue refused.
+    /// Packets that its queue refused, or dropped later.
     pub queue_drops: u64,
-    /// Packets that errors destroyed.
+    /// Packets that it lost beyond its queue: to errors, scripts, outages, their age, the link layer's giving up, resets
+    /// or handovers.
     pub error_drops: u64,
     /// The longest queue, in packets.
     pub queue_max: u64,

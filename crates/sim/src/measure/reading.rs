@@ -38,8 +38,9 @@ pub(crate) struct FlowReading {
     pub(crate) acked: u64,
     /// Bytes that the receiving program has read.
     pub(crate) received: u64,
-    /// Segments with data, and segments that were sent again.
+    /// Segments with data, copies among them.
     pub(crate) segments: u64,
+    /// Segments that were sent again: data, a SYN or a FIN.
     pub(crate) retransmissions: u64,
     pub(crate) timeouts: u64,
     /// Packets that the receiving end sent, and their bytes, IP header included.

@@ -90,9 +90,10 @@ pub struct LinkSpan {
     pub packets_in: u64,
     /// Packets that left it.
     pub packets_out: u64,
-    /// Packets that its queue refused.
+    /// Packets that its queue refused, or dropped later.
     pub queue_drops: u64,
-    /// Packets that errors destroyed.
+    /// Packets that it lost beyond its queue: to errors, scripts, outages, their age, the link layer's giving up, resets
+    /// or handovers.
     pub error_drops: u64,
     /// What it comes to.
     #[serde(flatten)]
@@ -108,7 +109,7 @@ pub struct LinkMeasures {
     pub bit_rate: Option<f64>,
     /// The share of the time in which it was sending.
     pub utilisation: Option<f64>,
-    /// Packets that its queue refused, of those that arrived at it.
+    /// Packets that its queue refused or dropped, of those that arrived at it.
     pub drop_rate: Option<f64>,
     /// The length of the queue, in packets, as a mean over time.
     pub queue_mean: Option<f64>,

@@ -113,7 +113,7 @@ struct Sighting {
     received: bool,
 }
 
-/// A queue had a new length.
+/// How long a queue was after a packet had come to it or left it.
 #[derive(Clone, Copy, Debug)]
 struct QueueLength {
     at: Instant,

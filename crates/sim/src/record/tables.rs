@@ -93,7 +93,8 @@ fn tcp(kept: &Recording, spec: &Spec) -> Table {
     ("tcp", columns.finish())
 }
 
-/// One row for each change of a queue's length: packets that wait for the send buffer.
+/// One row whenever a packet enters, leaves or is refused by a queue, with the queue's length after it: packets that
+/// wait for the send buffer.
 fn queue(kept: &Recording, spec: &Spec) -> Table {
     let mut lengths = kept.queue_lengths.clone();
     // A link tells of the past when it is next called; among links that is out of order.
