@@ -33,6 +33,11 @@ pub(super) trait Policy: std::fmt::Debug + Send {
         window.ssthresh
     }
 
+    /// The window after a recovery that would end it at `wanted`.
+    fn after_recovery(&self, _window: &Window, wanted: Bytes) -> Bytes {
+        wanted
+    }
+
     /// An ACK in slow start.
     fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
         window.slow_start(acked);
@@ -98,7 +103,7 @@ impl<P: Policy> Congestion for Classic<P> {
     }
 
     fn on_recovery_exit(&mut self, window: Bytes) {
-        self.window.cwnd = window;
+        self.window.cwnd = self.policy.after_recovery(&self.window, window);
         self.avoidance.on_reduction();
     }
 

@@ -102,6 +102,11 @@ impl Policy for Westwood {
     fn after_loss(&self, window: &Window) -> Bytes {
         window.cwnd.min(window.ssthresh)
     }
+
+    /// Most recoveries want the threshold, which is the estimate. Up to there slow start goes on.
+    fn after_recovery(&self, window: &Window, wanted: Bytes) -> Bytes {
+        wanted.min(window.cwnd)
+    }
 }
 
 /// This algorithm in the registry.
@@ -157,6 +162,8 @@ mod tests {
         westwood.on_loss(&loss(SMSS * 3, false));
         assert_eq!(westwood.cwnd(), SMSS * 3);
         assert!(westwood.ssthresh() > SMSS * 5);
+        westwood.on_recovery_exit(westwood.ssthresh());
+        assert_eq!(westwood.cwnd(), SMSS * 3);
     }
 
     #[test]

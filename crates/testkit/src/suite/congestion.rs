@@ -20,6 +20,7 @@ pub(super) fn cases() -> Vec<Case> {
             ("duplicate_acks_do_not_grow_the_window", duplicates_grow_nothing),
             ("one_loss_event_is_one_reduction", one_reduction),
             ("a_timeout_leaves_one_segment", timeout_leaves_one),
+            ("a_loss_never_opens_the_window", losses_open_nothing),
             ("a_mark_never_opens_the_window", marks_open_nothing),
             ("a_restored_window_is_the_one_named", restores),
             ("the_window_curve_is_the_recorded_one", the_curve_is_recorded),
@@ -102,6 +103,22 @@ fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> Verdict {
     ensure(cwnd == SMSS && ssthresh < flight, || format!("{cwnd}, ssthresh {ssthresh} after {flight}"))?;
     congestion.on_timeout(&Loss { now: later(7), flight: SMSS, again: true });
     ensure(congestion.ssthresh() == ssthresh, || format!("ssthresh {} again", congestion.ssthresh()))
+}
+
+/// RFC 5681 §3.1: a loss leaves two segments at least, and otherwise no more than there were; nor does the end of its
+/// recovery, which most algorithms want at the threshold (§3.2 step 6).
+fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
+    let mut congestion = started(entry);
+    Path::new().rounds(congestion.as_mut(), 5);
+    for flight in [congestion.cwnd(), SMSS * 4, SMSS * 3, SMSS * 2] {
+        congestion.on_restore(flight, congestion.ssthresh());
+        congestion.on_loss(&Loss { now: later(5), flight, again: false });
+        let found = congestion.cwnd();
+        congestion.on_recovery_exit(congestion.ssthresh());
+        let repaired = congestion.cwnd();
+        ensure(found.max(repaired) <= flight, || format!("{found}, then {repaired} after a loss at {flight}"))?;
+    }
+    Ok(())
 }
 
 /// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is sent again, and a window of one segment stays one.
