@@ -59,7 +59,8 @@ struct Epoch {
 struct Cubic {
     params: Params,
     window: Window,
-    /// The window at which the last loss came, less what fast convergence takes off it (§4.7).
+    /// The window at which the last loss came, less what fast convergence takes off it (§4.7), or at which the first
+    /// stage after a timeout began (§4.8).
     w_max: f64,
     /// The window at which the last loss came (§4.1.2).
     cwnd_prior: f64,
@@ -115,9 +116,13 @@ impl Cubic {
     }
 
     /// A stage begins, at the window that there is (§4.2, equation 2).
-    fn begin(&self, now: Instant) -> Epoch {
+    fn begin(&mut self, now: Instant) -> Epoch {
         let cwnd = self.segments();
-        let below = if self.anew { 0.0 } else { (self.w_max - cwnd).max(0.0) };
+        if self.anew {
+            // §4.8: that is W_max then, for the next loss too.
+            self.w_max = cwnd;
+        }
+        let below = (self.w_max - cwnd).max(0.0);
         Epoch { began: now, k: libm::cbrt(below / self.params.c), w_max: cwnd + below, w_est: cwnd }
     }
 
@@ -376,6 +381,18 @@ mod tests {
         ack_at(&mut cubic, 5.0);
         let epoch = cubic.epoch.expect("it has begun");
         assert_eq!((epoch.k, epoch.w_max), (0.0, 42.0));
+    }
+
+    #[test]
+    fn a_loss_above_the_window_at_which_a_timeouts_first_stage_began_makes_no_room() {
+        let mut cubic = after_a_loss_at(30);
+        cubic.on_timeout(&loss(SMSS * 20, false));
+        cubic.window.cwnd = cubic.ssthresh();
+        ack_at(&mut cubic, 5.0);
+        assert_eq!(cubic.w_max, 14.0);
+        cubic.window.cwnd = SMSS * 16;
+        cubic.on_loss(&loss(SMSS * 16, false));
+        assert_eq!(cubic.w_max, 16.0);
     }
 
     #[test]
