@@ -75,10 +75,9 @@ pub trait Congestion: std::fmt::Debug + Send {
     fn on_mark(&mut self, mark: &Loss) {
         let before = self.cwnd();
         self.on_loss(mark);
-        // What is left of a small window, two segments at least, must not be more than it was.
-        if self.cwnd() > before {
-            self.on_restore(before, self.ssthresh());
-        }
+        // Nothing is to be repaired, and no segment has left the network unseen: what fast recovery would add is not
+        // due. What is left of a small window, two segments at least, must not be more than it was.
+        self.on_recovery_exit(self.ssthresh().min(before));
     }
 
     /// Fast recovery ended, and the recovery algorithm wants this window.

@@ -277,6 +277,16 @@ mod tests {
     }
 
     #[test]
+    fn what_fast_recovery_adds_is_not_due_after_a_mark() {
+        let mut reno = Reno::new(Params { recovery_adds: Segments(3), ..Params::default() });
+        reno.start(SMSS, SMSS * 20);
+        reno.on_mark(&loss(SMSS * 20, false));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS * 10, SMSS * 10));
+        reno.on_loss(&loss(SMSS * 10, false));
+        assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS * 8, SMSS * 5));
+    }
+
+    #[test]
     fn a_second_timeout_of_the_same_segment_leaves_the_threshold() {
         let mut reno = reno(Increase::PerAck);
         reno.on_timeout(&loss(SMSS * 20, false));

@@ -21,7 +21,7 @@ pub(super) fn cases() -> Vec<Case> {
             ("one_loss_event_is_one_reduction", one_reduction),
             ("a_timeout_leaves_one_segment", timeout_leaves_one),
             ("a_loss_never_opens_the_window", losses_open_nothing),
-            ("a_mark_never_opens_the_window", marks_open_nothing),
+            ("a_mark_leaves_the_threshold_and_never_opens_the_window", marks_open_nothing),
             ("a_restored_window_is_the_one_named", restores),
             ("the_window_curve_is_the_recorded_one", the_curve_is_recorded),
         ],
@@ -121,15 +121,16 @@ fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
     Ok(())
 }
 
-/// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is sent again, and a window of one segment stays one.
+/// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is sent again, and a window of one segment stays one. What is
+/// left is the threshold, nothing added, as there is nothing to recover from.
 fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     for flight in [congestion.cwnd(), SMSS * 3, SMSS * 2, SMSS] {
         congestion.on_restore(flight, congestion.ssthresh());
         congestion.on_mark(&Loss { now: later(5), flight, again: false });
-        let cwnd = congestion.cwnd();
-        ensure(cwnd <= flight, || format!("{cwnd} after a mark at {flight}"))?;
+        let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
+        ensure(cwnd == ssthresh.min(flight), || format!("{cwnd}, ssthresh {ssthresh} after a mark at {flight}"))?;
     }
     Ok(())
 }
