@@ -53,7 +53,7 @@ fn ticks(smoothed: Smoothed) -> u64 {
     (smoothed.with_four_deviations() / QUARTERS).max(smoothed.srtt.div_ceil(8 * QUARTERS))
 }
 
-/// The two bits more of Brakmo and Peterson 1995.
+/// Units of the estimator in a tick: the two bits more of Brakmo and Peterson 1995.
 const QUARTERS: u64 = 4;
 
 impl Bsd {
@@ -72,6 +72,14 @@ impl Rto for Bsd {
         ));
     }
 
+    fn inherit(&mut self, estimate: Estimate) {
+        self.smoothed = Some(Smoothed::of(estimate, self.params.tick, QUARTERS));
+    }
+
+    fn granularity(&self) -> Duration {
+        self.params.tick
+    }
+
     fn length(&self) -> Duration {
         let Params { initial, min, max, tick } = self.params;
         self.smoothed.map_or(initial, |smoothed| (tick * ticks(smoothed)).clamp(min, max))
@@ -88,9 +96,7 @@ impl Rto for Bsd {
     }
 
     fn estimate(&self) -> Option<Estimate> {
-        let tick = self.params.tick;
-        self.smoothed
-            .map(|Smoothed { srtt, rttvar }| Estimate { srtt: tick * srtt / 32, rttvar: tick * rttvar / 16 })
+        self.smoothed.map(|smoothed| smoothed.estimate(self.params.tick, QUARTERS))
     }
 }
 

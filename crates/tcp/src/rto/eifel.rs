@@ -82,13 +82,12 @@ impl Rto for Eifel {
         self.set_length(estimate, weight, rtt);
     }
 
-    fn on_spurious_timeout(&mut self, rtt: Duration, earlier: Estimate) {
-        let estimate = earlier.after_spurious_timeout(rtt, self.params.granularity);
-        self.set_length(estimate, FEWEST_SAMPLES, rtt);
-    }
-
     fn inherit(&mut self, estimate: Estimate) {
         self.set_length(estimate, FEWEST_SAMPLES, estimate.srtt);
+    }
+
+    fn granularity(&self) -> Duration {
+        self.params.granularity
     }
 
     fn length(&self) -> Duration {

@@ -2,6 +2,10 @@
 //! and the mean deviation two, and what is below is cut off. What the unit is, a timer says: ns-2's is a tick, BSD's
 //! later on a quarter of one.
 
+use units::Duration;
+
+use super::Estimate;
+
 /// The estimator's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Smoothed {
@@ -27,8 +31,37 @@ impl Smoothed {
         }
     }
 
+    /// What was measured elsewhere, where a tick has so many units. Rounded up: so what [`Smoothed::estimate`] tells of
+    /// a state leads back to it.
+    pub(super) fn of(estimate: Estimate, tick: Duration, units: u64) -> Self {
+        let parts = |time: Duration, of_unit: u64| {
+            time.as_nanos().saturating_mul(of_unit * units).div_ceil(tick.as_nanos()).max(1)
+        };
+        Self { srtt: parts(estimate.srtt, 8), rttvar: parts(estimate.rttvar, 4) }
+    }
+
+    /// The state as times, where a tick has so many units.
+    pub(super) fn estimate(self, tick: Duration, units: u64) -> Estimate {
+        Estimate { srtt: tick * self.srtt / (8 * units), rttvar: tick * self.rttvar / (4 * units) }
+    }
+
     /// SRTT and four deviations in whole units, rounded down.
     pub(super) const fn with_four_deviations(self) -> u64 {
         self.rttvar + self.srtt / 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_times_that_it_tells_lead_back_to_the_state() {
+        for tick in [Duration::from_millis(10), Duration::from_millis(500), Duration::from_nanos(333_333)] {
+            for (srtt, rttvar, units) in [(1, 1, 1), (73, 5, 1), (73, 5, 4), (4001, 1999, 4)] {
+                let state = Smoothed { srtt, rttvar };
+                assert_eq!(Smoothed::of(state.estimate(tick, units), tick, units), state, "{tick}");
+            }
+        }
     }
 }

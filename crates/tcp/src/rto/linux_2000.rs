@@ -72,6 +72,10 @@ impl Rto for Linux2000 {
         self.length = (plain + plain / 4).rounded_up_to(granularity).clamp(min, max);
     }
 
+    fn granularity(&self) -> Duration {
+        self.params.granularity
+    }
+
     fn length(&self) -> Duration {
         self.length
     }

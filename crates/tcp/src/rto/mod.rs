@@ -31,10 +31,15 @@ pub trait Rto: std::fmt::Debug + Send {
 
     /// The last timeout turned out to be spurious: `earlier` was the estimate before it, and `rtt` is the first
     /// round trip of data sent after it, of which a sample was given already (RFC 4015 §3.1, step 11).
-    fn on_spurious_timeout(&mut self, _rtt: Duration, _earlier: Estimate) {}
+    fn on_spurious_timeout(&mut self, rtt: Duration, earlier: Estimate) {
+        self.inherit(earlier.after_spurious_timeout(rtt, self.granularity()));
+    }
 
-    /// What an earlier connection to the same peer has measured (RFC 2140, RFC 9040).
-    fn inherit(&mut self, _estimate: Estimate) {}
+    /// The estimate to go on from, as an earlier connection to the same peer has left it (RFC 2140, RFC 9040).
+    fn inherit(&mut self, estimate: Estimate);
+
+    /// Tick of the clock that measures round trips.
+    fn granularity(&self) -> Duration;
 
     /// The timer's length without back-off.
     fn length(&self) -> Duration;

@@ -76,6 +76,14 @@ impl Rto for Ns2 {
             Some(self.smoothed.map_or_else(|| Smoothed::first(ticks), |earlier| earlier.updated(ticks)));
     }
 
+    fn inherit(&mut self, estimate: Estimate) {
+        self.smoothed = Some(Smoothed::of(estimate, self.params.tick, WHOLE));
+    }
+
+    fn granularity(&self) -> Duration {
+        self.params.tick
+    }
+
     fn length(&self) -> Duration {
         let Params { initial, min, max, tick, .. } = self.params;
         self.smoothed.map_or(initial, |smoothed| (tick * smoothed.with_four_deviations()).clamp(min, max))
@@ -90,11 +98,12 @@ impl Rto for Ns2 {
     }
 
     fn estimate(&self) -> Option<Estimate> {
-        let tick = self.params.tick;
-        self.smoothed
-            .map(|Smoothed { srtt, rttvar }| Estimate { srtt: tick * srtt / 8, rttvar: tick * rttvar / 4 })
+        self.smoothed.map(|smoothed| smoothed.estimate(self.params.tick, WHOLE))
     }
 }
+
+/// Units of the estimator in a tick: its unit is the tick.
+const WHOLE: u64 = 1;
 
 /// This algorithm in the registry.
 pub const ENTRY: Entry<dyn Rto> = Entry {

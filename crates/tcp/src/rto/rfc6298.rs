@@ -89,12 +89,12 @@ impl Rto for Rfc6298 {
         self.estimate = Some(Estimate::updated(self.estimate, rtt));
     }
 
-    fn on_spurious_timeout(&mut self, rtt: Duration, earlier: Estimate) {
-        self.estimate = Some(earlier.after_spurious_timeout(rtt, self.params.granularity));
-    }
-
     fn inherit(&mut self, estimate: Estimate) {
         self.estimate = Some(estimate);
+    }
+
+    fn granularity(&self) -> Duration {
+        self.params.granularity
     }
 
     fn restarts_after_lost_syn(&mut self) -> bool {

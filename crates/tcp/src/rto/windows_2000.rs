@@ -58,6 +58,10 @@ impl Rto for Windows2000 {
         self.estimate = Some(estimate);
     }
 
+    fn granularity(&self) -> Duration {
+        self.params.granularity
+    }
+
     fn length(&self) -> Duration {
         let Params { deviations, initial, min, max, granularity } = self.params;
         let of = |Estimate { srtt, rttvar }| {

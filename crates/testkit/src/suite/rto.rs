@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use tcp::registry::Entry;
-use tcp::rto::{ENTRIES, Rto, Sample};
+use tcp::rto::{ENTRIES, Estimate, Rto, Sample};
 use units::{Duration, Instant, Streams};
 
 use super::{Case, Verdict, build, each, ensure};
@@ -16,6 +16,8 @@ pub(super) fn cases() -> Vec<Case> {
             ("it_waits_a_second_at_least_before_the_first_sample", first_length),
             ("it_is_longer_than_the_round_trip_and_within_bounds", within_bounds),
             ("it_is_longer_when_round_trips_vary", variation_lengthens),
+            ("it_goes_on_from_what_it_inherits", inherits),
+            ("it_is_patient_after_a_spurious_timeout", grows_patient),
             ("it_doubles_and_keeps_the_length_until_a_sample", backs_off),
         ],
     )
@@ -57,6 +59,28 @@ fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> Verdict {
     };
     let (steady, varying) = (length([2000, 2000]), length([1000, 3000]));
     ensure(steady < varying, || format!("{steady} for steady, {varying} for varying round trips"))
+}
+
+/// RFC 9040 §6: the estimate of an earlier connection, in times that every clock can tell.
+fn inherits(entry: &'static Entry<dyn Rto>) -> Verdict {
+    let mut rto = build(entry);
+    let left = Estimate { srtt: Duration::from_secs(4), rttvar: Duration::from_secs(1) };
+    rto.inherit(left);
+    let (estimate, length) = (rto.estimate(), rto.length());
+    ensure(estimate == Some(left) && length >= left.srtt + left.rttvar, || format!("{estimate:?}, {length}"))
+}
+
+/// RFC 4015 §3.1 step 11: the first round trip after it counts as if it were the first of all.
+fn grows_patient(entry: &'static Entry<dyn Rto>) -> Verdict {
+    let mut rto = build(entry);
+    for step in 1..50_u64 {
+        let now = Instant::START + Duration::from_secs(step * 5);
+        rto.on_sample(&sample(Duration::from_millis(200), now, 8));
+    }
+    let earlier = rto.estimate().ok_or("no estimate after a sample")?;
+    rto.on_spurious_timeout(Duration::from_secs(3), earlier);
+    let length = rto.length();
+    ensure(length >= Duration::from_millis(4500), || format!("{length} after a round trip of 3 s"))
 }
 
 /// RFC 6298 §5.5 and §3 (Karn).
