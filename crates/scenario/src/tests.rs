@@ -426,27 +426,27 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "ack.timeout = \"100 ms\"",
         "ack = { algorithm = \"linux-2000\", min = \"1 s\" }",
-        "good.toml:6: hosts.mobile.tcp.ack.min: min is above max; the lesser as min",
+        "good.toml:6: hosts.mobile.tcp.ack.min: min is 1 s, above max, 200 ms; write the lesser as min",
     ),
     (
         "ack.timeout = \"100 ms\"",
         "congestion = { algorithm = \"byte-counting\", limit = \"0 segments\" }",
-        "good.toml:6: hosts.mobile.tcp.congestion.limit: limit is nothing, and slow start would never open the window",
+        "good.toml:6: hosts.mobile.tcp.congestion.limit: limit is 0, and slow start would never open the window",
     ),
     (
         "ack.timeout = \"100 ms\"",
         "rto = { algorithm = \"rfc6298\", min = \"0 s\", max = \"0 s\" }",
-        "good.toml:6: hosts.mobile.tcp.rto.max: max is no time, and every timer runs out at once; the RFC has \"60 s\"",
+        "good.toml:6: hosts.mobile.tcp.rto.max: max is 0 s, and every timer runs out at once; RFC 6298 has \"60 s\"",
     ),
     (
         "ack.timeout = \"100 ms\"",
         "keep_alive = true, keep_alive_interval = \"0 s\"",
-        "good.toml:6: hosts.mobile.tcp.keep_alive_interval: probes without time between them; a time like \"75 s\"",
+        "good.toml:6: hosts.mobile.tcp.keep_alive_interval: keep_alive_interval is 0 s, and probes would have no time between them; a time like \"75 s\"",
     ),
     (
         "ack.timeout = \"100 ms\"",
         "initial_ssthresh = \"1 segment\"",
-        "good.toml:6: hosts.mobile.tcp.initial_ssthresh: the first slow-start threshold is below two segments; at",
+        "good.toml:6: hosts.mobile.tcp.initial_ssthresh: a first slow-start threshold of 536 bytes is below two segments; at",
     ),
     // Values of the wrong kind.
     (

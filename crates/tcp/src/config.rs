@@ -230,14 +230,15 @@ impl Config {
         if initial_window.bytes(*mss) < *mss {
             return Err(error(
                 "initial_window",
-                "the first window is smaller than one segment".to_owned(),
+                format!("a first window of {} is smaller than one segment", initial_window.bytes(*mss)),
                 "at least \"1 segment\"".to_owned(),
             ));
         }
-        if self.plain.initial_ssthresh.is_some_and(|threshold| threshold.bytes(*mss) < *mss * 2) {
+        let initial_ssthresh = self.plain.initial_ssthresh.map(|threshold| threshold.bytes(*mss));
+        if let Some(threshold) = initial_ssthresh.filter(|threshold| *threshold < *mss * 2) {
             return Err(error(
                 "initial_ssthresh",
-                "the first slow-start threshold is below two segments".to_owned(),
+                format!("a first slow-start threshold of {threshold} is below two segments"),
                 "at least \"2 segments\" (RFC 5681 equation 4)".to_owned(),
             ));
         }
@@ -268,7 +269,7 @@ impl Config {
         match times.into_iter().find(|(_, time)| keep_alive && time.is_zero()) {
             Some((key, _)) => Err(error(
                 key,
-                "probes without time between them".to_owned(),
+                format!("{key} is 0 s, and probes would have no time between them"),
                 "a time like \"75 s\"".to_owned(),
             )),
             None => Ok(()),
@@ -452,7 +453,7 @@ mod tests {
             let text = refusal(&swapped);
             assert!(text.starts_with("rto: min is 2 s, above max, 1 s"), "{text}");
             let text = refusal(&json!({ "rto": { "algorithm": entry.id, "initial": "0 s" } }));
-            assert!(text.starts_with("rto.initial: initial is no time"), "{text}");
+            assert!(text.starts_with("rto.initial: initial is 0 s"), "{text}");
         }
     }
 

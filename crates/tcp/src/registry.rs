@@ -11,6 +11,7 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use units::text::REMEDY;
 
 use crate::{ack, congestion, dupthresh, poll, recovery, rto, spurious, window};
 
@@ -91,6 +92,12 @@ impl<T: ?Sized> Entry<T> {
     pub const fn info(&self) -> EntryInfo {
         EntryInfo { id: self.id, summary: self.summary, source: self.source }
     }
+}
+
+/// A parameter that makes no sense: what is wrong, with its value, and what would be right. All refusals of this crate's
+/// own are made here, so that none leaves the user without a remedy.
+pub(crate) fn refusal<E: serde::de::Error>(wrong: impl fmt::Display, right: impl fmt::Display) -> E {
+    E::custom(format_args!("{wrong}{REMEDY}{right}"))
 }
 
 impl<T: ?Sized> Choice<T> {

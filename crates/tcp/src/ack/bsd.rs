@@ -9,7 +9,7 @@ use units::text::Segments;
 use units::{Bytes, Duration};
 
 use super::{AckPolicy, Data, When};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters; the defaults are that kernel's constants.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -58,7 +58,7 @@ pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
         if params.beat.is_zero() {
-            return Err(serde::de::Error::custom("the clock's beat cannot be zero; BSD has \"200 ms\""));
+            return Err(refusal("beat is 0 s, and the clock would stand still", "BSD has \"200 ms\""));
         }
         Ok(Arc::new(move || Box::new(Bsd { params: params.clone(), waiting: Bytes::ZERO })))
     },

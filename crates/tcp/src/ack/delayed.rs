@@ -5,13 +5,12 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
-use units::text::{REMEDY, Segments};
+use units::text::Segments;
 use units::{Bytes, Duration};
 
 use super::{AckPolicy, Data, When};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters of delayed ACKs.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -77,9 +76,8 @@ pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
         if params.every.0 == 0 {
-            return Err(serde_json::Error::custom(format!(
-                "every is 0 segments, and no ACK comes before its segment{REMEDY}\"1 segments\" acknowledges each"
-            )));
+            let wrong = "every is 0 segments, and no ACK comes before its segment";
+            return Err(refusal(wrong, "\"1 segment\", which acknowledges each, or more"));
         }
         Ok(Arc::new(move || {
             let quick = params.quick.0;

@@ -8,14 +8,13 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
-use units::text::{REMEDY, Segments};
+use units::text::{Segments, write_duration};
 use units::{Bytes, Duration, Instant};
 
 use super::{AckPolicy, Data, When};
 use crate::reassembly::Arrival;
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters of these delayed ACKs.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -104,7 +103,8 @@ pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
         if params.min > params.max {
-            return Err(serde_json::Error::custom(format!("min is above max{REMEDY}the lesser as min")));
+            let (min, max) = (write_duration(params.min), write_duration(params.max));
+            return Err(refusal(format!("min is {min}, above max, {max}"), "write the lesser as min"));
         }
         Ok(Arc::new(move || Box::new(Linux2000::new(params.clone()))))
     },

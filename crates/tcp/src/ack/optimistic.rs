@@ -5,13 +5,12 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
-use units::text::{REMEDY, Segments};
+use units::text::Segments;
 
 use super::{AckPolicy, Data, Series, When};
 use crate::reassembly::Arrival;
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -59,9 +58,10 @@ pub const ENTRY: Entry<dyn AckPolicy> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn AckPolicy>::read(value)?;
         if params.ahead.0 == 0 {
-            return Err(serde_json::Error::custom(format!(
-                "ahead is 0 segments, and such a receiver is honest{REMEDY}\"1 segments\" or more"
-            )));
+            return Err(refusal(
+                "ahead is 0 segments, and such a receiver is honest",
+                "\"1 segment\" or more",
+            ));
         }
         Ok(Arc::new(move || Box::new(Optimistic(params.clone()))))
     },

@@ -9,14 +9,13 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use units::text::Segments;
 use units::{Duration, Instant};
 
 use super::{AckPolicy, Data, Series, When, delayed, every_segment, linux_2000};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -127,12 +126,12 @@ impl Params {
     fn check(&self) -> Result<(), serde_json::Error> {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         if self.block.0 < 2 {
-            return Err(Error::custom("block: fewer than 2 gaps cannot be compared; the document has 20"));
+            let wrong = format!("block is {} segments, and needs two gaps to compare", self.block.0);
+            return Err(refusal(wrong, "\"2 segments\" or more; the document has 20"));
         }
         if !share(self.alpha) || !share(self.beta) {
-            return Err(Error::custom(
-                "alpha and beta are shares, from 0 to 1; the document has 0.875 and 0.6",
-            ));
+            let wrong = format!("alpha is {} and beta {}, and not both are shares", self.alpha, self.beta);
+            return Err(refusal(wrong, "from 0 to 1; the document has 0.875 and 0.6"));
         }
         Ok(())
     }

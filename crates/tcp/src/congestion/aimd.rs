@@ -7,17 +7,15 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
-use units::text::REMEDY;
 
 use super::classic::{Classic, Policy};
 use super::reno::{Halves, Increase};
 use super::share::Share;
 use super::window::Window;
 use super::{Congestion, Loss};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -134,9 +132,8 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
         let alpha = params.alpha();
         if !(alpha > 0.0 && alpha <= MOST) {
-            return Err(serde_json::Error::custom(format!(
-                "alpha is {alpha}{REMEDY}a number above 0, up to {MOST}"
-            )));
+            let right = format!("a number above 0, up to {MOST}");
+            return Err(refusal(format!("alpha is {alpha}"), right));
         }
         Ok(Arc::new(move || Box::new(Classic::new(params.clone(), params.increase))))
     },

@@ -12,11 +12,11 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use units::Bytes;
-use units::text::{REMEDY, Segments, SegmentsOrBytes};
+use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
 use super::{Congestion, Growth, Loss};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -165,9 +165,8 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
         if params.limit.0.is_some_and(|limit| limit.bytes(Bytes(1)).is_zero()) {
-            return Err(serde_json::Error::custom(format!(
-                "limit is nothing, and slow start would never open the window{REMEDY}\"1 segment\" or more"
-            )));
+            let wrong = "limit is 0, and slow start would never open the window";
+            return Err(refusal(wrong, "\"1 segment\" or more"));
         }
         Ok(Arc::new(move || {
             let Params { limit, after_timeout: style, .. } = params;

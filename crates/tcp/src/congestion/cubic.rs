@@ -6,15 +6,13 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
-use units::text::REMEDY;
 use units::{Bytes, Duration, Instant};
 
 use super::share::Share;
 use super::window::Window;
 use super::{Congestion, Growth, Loss};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -257,9 +255,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
         if !(params.c > 0.0 && params.c <= STEEPEST) {
             let c = params.c;
-            return Err(serde_json::Error::custom(format!(
-                "c is {c}{REMEDY}a number above 0, up to {STEEPEST}"
-            )));
+            return Err(refusal(format!("c is {c}"), format!("a number above 0, up to {STEEPEST}")));
         }
         Ok(Arc::new(move || Box::new(Cubic::new(params.clone()))))
     },

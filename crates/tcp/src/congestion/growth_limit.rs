@@ -7,14 +7,13 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
-use units::text::{REMEDY, Segments, SegmentsOrBytes};
+use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
 use super::{Congestion, Growth};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -69,9 +68,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
         if params.one_of == 0 {
-            return Err(serde_json::Error::custom(format!(
-                "one_of = 0{REMEDY}1 at least, which counts every ACK"
-            )));
+            return Err(refusal("one_of is 0, and no ACK would count", "1, which counts every ACK, or more"));
         }
         let Params { beyond, one_of, over } = params;
         Ok(Arc::new(move || {

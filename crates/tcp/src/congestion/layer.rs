@@ -8,12 +8,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
-use units::text::REMEDY;
 use units::{Bytes, Instant};
 
 use super::{Congestion, Departure, ENTRIES, Growth, Loss};
 use crate::config::axis_schema;
-use crate::registry::Choice;
+use crate::registry::{Choice, refusal};
 
 /// What a rule does otherwise than the algorithm below it; what it does not name it passes on.
 pub(super) trait Rule: std::fmt::Debug + Send {
@@ -146,17 +145,20 @@ impl Over {
         serde_json::from_value(written).expect("a default names an algorithm that there is")
     }
 
-    fn choose(mut keys: Map<String, Value>) -> Result<Self, String> {
+    fn choose<E: Error>(mut keys: Map<String, Value>) -> Result<Self, E> {
         let written = keys.clone();
         let named = keys
             .remove("algorithm")
-            .ok_or_else(|| format!("no algorithm is named{REMEDY}over = {{ algorithm = \"reno\" }}"))?;
+            .ok_or_else(|| refusal("no algorithm is named", "over = { algorithm = \"reno\" }"))?;
         let entry = ENTRIES.iter().find(|entry| named == entry.id).ok_or_else(|| {
             let names = ENTRIES.iter().map(|entry| entry.id).collect::<Vec<_>>().join(", ");
-            format!("there is no congestion algorithm {named} to lie below{REMEDY}one of {names}")
+            refusal(
+                format!("there is no congestion algorithm {named} to lie below"),
+                format!("one of {names}"),
+            )
         })?;
-        let choice =
-            Choice::new(entry, Value::Object(keys)).map_err(|wrong| format!("{}: {wrong}", entry.id))?;
+        let choice = Choice::new(entry, Value::Object(keys))
+            .map_err(|wrong| E::custom(format!("{}: {wrong}", entry.id)))?;
         Ok(Self { written, choice })
     }
 }
@@ -169,7 +171,7 @@ impl Default for Over {
 
 impl<'de> Deserialize<'de> for Over {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::choose(Map::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::choose(Map::deserialize(deserializer)?)
     }
 }
 

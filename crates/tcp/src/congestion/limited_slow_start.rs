@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
-use units::text::{REMEDY, Segments, SegmentsOrBytes};
+use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
 use super::{Congestion, Growth};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -61,9 +60,8 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
         if params.max_ssthresh.bytes(Bytes(1)).is_zero() {
-            return Err(serde_json::Error::custom(format!(
-                "max_ssthresh is nothing, and no slow start would be left{REMEDY}\"100 segments\" (RFC 3742)"
-            )));
+            let wrong = "max_ssthresh is 0, and no slow start would be left";
+            return Err(refusal(wrong, "\"100 segments\" (RFC 3742)"));
         }
         Ok(Arc::new(move || {
             let max_ssthresh = params.max_ssthresh;

@@ -1,10 +1,10 @@
 //! A part of a whole, as a number or as the fraction that a paper states: `0.5`, `"2/7"`.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use units::text::REMEDY;
+
+use crate::registry::refusal;
 
 /// A number between 0 and 1, neither of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -24,9 +24,9 @@ impl Share {
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = Value::deserialize(deserializer)?;
-        let wrong =
-            || format!("{written} is no part of a window{REMEDY}between 0 and 1, like 0.5 or \"2/7\"");
-        Self::read(&written).map(Self).ok_or_else(|| D::Error::custom(wrong()))
+        Self::read(&written).map(Self).ok_or_else(|| {
+            refusal(format!("{written} is no part of a window"), "between 0 and 1, like 0.5 or \"2/7\"")
+        })
     }
 }
 

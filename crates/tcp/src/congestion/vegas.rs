@@ -9,15 +9,13 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::de::Error;
 use serde::{Deserialize, Serialize};
-use units::text::REMEDY;
 use units::{Bytes, Duration, Seq};
 
 use super::share::Share;
 use super::window::Window;
 use super::{Congestion, Growth, Loss};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -181,9 +179,9 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Congestion>::read(value)?;
         if !(0.0 < params.alpha && params.alpha <= params.beta && params.gamma > 0.0) {
-            let message =
-                format!("thresholds that no window could keep{REMEDY}0 < alpha <= beta, and gamma > 0");
-            return Err(serde_json::Error::custom(message));
+            let Params { alpha, beta, gamma, .. } = params;
+            let wrong = format!("alpha is {alpha}, beta {beta}, gamma {gamma}, which no window could keep");
+            return Err(refusal(wrong, "0 < alpha <= beta, and gamma > 0"));
         }
         Ok(Arc::new(move || Box::new(Vegas::new(params.clone()))))
     },

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, Reordering, STANDARD, View};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub const ENTRY: Entry<dyn DupThresh> = Entry {
     parse: |value| {
         let Params { segments } = Entry::<dyn DupThresh>::read(value)?;
         if segments == 0 {
-            return Err(serde::de::Error::custom("segments: an increase of 0 is none; at least 1"));
+            return Err(refusal("segments is 0, and no increase", "1 or more"));
         }
         let step = u64::from(segments);
         Ok(Arc::new(move || Box::new(ConstantIncrease { step, threshold: STANDARD })))

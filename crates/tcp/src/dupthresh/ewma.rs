@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, Reordering, STANDARD, View};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -57,8 +57,7 @@ pub const ENTRY: Entry<dyn DupThresh> = Entry {
     parse: |value| {
         let Params { gain_percent } = Entry::<dyn DupThresh>::read(value)?;
         if !(1..=100).contains(&gain_percent) {
-            let text = format!("gain_percent: {gain_percent} is no weight; 1 to 100");
-            return Err(serde::de::Error::custom(text));
+            return Err(refusal(format!("gain_percent is {gain_percent}, and no weight"), "from 1 to 100"));
         }
         let gain_percent = u64::from(gain_percent);
         Ok(Arc::new(move || Box::new(Ewma { gain_percent, smoothed: STANDARD * SCALE })))

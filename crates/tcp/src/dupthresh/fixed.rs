@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, View};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters of the fixed threshold.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -44,7 +44,10 @@ pub const ENTRY: Entry<dyn DupThresh> = Entry {
     parse: |value| {
         let Params { segments } = Entry::<dyn DupThresh>::read(value)?;
         if segments == 0 {
-            return Err(serde::de::Error::custom("segments: 0 would call every ACK a loss; at least 1"));
+            return Err(refusal(
+                "segments is 0, and every ACK would tell of a loss",
+                "1 or more; RFC 5681 has 3",
+            ));
         }
         Ok(Arc::new(move || Box::new(Fixed(segments))))
     },

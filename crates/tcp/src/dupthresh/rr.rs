@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, Reordering, STANDARD, View};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters. The paper's own figures were not at hand: these are ours.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -93,11 +93,11 @@ pub const ENTRY: Entry<dyn DupThresh> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn DupThresh>::read(value)?;
         if !(1..=100).contains(&params.initial_percent) {
-            let text = format!("initial_percent: {} is no share; 1 to 100", params.initial_percent);
-            return Err(serde::de::Error::custom(text));
+            let wrong = format!("initial_percent is {}, and no share", params.initial_percent);
+            return Err(refusal(wrong, "from 1 to 100"));
         }
         if params.events == 0 {
-            return Err(serde::de::Error::custom("events: nothing would be remembered; at least 1"));
+            return Err(refusal("events is 0, and nothing would be remembered", "1 or more"));
         }
         Ok(Arc::new(move || Box::new(Rr::new(params.clone()))))
     },

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, STANDARD, View};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub const ENTRY: Entry<dyn DupThresh> = Entry {
     parse: |value| {
         let Params { segments } = Entry::<dyn DupThresh>::read(value)?;
         if segments == 0 {
-            return Err(serde::de::Error::custom("segments: 0 is no share of a window; at least 1"));
+            return Err(refusal("segments is 0, of which no window has a share", "1 or more"));
         }
         Ok(Arc::new(move || Box::new(WindowShare { segments: u64::from(segments) })))
     },

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, STANDARD, View};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -54,7 +54,7 @@ pub const ENTRY: Entry<dyn DupThresh> = Entry {
     parse: |value| {
         let Params { windows } = Entry::<dyn DupThresh>::read(value)?;
         if windows == 0 {
-            return Err(serde::de::Error::custom("windows: 0 would call every ACK a loss; at least 1"));
+            return Err(refusal("windows is 0, and every ACK would tell of a loss", "1 or more"));
         }
         Ok(Arc::new(move || Box::new(WinThresh { windows: u64::from(windows) })))
     },

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::text::Segments;
 
 use super::{Outgoing, Pace, Poll};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -53,7 +53,10 @@ pub const ENTRY: Entry<dyn Poll> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Poll>::read(value)?;
         if params.segments.0 == 0 {
-            return Err(serde::de::Error::custom("segments: every 0-th segment is none; 1 asks with each"));
+            return Err(refusal(
+                "segments is 0 segments, and none would ask",
+                "\"1 segment\", which asks with each, or more",
+            ));
         }
         Ok(Arc::new(move || Box::new(Nth { params: params.clone(), pace: Pace::default() })))
     },

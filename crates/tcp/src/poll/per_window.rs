@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Outgoing, Pace, Poll};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -50,7 +50,10 @@ pub const ENTRY: Entry<dyn Poll> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Poll>::read(value)?;
         if params.acks == 0 {
-            return Err(serde::de::Error::custom("acks: 0 would leave the sender without any; at least 1"));
+            return Err(refusal(
+                "acks is 0, and the sender would get none",
+                "1 or more; Landström 2008 has 2 or 4",
+            ));
         }
         Ok(Arc::new(move || Box::new(PerWindow { params: params.clone(), pace: Pace::default() })))
     },

@@ -14,7 +14,7 @@ use units::{Bytes, Instant};
 use super::disorder::{Change, Disorder};
 use super::sack_6675::Sack6675;
 use super::{Ack, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
 /// Parameters.
@@ -160,7 +160,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     parse: |value| {
         let Params { delay, after_timeout } = Entry::<dyn Recovery>::read(value)?;
         if !(0.0..=100.0).contains(&delay) {
-            return Err(serde::de::Error::custom("delay: 0 to 100 round trips"));
+            return Err(refusal(format!("delay is {delay} round trips"), "from 0 to 100"));
         }
         // A float is read once; sums in thousandths are the same on every machine.
         let delay = (delay * THOUSANDTHS as f64).round() as u64;

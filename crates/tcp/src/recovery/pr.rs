@@ -15,7 +15,7 @@ use units::{Bytes, Duration, Instant, Seq};
 
 use super::{Ack, Next, Phase, Recovery, Room, Timeout, Verdict, lost_first};
 use crate::Cause;
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 use crate::scoreboard::{Mark, Scoreboard, Sent};
 
 /// Parameters.
@@ -302,10 +302,10 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     parse: |value| {
         let Params { alpha, beta } = Entry::<dyn Recovery>::read(value)?;
         if !(0.0..=1.0).contains(&alpha) {
-            return Err(serde::de::Error::custom("alpha: 0 to 1"));
+            return Err(refusal(format!("alpha is {alpha}, and no share"), "from 0 to 1"));
         }
         if !(1.0..=100.0).contains(&beta) {
-            return Err(serde::de::Error::custom("beta: 1 to 100 round trips"));
+            return Err(refusal(format!("beta is {beta} round trips"), "from 1 to 100"));
         }
         // Floats are read once; sums of whole numbers are the same on every machine.
         let decay = ((1.0 - alpha) * MILLIONTHS as f64).round() as u64;

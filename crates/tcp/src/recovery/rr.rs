@@ -13,7 +13,7 @@ use units::Bytes;
 use super::disorder::Disorder;
 use super::sack_6675::Sack6675;
 use super::{Ack, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
 /// Parameters.
@@ -103,7 +103,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     parse: |value| {
         let Params { extra_windows, after_timeout } = Entry::<dyn Recovery>::read(value)?;
         if extra_windows > 100 {
-            return Err(serde::de::Error::custom("extra_windows: 0 to 100"));
+            return Err(refusal(format!("extra_windows is {extra_windows}"), "from 0 to 100"));
         }
         Ok(Arc::new(move || {
             let (sack, disorder) = (Sack6675::new(after_timeout), Disorder::NONE);

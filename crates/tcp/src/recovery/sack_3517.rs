@@ -24,7 +24,7 @@ use super::{
     Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_edge, lost_first,
 };
 use crate::Cause;
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
 /// Parameters.
@@ -344,7 +344,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Recovery>::read(value)?;
         if params.per_ack == Some(0) {
-            return Err(serde::de::Error::custom("per_ack = 0 would never send anything again; 1 or more"));
+            return Err(refusal("per_ack is 0, and nothing would ever be sent again", "1 or more"));
         }
         Ok(Arc::new(move || Box::new(Sack3517::new(params.clone()))))
     },

@@ -13,7 +13,7 @@ use units::{Duration, Instant};
 
 use super::fixed_point::Smoothed;
 use super::{Estimate, Rto, Sample, check_lengths};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters of the BSD timer; the defaults are that kernel's constants.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -109,7 +109,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
         let params: Params = Entry::<dyn Rto>::read(value)?;
         check_lengths(params.initial, params.min, params.max)?;
         if params.tick.is_zero() {
-            return Err(serde::de::Error::custom("the clock's tick cannot be zero; BSD has \"500 ms\""));
+            return Err(refusal("tick is 0 s, and the clock would stand still", "BSD has \"500 ms\""));
         }
         Ok(Arc::new(move || Box::new(Bsd { params: params.clone(), smoothed: None })))
     },

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use super::{CountsFrom, Estimate, Rto, Sample, check_lengths, measured};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters of the Eifel timer.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -135,7 +135,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
         let params: Params = Entry::<dyn Rto>::read(value)?;
         check_lengths(params.initial, params.min, params.max)?;
         if params.segments_per_sample == 0 {
-            return Err(serde::de::Error::custom("segments_per_sample: a sample stands for 1 at least"));
+            return Err(refusal("segments_per_sample is 0, and a sample would stand for none", "1 or more"));
         }
         Ok(Arc::new(move || Box::new(Eifel::new(params.clone()))))
     },

@@ -12,13 +12,12 @@ mod ns_2;
 mod rfc6298;
 mod windows_2000;
 
-use serde::de::Error as _;
 use units::text::write_duration;
 use units::{Duration, Instant};
 
 pub use rfc6298::Backoff;
 
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// The policies that there are.
 pub const ENTRIES: &[Entry<dyn Rto>] =
@@ -75,20 +74,14 @@ pub trait Rto: std::fmt::Debug + Send {
 /// Refuses lengths between which no timer fits, and a first one that runs out before anything can come back.
 fn check_lengths(initial: Duration, min: Duration, max: Duration) -> Result<(), serde_json::Error> {
     if max.is_zero() {
-        return Err(serde_json::Error::custom(
-            "max is no time, and every timer runs out at once; the RFC has \"60 s\" or more",
-        ));
+        return Err(refusal("max is 0 s, and every timer runs out at once", "RFC 6298 has \"60 s\" or more"));
     }
     if min > max {
         let (min, max) = (write_duration(min), write_duration(max));
-        return Err(serde_json::Error::custom(format!(
-            "min is {min}, above max, {max}; write the lesser as min"
-        )));
+        return Err(refusal(format!("min is {min}, above max, {max}"), "write the lesser as min"));
     }
     if initial.is_zero() {
-        return Err(serde_json::Error::custom(
-            "initial is no time, and such a timer runs out at once; the RFC has \"1 s\"",
-        ));
+        return Err(refusal("initial is 0 s, and such a timer runs out at once", "RFC 6298 has \"1 s\""));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use units::{Duration, Instant};
 use super::fixed_point::Smoothed;
 use super::rfc6298::Samples;
 use super::{Backoff, Estimate, Rto, Sample, check_lengths, measured};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters of the timer of ns-2; the defaults are those of its later versions.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -114,7 +114,7 @@ pub const ENTRY: Entry<dyn Rto> = Entry {
         let params: Params = Entry::<dyn Rto>::read(value)?;
         check_lengths(params.initial, params.min, params.max)?;
         if params.tick.is_zero() {
-            return Err(serde::de::Error::custom("the clock's tick cannot be zero; ns-2 has \"10 ms\""));
+            return Err(refusal("tick is 0 s, and the clock would stand still", "ns-2 has \"10 ms\""));
         }
         Ok(Arc::new(move || {
             Box::new(Ns2 { params: params.clone(), smoothed: None, sampled: Instant::START })

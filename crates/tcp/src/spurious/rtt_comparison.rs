@@ -9,7 +9,7 @@ use units::{Duration, Instant, SeqRange};
 
 use super::{Judgement, Response, Signal, Spurious};
 use crate::recovery::Ack;
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
 /// Parameters.
@@ -94,8 +94,8 @@ pub const ENTRY: Entry<dyn Spurious> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Spurious>::read(value)?;
         if !(1..=100).contains(&params.percent) {
-            let text = format!("percent: {} of a round trip; 1 to 100", params.percent);
-            return Err(serde::de::Error::custom(text));
+            let wrong = format!("percent is {}, and no part of a round trip", params.percent);
+            return Err(refusal(wrong, "from 1 to 100"));
         }
         Ok(Arc::new(move || {
             Box::new(RttComparison { params: params.clone(), smallest: None, mode: Mode::Idle })

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::{Held, Window};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters of the Linux buffer.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -60,9 +60,8 @@ pub const ENTRY: Entry<dyn Window> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Window>::read(value)?;
         if !(1..=14).contains(&params.overhead_shift) {
-            return Err(serde::de::Error::custom(
-                "overhead_shift is from 1 to 14; 1 keeps half of the buffer back",
-            ));
+            let wrong = format!("overhead_shift is {}", params.overhead_shift);
+            return Err(refusal(wrong, "from 1 to 14; 1 keeps half of the buffer back"));
         }
         Ok(Arc::new(move || Box::new(Linux(params.clone()))))
     },

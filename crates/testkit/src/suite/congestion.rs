@@ -116,7 +116,9 @@ fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
         let found = congestion.cwnd();
         congestion.on_recovery_exit(congestion.ssthresh());
         let repaired = congestion.cwnd();
-        ensure(found.max(repaired) <= flight, || format!("{found}, then {repaired} after a loss at {flight}"))?;
+        ensure(found.max(repaired) <= flight, || {
+            format!("{found}, then {repaired} after a loss at {flight}")
+        })?;
     }
     Ok(())
 }
@@ -130,7 +132,9 @@ fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
         congestion.on_restore(flight, congestion.ssthresh());
         congestion.on_mark(&Loss { now: later(5), flight, again: false });
         let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
-        ensure(cwnd == ssthresh.min(flight), || format!("{cwnd}, ssthresh {ssthresh} after a mark at {flight}"))?;
+        ensure(cwnd == ssthresh.min(flight), || {
+            format!("{cwnd}, ssthresh {ssthresh} after a mark at {flight}")
+        })?;
     }
     Ok(())
 }

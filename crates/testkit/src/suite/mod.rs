@@ -5,6 +5,7 @@ mod ack;
 mod congestion;
 mod dupthresh;
 mod recovery;
+mod refusals;
 mod rto;
 mod spurious;
 mod transfer;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Case> {
         ack::cases(),
         window::cases(),
         transfer::cases(),
+        refusals::cases(),
     ]
     .into_iter()
     .flatten()
