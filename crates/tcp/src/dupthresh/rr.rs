@@ -20,6 +20,7 @@ pub struct Params {
     #[schemars(range(min = 1, max = 100))]
     pub initial_percent: u8,
     /// How much a needless fast retransmit raises the share, in percent points.
+    #[schemars(range(min = 0, max = 100))]
     pub step_percent: u8,
     /// How many times as much a timeout lowers it. 2: a needless fast retransmit costs half a window, a
     /// timeout a whole one.
@@ -52,7 +53,7 @@ impl DupThresh for Rr {
     fn on_reordering(&mut self, reordering: &Reordering) {
         self.remember(reordering.extent);
         if reordering.retransmitted {
-            self.share_percent = (self.share_percent + self.params.step_percent).min(100);
+            self.share_percent = self.share_percent.saturating_add(self.params.step_percent).min(100);
         }
     }
 
@@ -95,6 +96,10 @@ pub const ENTRY: Entry<dyn DupThresh> = Entry {
         if !(1..=100).contains(&params.initial_percent) {
             let wrong = format!("initial_percent is {}, and no share", params.initial_percent);
             return Err(refusal(wrong, "from 1 to 100"));
+        }
+        if params.step_percent > 100 {
+            let wrong = format!("step_percent is {}, more than there is", params.step_percent);
+            return Err(refusal(wrong, "from 0 to 100"));
         }
         if params.events == 0 {
             return Err(refusal("events is 0, and nothing would be remembered", "1 or more"));

@@ -130,6 +130,19 @@ fn rr_avoids_more_after_a_needless_fast_retransmit_and_less_after_a_timeout() {
 }
 
 #[test]
+fn the_share_of_rr_ends_at_the_whole_whatever_the_step() {
+    let mut policy =
+        policy("rr", json!({ "initial_percent": 100, "step_percent": 100, "timeout_cost": 255 }));
+    policy.on_reordering(&reordering(9, true));
+    assert_eq!(policy.segments(&WIDE()), 10);
+    policy.on_timeout();
+    assert_eq!(policy.segments(&WIDE()), 3);
+    let refused =
+        ENTRIES.iter().find(|entry| entry.id == "rr").map(|rr| (rr.parse)(json!({ "step_percent": 101 })));
+    assert!(refused.is_some_and(|refused| refused.is_err()));
+}
+
+#[test]
 fn rr_forgets_what_was_long_ago() {
     let mut policy = policy("rr", json!({ "initial_percent": 100, "events": 3 }));
     for extent in [50, 4, 5, 6] {
