@@ -11,7 +11,7 @@ use units::{Bytes, Duration, Instant};
 
 use super::share::Share;
 use super::window::Window;
-use super::{Congestion, Growth, Loss};
+use super::{Congestion, Growth, Loss, is_full};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -188,7 +188,7 @@ impl Congestion for Cubic {
         let since = ack.now.saturating_since(self.last_ack);
         self.last_ack = ack.now;
         // §5.8: a window that is not filled tells nothing, and the time in which it was not does not count.
-        if ack.flight + self.window.smss <= self.window.cwnd {
+        if !is_full(self.window.cwnd, ack.flight, self.window.smss) {
             if let Some(epoch) = &mut self.epoch {
                 epoch.began = (epoch.began + since).min(ack.now);
             }

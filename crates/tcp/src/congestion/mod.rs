@@ -121,6 +121,12 @@ pub struct Growth {
     pub nxt: Seq,
 }
 
+/// Whether so much in flight is all of the window, as no segment more would go in: one that is not says nothing about
+/// the path (RFC 2861, RFC 7661 §4.3, RFC 9438 §5.8).
+fn is_full(cwnd: Bytes, flight: Bytes, smss: Bytes) -> bool {
+    flight + smss > cwnd
+}
+
 /// A segment with data that goes out, as congestion control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {

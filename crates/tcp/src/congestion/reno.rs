@@ -1,4 +1,8 @@
 //! Slow start, congestion avoidance and multiplicative decrease (RFC 5681 §3.1).
+//!
+//! It is the file to read first, and so has all of the standard in one place, in whole numbers: its relatives share
+//! `window.rs` and `classic.rs`, of which it uses nothing. That `aimd` with α = 1 and β = 1/2 moves as this does, a test
+//! there holds to.
 
 use std::sync::Arc;
 
@@ -7,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 use units::text::Segments;
 
-use super::{Congestion, Growth, Loss};
+use super::{Congestion, Growth, Loss, is_full};
 use crate::registry::Entry;
 
 /// Parameters of the standard algorithm.
@@ -125,7 +129,7 @@ impl Congestion for Reno {
     }
 
     fn on_ack(&mut self, ack: &Growth) {
-        if self.params.validate && ack.flight + self.smss <= self.cwnd {
+        if self.params.validate && !is_full(self.cwnd, ack.flight, self.smss) {
             return;
         }
         if self.in_slow_start() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, Departure, Growth};
+use super::{Congestion, Departure, Growth, is_full};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -72,7 +72,7 @@ impl WindowValidation {
 
     fn judge_use(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
         let cwnd = inner.cwnd();
-        if sent.flight + self.smss > cwnd {
+        if is_full(cwnd, sent.flight, self.smss) {
             return self.forget_use(sent.now);
         }
         if !sent.drained {
@@ -98,8 +98,7 @@ impl Rule for WindowValidation {
     }
 
     fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
-        let used = ack.flight + self.smss > inner.cwnd();
-        if used || !self.params.hold {
+        if is_full(inner.cwnd(), ack.flight, self.smss) || !self.params.hold {
             inner.on_ack(ack);
         }
     }
