@@ -31,7 +31,7 @@ pub struct Params {
     #[schemars(range(min = 2))]
     pub block: Segments,
     /// What is smoothed as the round trip.
-    pub sample: Sample,
+    pub sample: Sampled,
     /// How much of the smoothed round trip stays with each sample. Cheskis 2006 §2.4: 7/8.
     pub alpha: f64,
     /// Which share of the round trip the greatest gap of a block must reach in slow start; and two gaps are
@@ -71,7 +71,7 @@ pub enum Amplifies {
 /// What the detector takes for a sample of the round trip. The document has "sample" and no more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Sample {
+pub enum Sampled {
     /// What the endpoint knows of it, with each segment: by echoed clocks, or from the handshake.
     #[default]
     RoundTrip,
@@ -113,7 +113,7 @@ impl Default for Params {
             factor: vec![Stage { at: Duration::ZERO, after: Segments(0), parts: 2 }],
             amplifies: Amplifies::default(),
             block: Segments(20),
-            sample: Sample::default(),
+            sample: Sampled::default(),
             alpha: 7.0 / 8.0,
             beta: 0.6,
             missing: Missing::default(),
@@ -214,7 +214,7 @@ impl Default for Detector {
 
 impl Detector {
     fn on_segment(&mut self, data: &Data, params: &Params) {
-        if params.sample == Sample::RoundTrip {
+        if params.sample == Sampled::RoundTrip {
             self.smooth(data.rtt, params.alpha);
         }
         if params.missing == Missing::CongestionAvoidance && data.around_a_gap() {
@@ -229,9 +229,9 @@ impl Detector {
         self.greatest = self.greatest.max(gap);
         if self.gaps == params.block.0 {
             match params.sample {
-                Sample::RoundTrip => {}
-                Sample::GreatestGap => self.smooth(Some(self.greatest), params.alpha),
-                Sample::SumOfGaps => self.smooth(Some(self.sum), params.alpha),
+                Sampled::RoundTrip => {}
+                Sampled::GreatestGap => self.smooth(Some(self.greatest), params.alpha),
+                Sampled::SumOfGaps => self.smooth(Some(self.sum), params.alpha),
             }
             self.judge(params.beta);
             *self = Self {

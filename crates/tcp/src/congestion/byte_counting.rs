@@ -25,7 +25,7 @@ pub struct Params {
     /// L: the most that one ACK opens the window by in slow start. 2 segments (RFC 3465 §2.2).
     pub(super) limit: Limit,
     /// What limits the slow start that follows a timeout.
-    pub after_timeout: AfterTimeout,
+    pub after_timeout: LimitAfterTimeout,
     /// The algorithm below.
     pub(super) over: Over,
 }
@@ -70,7 +70,7 @@ impl JsonSchema for Limit {
 /// The limit in the slow start that follows a timeout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum AfterTimeout {
+pub enum LimitAfterTimeout {
     /// One segment (RFC 3465 §2.3): the ACK of a retransmission may acknowledge much that was received before.
     #[default]
     OneSegment,
@@ -84,7 +84,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             limit: Limit(Some(SegmentsOrBytes::Segments(Segments(2)))),
-            after_timeout: AfterTimeout::default(),
+            after_timeout: LimitAfterTimeout::default(),
             over: Over::written(json!({ "algorithm": "reno", "increase": "per-window" })),
         }
     }
@@ -93,7 +93,7 @@ impl Default for Params {
 #[derive(Debug)]
 struct ByteCounting {
     limit: Limit,
-    style: AfterTimeout,
+    style: LimitAfterTimeout,
     smss: Bytes,
     /// The slow start that follows a timeout is not over.
     after_timeout: bool,
@@ -103,8 +103,8 @@ impl ByteCounting {
     fn limit(&self, cwnd: Bytes) -> Bytes {
         let limit = self.limit.0.map_or(Bytes::MAX, |limit| limit.bytes(self.smss));
         match self.style {
-            AfterTimeout::OneSegment if self.after_timeout => limit.min(self.smss),
-            AfterTimeout::Window if self.after_timeout => limit.min(cwnd),
+            LimitAfterTimeout::OneSegment if self.after_timeout => limit.min(self.smss),
+            LimitAfterTimeout::Window if self.after_timeout => limit.min(cwnd),
             _ => limit,
         }
     }

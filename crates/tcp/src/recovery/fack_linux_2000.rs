@@ -34,7 +34,7 @@ pub struct Params {
     /// For what the duplicates before the loss is found let new data out; RFC 5681 §3.2 forbids it.
     pub new_data_before_loss: NewData,
     /// What is halved.
-    pub halves: Halves,
+    pub halves: HalvedFlight,
     /// What happens after a timeout. The kernel held new data back; Sarolahti 2000, Table 48: go-back-N.
     pub after_timeout: Style,
 }
@@ -43,7 +43,7 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             new_data_before_loss: NewData::ForHoles,
-            halves: Halves::AboveSack,
+            halves: HalvedFlight::AboveSack,
             exit: Exit::Ssthresh,
             exit_without_sacks: Exit::Flight,
             after_timeout: Style::GoBackN,
@@ -54,7 +54,7 @@ impl Default for Params {
 /// What a loss that SACKs tell of halves; congestion control may halve less (cwnd).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Halves {
+pub enum HalvedFlight {
     /// What lies above the highest SACK, and what was sent again, as that kernel (`tcp_recalc_ssthresh`).
     AboveSack,
     /// FlightSize (RFC 5681 equation 4).
@@ -178,7 +178,7 @@ impl Recovery for FackLinux2000 {
     }
 
     fn counted(&self, flight: Bytes, board: &Scoreboard) -> Bytes {
-        if self.params.halves == Halves::Flight {
+        if self.params.halves == HalvedFlight::Flight {
             return flight;
         }
         let gone = board.front().zip(board.highest_sacked());
