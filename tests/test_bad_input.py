@@ -126,13 +126,20 @@ def test_an_unknown_table_names_the_known_ones(lasthop: Lasthop, small_study: Pa
         ("title =", "titel =", "title"),
         ('check = "queue_was_full"', 'check = "queue_was_ful"', "queue_was_ful"),
         ('file = "published.csv"', 'file = "publish.csv"', "publish.csv"),
+        ('holds = "with > without + 1"', 'holds = "with >> without"', "claims.0.holds"),
+        ('holds = "with > without + 1"', 'holds = "with / 0 > without"', "'with / 0' divides by zero"),
+        ('check = "drops_slowstart"', 'check = "drops_slow"', "metrics.drops_slowstart.check: no check is called"),
+        ('link = "lasthop.down.queue_drops"', 'link = "lasthop.down.drops"', "metrics.drops.link"),
     ],
 )
-def test_a_wrong_study_is_said(lasthop: Lasthop, small_study: Path, right: str, wrong: str, key: str) -> None:
+def test_a_wrong_study_is_said_before_anything_is_run(
+    lasthop: Lasthop, small_study: Path, tmp_path: Path, right: str, wrong: str, key: str
+) -> None:
     path = small_study / "study.toml"
     assert right in path.read_text()
     path.write_text(path.read_text().replace(right, wrong, 1))
-    assert_said(lasthop("study", small_study, "--out", "r"), "study.toml" if "csv" not in key else key, key)
+    assert_said(lasthop("study", small_study, "--out", "r"), "study.toml:" if "csv" not in key else key, key)
+    assert not (tmp_path / "r").exists(), "nothing was run"
 
 
 def test_a_published_value_that_is_no_number_is_said(lasthop: Lasthop, small_study: Path) -> None:

@@ -57,6 +57,19 @@ def test_claims_are_judged_by_expressions_and_by_checks(lasthop: Lasthop, small_
     }
 
 
+def test_a_claim_that_divides_by_what_came_to_zero_is_not_judged_and_loses_nothing(
+    lasthop: Lasthop, small_study: Path, tmp_path: Path
+) -> None:
+    study = small_study / "study.toml"
+    study.write_text(study.read_text().replace('"with > without + 1"', '"with / (without - without) > 1"'))
+    ended = lasthop("study", small_study, "--out", "r")
+    assert ended.status == 0, ended.err
+    assert re.search(
+        r"1  not judged  A delay takes time.*\n +with / \(without - without\) > 1: .*zero; with", ended.out
+    )
+    assert [claim["holds"] for claim in open_study(tmp_path / "r").claims] == [None, True]
+
+
 def test_a_claim_whose_rows_were_not_run_is_not_judged(lasthop: Lasthop, small_study: Path) -> None:
     found = lasthop("study", small_study, "--only", "2", "--out", "r", "--json").json
     assert [claim["holds"] for claim in found["claims"]] == [None, None]

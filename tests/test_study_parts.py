@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lasthop.errors import InputError, RunError
 from lasthop.results.folder import STORE_FILE
 from lasthop.study.checks import checks_key
-from lasthop.study.expression import evaluate
+from lasthop.study.expression import evaluate, parse
 from lasthop.study.measures import measure
 from lasthop.study.plan import Case, Metric, PublishedFile, Row, Smallest, Study, Table, Variant
 from lasthop.study.precision import Precision, widened
@@ -126,6 +126,11 @@ def test_a_flow_that_did_not_finish_has_no_elapsed_time() -> None:
         measure(Metric("", flow="elapsed_s"), {"flows": [flow("a", None)]}, None)
 
 
+def test_a_flow_that_took_no_longer_than_is_taken_off_has_no_throughput() -> None:
+    with pytest.raises(RunError, match=r"flow a took no longer than the 100\.0 s"):
+        measure(Metric("", flow="throughput_Bps", less_s=100.0), OUTCOME, None)
+
+
 @pytest.mark.parametrize(
     "metric", [Metric("", flow="elapsed"), Metric("", link="hop.down.queue"), Metric("", link="hop.up.queue_drops")]
 )
@@ -166,6 +171,18 @@ def test_an_expression_means_what_it_means_in_python(a: float, b: float, c: floa
 def test_an_expression_reaches_nothing_else(text: str) -> None:
     with pytest.raises(InputError, match="expression"):
         evaluate(text, {"a": 1.0, "b": 2.0, "c": 3.0})
+
+
+@pytest.mark.parametrize("text", ["a / 0 > b", "a < 1 or a / (2 - 2) > b", "a / -0.0"])
+def test_what_always_divides_by_zero_is_refused_unjudged(text: str) -> None:
+    with pytest.raises(InputError, match="divides by zero"):
+        parse(text, {"a", "b"})
+
+
+def test_what_divides_by_a_value_is_known_when_that_is() -> None:
+    parse("a / (b - b) > 1", {"a", "b"})
+    with pytest.raises(ArithmeticError):
+        evaluate("a / (b - 2) > 1", {"a": 1.0, "b": 2.0})
 
 
 # ---- published values and rows

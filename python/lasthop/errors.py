@@ -44,6 +44,10 @@ class InputError(LasthopError):
         self.key = key
         self.help = help
 
+    def at(self, *, file: str, line: int | None, key: str) -> InputError:
+        """Return the same, said of a place that whoever found it did not know."""
+        return InputError(self.message, file=file, line=line, key=key, help=self.help)
+
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
         where = [part for part in (place, self.key) if part]

@@ -216,6 +216,56 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         ":33: metrics.drops: 0 of flow, link and check are given; give exactly one",
     ),
     (
+        "flow = \"throughput_Bps\"",
+        "flow = \"throughput_bps\"",
+        ":32: metrics.throughput_Bps.flow: a flow has no \"throughput_bps\"; did you mean \"throughput_Bps\"?",
+    ),
+    (
+        "flow = \"throughput_Bps\"",
+        "flow = \"throughput_Bps\"\nflows = \"fil\"",
+        ":33: metrics.throughput_Bps.flows: the case derived,0,50 has no flow \"fil\"; did you mean \"file\"?",
+    ),
+    (
+        "flow = \"throughput_Bps\"",
+        "link = \"path.down.eror_drops\"",
+        ":32: metrics.throughput_Bps.link: a link has no \"eror_drops\"; did you mean \"error_drops\"?",
+    ),
+    (
+        "flow = \"throughput_Bps\"",
+        "link = \"pats.down.error_drops\"",
+        ":32: metrics.throughput_Bps.link: the case derived,0,50 has no link \"pats\"; did you mean \"path\"?",
+    ),
+    (
+        "flow = \"throughput_Bps\"",
+        "link = \"path.error_drops\"",
+        ":32: metrics.throughput_Bps.link: \"path.error_drops\" is no counter of a link; write it as ",
+    ),
+    (
+        "flow = \"throughput_Bps\"",
+        "flow = \"throughput_Bps\"\nwindow = \"steady\"",
+        ":33: metrics.throughput_Bps.window: the case derived,0,50 has no window \"steady\"; there are no windows",
+    ),
+    (
+        "flow = \"throughput_Bps\"",
+        "flow = \"throughput_Bps\"\ndivided_by = 0",
+        ":33: metrics.throughput_Bps.divided_by: nothing can be divided by 0; write another number",
+    ),
+    (
+        "metrics = [\"throughput_Bps\"]",
+        "metrics = [\"throughput_Bps\", \"drops\", \"drops\"]",
+        ":39: tables.0.metrics.2: two metrics are called \"drops\"; rename one: the first is in line 39",
+    ),
+    (
+        "[[figures]]",
+        "[[tables]]\nid = \"3\"\ntitle = \"again\"\nmetrics = [\"drops\"]\ncases = []\n[[figures]]",
+        ":42: tables.1.id: two tables are called \"3\"; rename one: the first is in line 37",
+    ),
+    (
+        "[[claims]]",
+        "[[claims]]\nid = \"1\"\nsays = \"loss hurts\"\nplace = \"1\"\nholds = \"1 < 2\"\n[[claims]]",
+        ":52: claims.1.id: two claims are called \"1\"; rename one: the first is in line 47",
+    ),
+    (
         "\"{kb} kB\"",
         "\"{mb} MB\"",
         ":29: variables.size.0.set.\"flows.file.bytes\": the form \"{kb}k\" has no placeholder {mb}; ",
@@ -280,6 +330,26 @@ fn every_mistake_in_a_study_says_where_what_and_what_would_be_right() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_scope_is_of_flows_that_send_so_much_and_of_what_is_known_of_their_first_bytes() {
+    let with = |bytes: &str, more: &str| {
+        let scopes = format!("[scopes.first]\nbytes = \"{bytes}\"\n[metrics.throughput_Bps]\n{more}");
+        let text = STUDY.replacen("[metrics.throughput_Bps]", &scopes, 1);
+        load(
+            "scope",
+            &text.replacen("title = \"throughput\"", "title = \"throughput\"\nscopes = [\"first\"]", 1),
+        )
+    };
+    assert!(with("100 kB", "").is_ok());
+    for (bytes, more, expected) in [
+        ("300 kB", "", ".flow: \"file\" sends less than the 300000 bytes of a scope; leave that scope out"),
+        ("100 kB", "flows = \"f*x\"", ".flows: the case derived,0,50 has no flow \"f*x\"; "),
+    ] {
+        let error = with(bytes, more).expect_err(bytes).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from lasthop.cli.console import print_table, shown, stdout
+from lasthop.study.claims import ELSEWHERE
 
 Row = Mapping[str, Any]
 Line = dict[tuple[str, str], Any]
@@ -31,10 +32,10 @@ def print_study_table(table: object, rows: Sequence[Row]) -> None:
 
 
 def print_claims(claims: Sequence[Row]) -> None:
-    """Print each claim that could be judged, with the verdict and what decided it, and how many there are of each."""
+    """Print each claim with the verdict and what decided it, but for those about other tables, and count them all."""
     stdout.print(Text("Claims", style="bold"))
     for claim in claims:
-        if claim["holds"] is None:
+        if claim["evidence"] == ELSEWHERE:
             continue
         stdout.print(Text(f"{claim['id']:>4}  {_JUDGED[claim['holds']]:10}  {claim['says']}  [{claim['place']}]"))
         stdout.print(Text(f"{'':18}{claim['evidence']}", style="dim"))

@@ -49,12 +49,12 @@ def pipe_capacity_pkts(run: Run) -> int:
     return most
 
 
-def find_check(name: str, own: Mapping[str, Check], file: Path) -> Check:
+def find_check(name: str, own: Mapping[str, Check]) -> Check:
     """Return the check of that name: the study's own, or one of those here. Raises InputError where there is none."""
     check = own.get(name) or _SHARED.get(name)
     if check is None:
         known = ", ".join(sorted({*own, *_SHARED}))
-        raise InputError(f"no check is called {name!r}", file=str(file), key="check", help=f"the checks are {known}")
+        raise InputError(f"no check is called {name!r}", help=f"the checks are {known}")
     return check
 
 

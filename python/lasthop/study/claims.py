@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lasthop.errors import InputError
 from lasthop.results.run import Run
 from lasthop.study.checks import Check, find_check
 from lasthop.study.expression import evaluate, parse
@@ -14,6 +15,10 @@ from lasthop.study.rows import Reported
 
 Recorder = Callable[[Case, Sequence[str]], Run]
 """Runs a case as the document has it, under its first seed, with these tables recorded."""
+
+
+ELSEWHERE = "not judged: it is about other tables than those chosen"
+"""The evidence of a claim that is about none of the selected tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +54,15 @@ class Judge:
 
     def check_claims(self) -> None:
         """Raise InputError where a claim could not be judged: better before the runs than after."""
-        for claim in self.study.claims:
-            if claim.holds is not None:
-                parse(claim.holds)
-            else:
-                self._check(claim)
+        for place, claim in enumerate(self.study.claims):
+            try:
+                if claim.holds is not None:
+                    parse(claim.holds, claim.values)
+                else:
+                    self._check(claim)
+            except InputError as error:
+                key = f"claims.{place}.{'check' if claim.holds is None else 'holds'}"
+                raise error.at(file=str(self.study.file), line=claim.line, key=key) from error
 
     def judge(self, claim: Claim) -> dict[str, Any]:
         """Return the claim as `lasthop study --json` prints it."""
@@ -70,13 +79,19 @@ class Judge:
         values = {name: self.row(cell["row"])[cell["stat"]] for name, cell in claim.values.items()}
         missing = [name for name, value in values.items() if value is None]
         if missing:
-            return Verdict(None, f"not measured: {', '.join(missing)}")
+            tables = {self.study.rows[claim.values[name]["row"]].table for name in missing}
+            elsewhere = tables.isdisjoint(self.study.selected)
+            return Verdict(None, ELSEWHERE if elsewhere else f"not measured: {', '.join(missing)}")
         told = ", ".join(f"{name} {value:.6g}" for name, value in values.items())
-        return Verdict(bool(evaluate(claim.holds or "", values)), f"{claim.holds}; {told}")
+        try:
+            holds = bool(evaluate(claim.holds or "", values))
+        except ArithmeticError as error:
+            return Verdict(None, f"{claim.holds}: {error}; {told}")
+        return Verdict(holds, f"{claim.holds}; {told}")
 
     def _by_check(self, claim: Claim) -> Verdict:
         if not self.study.is_whole and not self._is_selected(claim):
-            return Verdict(None, "not judged: its cases are in other tables")
+            return Verdict(None, ELSEWHERE)
         check = self._check(claim)
         cases = {case: self.study.cases[case] for case in claim.cases}
         runs = {name: self.record(case, claim.tables) for name, case in cases.items()}
@@ -88,7 +103,7 @@ class Judge:
         return verdict
 
     def _check(self, claim: Claim) -> Check:
-        return find_check(claim.check or "", self.own_checks, self.study.folder / "study.toml")
+        return find_check(claim.check or "", self.own_checks)
 
     def _is_selected(self, claim: Claim) -> bool:
         selected = {case.id for case in self.study.selected_cases}

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 
 from lasthop import _native
-from lasthop.errors import LasthopError, RunError
+from lasthop.errors import InputError, LasthopError, RunError
 from lasthop.parallel import heed, processors, run_pool
 from lasthop.provenance import engine
 from lasthop.results.run import Run
@@ -156,11 +156,13 @@ def _run_missing(
 
 def _checks_by_case(study: Study, own_checks: Mapping[str, Check]) -> dict[str, Checks]:
     """Return the checks that each case's runs are measured by."""
-    file = study.folder / "study.toml"
-    return {
-        case: {name: find_check(name, own_checks, file) for name in names}
-        for case, names in _check_names(study).items()
-    }
+    for name, metric in study.metrics.items():
+        try:
+            if metric.check is not None:
+                find_check(metric.check, own_checks)
+        except InputError as error:
+            raise error.at(file=str(study.file), line=metric.line, key=f"metrics.{name}.check") from error
+    return {case: {name: find_check(name, own_checks) for name in names} for case, names in _check_names(study).items()}
 
 
 def _check_names(study: Study) -> dict[str, set[str]]:

@@ -48,7 +48,10 @@ def flow_number(flow: Flow, key: str, scope_bytes: int | None, less_s: float = 0
     """
     part = flow if scope_bytes is None else _milestone(flow, scope_bytes)
     if key == "throughput_Bps" and "elapsed_s" in part:
-        return float(part["bytes"]) / (flow_number(flow, "elapsed_s", scope_bytes) - less_s)
+        taken_s = flow_number(flow, "elapsed_s", scope_bytes) - less_s
+        if taken_s <= 0:
+            raise RunError(f"flow {flow['flow']} took no longer than the {less_s} s that its time is less by")
+        return float(part["bytes"]) / taken_s
     if key not in part:
         raise InputError(f"a flow has no {key!r} over {scope_bytes or 'all'} bytes", key="metrics")
     if part[key] is None:

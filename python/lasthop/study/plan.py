@@ -66,6 +66,8 @@ class Metric:
     flows: str | None = None
     """The flows that the number is about, `*` standing for any letters."""
     check: str | None = None
+    line: int | None = None
+    """Where the study's file names the check."""
     tables: Sequence[str] = ()
 
 
@@ -126,6 +128,8 @@ class Claim:
     values: Mapping[str, Mapping[str, Any]]
     holds: str | None
     check: str | None
+    line: int | None
+    """Where the study's file has either."""
     cases: Sequence[str]
     tables: Sequence[str]
 
@@ -158,6 +162,7 @@ class Study:
     claims: Sequence[Claim]
     selected: Sequence[str]
     charts: Sequence[Chart] = ()
+    file: Path = Path("study.toml")
 
     def only(self, table_ids: Iterable[str]) -> Study:
         """Return the study with these tables selected. Raises InputError for a table that is not there."""
@@ -219,6 +224,7 @@ def _study(resolved: Mapping[str, Any]) -> Study:
         claims=[_made(Claim, claim) for claim in resolved["claims"]],
         selected=[table.id for table in tables],
         charts=[_made(Chart, chart) for chart in resolved["charts"]],
+        file=Path(resolved["file"]),
     )
 
 

@@ -45,6 +45,7 @@ impl Reading<'_> {
             values,
             holds: file.holds.clone(),
             check: file.check.clone(),
+            line: self.place(&at.below(if file.holds.is_some() { "holds" } else { "check" })).line(),
             cases,
             tables: file.tables.clone(),
         })

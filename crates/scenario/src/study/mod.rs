@@ -6,6 +6,7 @@
 mod charts;
 mod claims;
 mod form;
+mod metrics;
 mod rows;
 mod sweep;
 
@@ -33,6 +34,8 @@ pub struct Study {
     pub source: String,
     /// The study's folder.
     pub folder: PathBuf,
+    /// The study's file.
+    pub file: PathBuf,
     /// The columns that tell rows apart.
     pub columns: Vec<String>,
     /// The document's own values.
@@ -89,6 +92,8 @@ pub struct Metric {
     pub flows: Option<String>,
     /// Or a named function that is given the run.
     pub check: Option<String>,
+    /// The line of that name in the study's file.
+    pub line: Option<usize>,
     /// The tables that the function needs recorded.
     pub tables: Vec<file::Table>,
 }
@@ -231,6 +236,8 @@ pub struct Claim {
     pub holds: Option<String>,
     /// Or the named function that judges it.
     pub check: Option<String>,
+    /// The line of either in the study's file.
+    pub line: Option<usize>,
     /// The cases that the function looks at, by id.
     pub cases: Vec<String>,
     /// The recorded tables that the function needs of those cases' first runs.
@@ -270,23 +277,9 @@ pub fn load(path: impl AsRef<Path>, search: &Search) -> Result<Study, InputError
     Reading::begin(&file, search)?.finish()
 }
 
-fn metric(file: &file::Metric) -> Metric {
-    Metric {
-        says: file.says.clone(),
-        flow: file.flow.clone(),
-        fold: file.fold.unwrap_or_default(),
-        less_s: file.less.unwrap_or_default().as_secs_f64(),
-        divided_by: file.divided_by.unwrap_or(1.0),
-        link: file.link.clone(),
-        window: file.window.clone(),
-        flows: file.flows.clone(),
-        check: file.check.clone(),
-        tables: file.tables.clone(),
-    }
-}
-
 /// A study's file while it is read.
 struct Reading<'a> {
+    path: PathBuf,
     tree: Tree,
     file: file::Study,
     folder: PathBuf,
@@ -308,17 +301,20 @@ impl<'a> Reading<'a> {
             tree.error(&key, message, search.advice(Kind::Scenario, &file.scenario))
         })?;
         let (stem, base) = (crate::stem(&base), Tree::load(&base)?);
-        Ok(Self { tree, file, folder, base, stem, search, cases: Vec::new() })
+        Ok(Self { path: path.to_path_buf(), tree, file, folder, base, stem, search, cases: Vec::new() })
     }
 
     fn finish(mut self) -> Result<Study, InputError> {
+        self.check_ids()?;
         self.check_metrics()?;
         self.check_columns()?;
         let (tables, rows) = self.tables()?;
-        self.check_windows(&rows)?;
+        self.check_sources(&rows)?;
         let figures = self.figures()?;
         let charts = self.charts(&rows)?;
         let claims = self.claims(&rows)?;
+        let metrics =
+            self.file.metrics.iter().map(|(name, file)| (name.clone(), self.metric(name, file))).collect();
         Ok(Study {
             name: self.file.name.clone().unwrap_or_else(|| self.folder_name()),
             title: self.file.title.clone(),
@@ -326,8 +322,9 @@ impl<'a> Reading<'a> {
             published: self.published()?,
             scopes: self.file.scopes.iter().map(|(k, scope)| (k.clone(), scope.bytes.map(|b| b.0))).collect(),
             folder: self.folder,
+            file: self.path,
             columns: self.file.columns,
-            metrics: self.file.metrics.iter().map(|(name, file)| (name.clone(), metric(file))).collect(),
+            metrics,
             tables,
             cases: self.cases,
             rows,

@@ -30,40 +30,12 @@ impl Reading<'_> {
         self.file.defaults.keys().try_for_each(|name| self.known_variable(name, &defaults.below(name)))
     }
 
-    /// Each metric comes from exactly one place.
-    pub(super) fn check_metrics(&self) -> Result<(), InputError> {
-        for (name, metric) in &self.file.metrics {
-            let places = [&metric.flow, &metric.link, &metric.check].iter().filter(|p| p.is_some()).count();
-            if places != 1 {
-                let path = KeyPath::of(["metrics", name]);
-                let message = format!("{places} of flow, link and check are given");
-                return Err(self.tree.error(&path, message, "give exactly one"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Each metric's window is one of the scenarios that it is read from.
-    pub(super) fn check_windows(&self, rows: &[Row]) -> Result<(), InputError> {
-        for row in rows {
-            let Some(name) = &self.file.metrics[&row.measure].window else { continue };
-            let case = self.cases_named(std::slice::from_ref(&row.case))[0];
-            let windows = &case.variants[0].scenario.measure.windows;
-            if !windows.iter().any(|window| window.name == *name) {
-                let path = KeyPath::of(["metrics", &row.measure, "window"]);
-                let message = format!("the case {} has no window \"{name}\"", case.id);
-                let names: Vec<&String> = windows.iter().map(|window| &window.name).collect();
-                return Err(self.tree.error(&path, message, suggest::among(name, &names, "windows")));
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn tables(&mut self) -> Result<(Vec<Table>, Vec<Row>), InputError> {
         let (mut tables, mut rows) = (Vec::new(), Vec::new());
         for (i, table) in self.file.tables.clone().iter().enumerate() {
             let at = KeyPath::of(["tables"]).below(i);
             self.check_table(table, &at)?;
+            self.distinct(&table.metrics, "metrics", |j| at.below("metrics").below(j))?;
             let cases = self.cases_of(table, &at)?;
             let first = rows.len();
             rows.extend(self.rows_of(table, &cases));
@@ -110,6 +82,36 @@ impl Reading<'_> {
             self.listed(metric, &metrics, "metric", &at.below("definitions").below(name))?;
         }
         table.fixed.keys().try_for_each(|name| self.known_variable(name, &at.below("fixed").below(name)))
+    }
+
+    /// No table, figure, chart or claim is called as another of its kind.
+    pub(super) fn check_ids(&self) -> Result<(), InputError> {
+        let file = &self.file;
+        let at = |list: &'static str| move |i| KeyPath::of([list]).below(i).below("id");
+        self.distinct(file.tables.iter().map(|table| &table.id), "tables", at("tables"))?;
+        self.distinct(file.figures.iter().map(|figure| &figure.id), "figures", at("figures"))?;
+        self.distinct(file.charts.iter().map(|chart| &chart.id), "charts", at("charts"))?;
+        self.distinct(file.claims.iter().map(|claim| &claim.id), "claims", at("claims"))
+    }
+
+    /// No two of these are called the same.
+    fn distinct<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n String>,
+        what: &str,
+        path: impl Fn(usize) -> KeyPath,
+    ) -> Result<(), InputError> {
+        let mut first = BTreeMap::new();
+        for (i, name) in names.into_iter().enumerate() {
+            if let Some(earlier) = first.insert(name, i) {
+                let line = self.place(&path(earlier)).line();
+                let where_else =
+                    line.map_or_else(String::new, |line| format!(": the first is in line {line}"));
+                let message = format!("two {what} are called \"{name}\"");
+                return Err(self.tree.error(&path(i), message, format!("rename one{where_else}")));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn listed(

@@ -154,7 +154,8 @@ impl Reading<'_> {
         set.collect()
     }
 
-    fn place(&self, path: &KeyPath) -> Place {
+    /// Where a key of the study's file was written.
+    pub(super) fn place(&self, path: &KeyPath) -> Place {
         let unknown = || Place::Override(path.to_string().into());
         self.tree.origin(path).map_or_else(unknown, |origin| origin.place)
     }
