@@ -110,6 +110,17 @@ def test_a_store_that_was_cut_short_goes_on_where_it_was(small_study: Path, tmp_
     assert resumed.rows == whole.rows
 
 
+def test_a_line_that_was_damaged_costs_its_own_run_alone(lasthop: Lasthop, small_study: Path, tmp_path: Path) -> None:
+    whole = lasthop("study", small_study, "--out", "r", "--json").json
+    store = tmp_path / "r" / STORE_FILE
+    lines = store.read_bytes().splitlines(keepends=True)
+    store.write_bytes(b"".join([lines[0], b"garbage\n", *lines[2:]]))
+    again = lasthop("study", small_study, "--out", "r", "--json")
+    assert again.json["reused"] == whole["runs"] - 1
+    assert again.json["rows"] == whole["rows"]
+    assert f"{STORE_FILE}: line 2 is damaged and left out" in again.err
+
+
 def start(study: Path, folder: Path, replications: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "lasthop", "study", str(study), "--replications", str(replications)]
     running = subprocess.Popen([*command, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -243,3 +254,17 @@ def test_a_study_is_replicated_until_its_intervals_are_narrow_or_the_runs_used_u
     assert {row["n"] for row in certain} == {6}, "without chance the fewest runs will do"
     known = run_study(plan, tmp_path / "wide", precision=Precision(within=1e-9, at_most=8))
     assert (known.rows, known.runs) == (wide.rows, wide.runs)
+
+
+def test_a_study_that_did_not_become_narrow_enough_says_so(lasthop: Lasthop, small_study: Path) -> None:
+    options = ("study", small_study, "--only", "2", "--at-most", "6", "--out", "r")
+    missed = lasthop(*options, "--within", "0.000001")
+    assert "1 of 1 rows have a wider interval than --within 1e-06 asks for" in missed.out
+    named = [{"table": 2, "queue": 7, "delay": "random", "metric": "elapsed_s"}]
+    assert lasthop(*options, "--within", "0.000001", "--json").json["precision"] == {
+        "within": 0.000001,
+        "at_most": 6,
+        "wide": named,
+    }
+    assert "No row has a wider interval than --within 1 asks for" in lasthop(*options, "--within", "1").out
+    assert lasthop(*options, "--json").json["precision"] is None

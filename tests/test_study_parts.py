@@ -54,6 +54,21 @@ def test_a_line_that_was_cut_short_is_dropped_and_the_rest_kept(
         assert len(store) == 2
 
 
+def test_a_damaged_line_is_named_and_what_follows_it_is_kept(tmp_path: Path) -> None:
+    with Store(tmp_path / "s") as store:
+        for key in "abc":
+            store.put(key, {"case": key})
+    path = tmp_path / "s" / STORE_FILE
+    damaged = path.read_bytes().replace(b'"b"', b'"b', 1)
+    path.write_bytes(damaged)
+    with Store(tmp_path / "s") as store:
+        assert (store.damaged, store.get("b"), store.get("c")) == ([2], None, {"case": "c"})
+        store.put("b", {"case": "b"})
+    assert path.read_bytes().startswith(damaged)
+    with Store(tmp_path / "s") as store:
+        assert (store.damaged, store.get("b"), len(store)) == ([2], {"case": "b"}, 3)
+
+
 def test_two_studies_do_not_write_into_one_store(tmp_path: Path) -> None:
     with Store(tmp_path / "s"), pytest.raises(InputError, match="another study"), Store(tmp_path / "s"):
         pass
@@ -165,6 +180,11 @@ def test_an_expression_means_what_it_means_in_python(a: float, b: float, c: floa
         "f'{a}'",
         "a ** b",
         "a <",
+        "a >> b",
+        "a < unknown",
+        "a < 1 or b.real",
+        "abs(a, b)",
+        "max(a)",
         "",
     ],
 )

@@ -10,8 +10,10 @@ import click
 from lasthop.cli.console import a_number, print_json, progress_bar, remark, stdout
 from lasthop.cli.study_tables import print_claims, print_study_table
 from lasthop.errors import StudyError
+from lasthop.results.folder import STORE_FILE
 from lasthop.study import Precision, Study, StudyResult, load_study, run_study
 from lasthop.study.execute import jobs_of
+from lasthop.study.result import Reached
 
 
 def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[str, ...]) -> list[str]:
@@ -72,6 +74,8 @@ def command(
     result = _run_with_progress(plan, out or Path("results") / plan.name, jobs, precision)
     # The command's own figure counts the whole process: reading files and loading libraries too.
     result.cpu_s = time.process_time()
+    if result.damaged:
+        remark(_damage_text(result))
     if as_json:
         print_json(result.to_json())
     else:
@@ -107,6 +111,25 @@ def _failures_text(result: StudyResult) -> str:
     return f"{len(result.failures)} of the cases failed ({cases}). The others are kept in {result.folder}"
 
 
+def _precision_text(reached: Reached, rows: int) -> str:
+    goal = f"--within {reached.within:g}"
+    if not reached.wide:
+        return f"\nNo row has a wider interval than {goal} asks for"
+    return (
+        f"\n{len(reached.wide)} of {rows} rows have a wider interval than {goal} asks for, after all the runs that "
+        f"--at-most {reached.at_most} allows; study.json names them under precision"
+    )
+
+
+def _damage_text(result: StudyResult) -> str:
+    several = len(result.damaged) > 1
+    lines = ", ".join(map(str, result.damaged))
+    return (
+        f"{result.folder / STORE_FILE}: line{'s' if several else ''} {lines} {'are' if several else 'is'} damaged and "
+        f"left out; what {'they' if several else 'it'} held was run again where it was asked for"
+    )
+
+
 def _print(result: StudyResult) -> None:
     stdout.print(result.title)
     known = f", {result.reused} of them known from earlier" if result.reused else ""
@@ -117,3 +140,5 @@ def _print(result: StudyResult) -> None:
         stdout.print()
     if result.claims:
         print_claims(result.claims)
+    if result.precision is not None:
+        stdout.print(_precision_text(result.precision, len(result.rows)))

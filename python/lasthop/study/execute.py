@@ -24,10 +24,10 @@ from lasthop.scenario import Scenario, in_memory
 from lasthop.study.checks import Check, checks_key, find_check, load_checks
 from lasthop.study.claims import Judge
 from lasthop.study.plan import Case, Study, Variant
-from lasthop.study.precision import Precision, widened
+from lasthop.study.precision import Precision, wide_rows, widened
 from lasthop.study.published import read_published
-from lasthop.study.result import StudyResult, write_study
-from lasthop.study.rows import Reported, report
+from lasthop.study.result import Reached, StudyResult, write_study
+from lasthop.study.rows import Reported, names_of, report
 from lasthop.study.store import Outcome, Store, run_key
 
 Tick = Callable[[int, int], None]
@@ -102,11 +102,18 @@ def run_study(
             runs=sum(len(runs) for runs in progress.outcomes.values()),
             reused=progress.reused,
             failures=progress.failures,
+            damaged=store.damaged,
+            precision=None if precision is None else _reached(study, progress.outcomes, precision),
             wall_s=time.perf_counter() - started[0],
             cpu_s=time.process_time() - started[1],
         )
         write_study(result, study, progress.outcomes)
     return result
+
+
+def _reached(study: Study, outcomes: Mapping[tuple[str, int], Sequence[Outcome]], precision: Precision) -> Reached:
+    wide = [names_of(study, study.rows[place]) for place in wide_rows(study, outcomes, precision)]
+    return Reached(precision.within, precision.at_most, wide)
 
 
 def _no_row(place: int) -> Reported:

@@ -32,6 +32,12 @@ def widened(study: Study, outcomes: Outcomes, precision: Precision) -> Study | N
     return study.with_seeds(more) if more else None
 
 
+def wide_rows(study: Study, outcomes: Outcomes, precision: Precision) -> list[int]:
+    """Return the places of the selected rows whose intervals are still too wide."""
+    places = [place for place, row in enumerate(study.rows) if row.table in study.selected]
+    return [place for place in places if _is_wide(study, study.rows[place], outcomes, precision.within)]
+
+
 def _is_wide(study: Study, row: Row, outcomes: Outcomes, within: float) -> bool:
     for variant in study.cases[row.case].variants:
         numbers = numbers_of(study, row, variant.span, outcomes)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,15 @@ from lasthop.study.store import Outcome
 FORMAT = "lasthop study 1"
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What came of replicating until narrow: the goal, and the rows that are still wider, by what tells them apart."""
+
+    within: float
+    at_most: int
+    wide: Sequence[Mapping[str, Any]]
+
+
 @dataclass
 class StudyResult:
     """What a study found. `failures` maps the id of a case that failed to what went wrong."""
@@ -37,6 +46,9 @@ class StudyResult:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     failures: Mapping[str, str] = field(default_factory=dict)
+    damaged: Sequence[int] = ()
+    """The lines of the store that could not be read."""
+    precision: Reached | None = None
 
     @property
     def name(self) -> str:
@@ -73,6 +85,7 @@ class StudyResult:
             "rows": self.rows,
             "claims": self.claims,
             "failures": dict(self.failures),
+            "precision": None if self.precision is None else asdict(self.precision),
         }
 
 

@@ -25,12 +25,16 @@ def report(study: Study, row: Row, outcomes: Outcomes, published: Mapping[Key, P
     spreads = {variant.span: _spread(study, row, variant.span, outcomes) for variant in case.variants}
     own = spreads[0]
     known = published.get(tuple(row.columns[column] for column in study.columns))
-    reported: Reported = {"table": plain(row.table)}
-    reported |= {column: plain(row.columns[column]) for column in study.columns}
+    reported = names_of(study, row)
     reported |= {"published": None if known is None else known.values.get("median"), **_measured(own)}
     reported |= _over_span(spreads)
     reported["ratio"] = _ratio(reported["measured"], reported["published"])
     return reported | _published_more(known)
+
+
+def names_of(study: Study, row: Row) -> Reported:
+    """Return what tells a row apart: its table and the study's columns."""
+    return {"table": plain(row.table)} | {column: plain(row.columns[column]) for column in study.columns}
 
 
 def plain(text: str) -> int | str:

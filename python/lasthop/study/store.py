@@ -2,7 +2,7 @@
 
 A line is trusted where its key agrees: the hash of the resolved scenario, the seed, the build of the engine, and the
 checks that measured the run's records, by name and source. A last line that was cut short by a kill is dropped, and
-the run is done again.
+the run is done again; so is the run of any other line that cannot be read, which is left where it is.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class Store:
     def __init__(self, folder: Path) -> None:
         _check_folder(folder)
         self.folder = folder
+        self.damaged: list[int] = []
+        """The lines that could not be read, from 1."""
         self._outcomes: dict[str, Outcome] = {}
         self._lock = Lock()
 
@@ -75,12 +77,15 @@ class Store:
     def _read(self) -> None:
         self._file.seek(0)
         whole = 0
-        for line in self._file:
+        for number, line in enumerate(self._file, 1):
+            if not line.endswith(b"\n"):
+                break
+            whole += len(line)
             entry = _entry(line)
             if entry is None:
-                break
-            self._outcomes[entry.pop("key")] = entry
-            whole += len(line)
+                self.damaged.append(number)
+            else:
+                self._outcomes[entry.pop("key")] = entry
         # What follows the last whole line was cut short; new lines must not be glued to it.
         self._file.truncate(whole)
 
@@ -96,8 +101,6 @@ def _opened(folder: Path) -> BinaryIO:
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    if not line.endswith(b"\n"):
-        return None
     try:
         entry = json.loads(line)
     except (json.JSONDecodeError, UnicodeDecodeError):
