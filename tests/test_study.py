@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from command import Lasthop
+from lasthop.cli import console
+from lasthop.cli.study_tables import print_study_table
 from lasthop.results.folder import STORE_FILE
 from lasthop.study import Precision, load_study, open_study, run_study
 
@@ -268,3 +270,38 @@ def test_a_study_that_did_not_become_narrow_enough_says_so(lasthop: Lasthop, sma
     }
     assert "No row has a wider interval than --within 1 asks for" in lasthop(*options, "--within", "1").out
     assert lasthop(*options, "--json").json["precision"] is None
+
+
+def test_every_metric_has_its_spread_and_its_ratio_where_there_are_any(lasthop: Lasthop, small_study: Path) -> None:
+    published = small_study / "published.csv"
+    published.write_text(published.read_text() + "2,7,random,median,drops,4,0\n")
+    study = small_study / "study.toml"
+    study.write_text(study.read_text().replace('metrics = ["elapsed_s"]', 'metrics = ["drops", "elapsed_s"]'))
+    out = lasthop("study", small_study, "--only", "2", "--out", "r").out
+    head = next(line.split() for line in out.splitlines() if line.startswith("drops"))
+    assert head == ["drops", "published", "ratio", "spread", "elapsed_s", "published", "ratio", "spread"]
+    assert "Medians; their spread is low to high where" in out
+    assert "the ratio is measured to published" in out
+
+
+def test_a_metric_may_be_called_as_one_of_the_columns(
+    small_study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = run_study(load_study(small_study).only(["2"]), tmp_path / "r").rows
+    print_study_table(
+        2, [{**row, "metric": "ratio", "measured": 9.87, "published": None, "ratio": None} for row in rows]
+    )
+    assert "9.87" in capsys.readouterr().out
+
+
+def test_a_table_wider_than_the_terminal_stands_in_several(
+    small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = run_study(load_study(small_study), tmp_path / "r").rows
+    monkeypatch.setattr(console.stdout, "_width", 60)
+    print_study_table(1, [row for row in rows if row["table"] == 1])
+    lines = capsys.readouterr().out.splitlines()
+    heads = [line.split() for line in lines if line.startswith("queue")]
+    assert [head[2] for head in heads] == ["elapsed_s", "drops", "drops_slowstart"]
+    assert heads[1][-1] == "spread"
+    assert max(map(len, lines)) <= 60

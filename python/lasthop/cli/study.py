@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from lasthop.cli.console import a_number, print_json, progress_bar, remark, stdout
-from lasthop.cli.study_tables import print_claims, print_study_table
+from lasthop.cli.study_tables import legend, print_claims, print_study_table
 from lasthop.errors import StudyError
 from lasthop.results.folder import STORE_FILE
 from lasthop.study import Precision, Study, StudyResult, load_study, run_study
@@ -134,7 +134,7 @@ def _print(result: StudyResult) -> None:
     stdout.print(result.title)
     known = f", {result.reused} of them known from earlier" if result.reused else ""
     stdout.print(f"{result.runs} runs{known}; {result.wall_s:.1f} s, {result.cpu_s:.1f} s of CPU")
-    stdout.print("Medians; their spread is low to high where a row was run over a span, else the quartiles\n")
+    stdout.print(legend(result.rows) + "\n")
     for table in dict.fromkeys(row["table"] for row in result.rows):
         print_study_table(table, [row for row in result.rows if row["table"] == table])
         stdout.print()

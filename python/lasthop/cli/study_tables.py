@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
 from rich.text import Text
@@ -12,23 +12,48 @@ from lasthop.cli.console import print_table, shown, stdout
 from lasthop.study.claims import ELSEWHERE
 
 Row = Mapping[str, Any]
-Line = dict[tuple[str, str], Any]
-"""A line's cells by metric (or column of the study) and head."""
+Column = tuple[str, str]
+"""A metric and what of it, or (without one) a column of the study: a metric may be called "ratio" as well."""
+
+Line = dict[Column, Any]
+"""A line's cells."""
+
+MEASURED = "measured"
+
+GAP = 2
+"""Blanks between two columns."""
 
 _JUDGED = {True: "holds", False: "FAILS", None: "not judged"}
 
 
 def print_study_table(table: object, rows: Sequence[Row]) -> None:
-    """Print one table of the document: for each metric what was published, what was measured, and their ratio."""
+    """Print one table of the document: for each metric what was measured, what was published, their ratio, the spread.
+
+    What is wider than the terminal stands in several tables below one another.
+    """
     naming = [
         key for key in takewhile(lambda key: key != "published", rows[0]) if key not in {"table", "figure", "metric"}
     ]
     same = [key for key in naming if len({row[key] for row in rows}) == 1]
     title = ", ".join([f"Table {table}", *(f"{key} {rows[0][key]}" for key in same)])
-    lines = _lines(rows, [key for key in naming if key not in same])
+    naming = [key for key in naming if key not in same]
+    lines = _lines(rows, naming)
     columns = dict.fromkeys(column for line in lines for column in line)
     filled = [column for column in columns if any(line.get(column) is not None for line in lines)]
-    print_table(title, [head for _, head in filled], [[line.get(column) for column in filled] for line in lines])
+    for block in _blocks([("", name) for name in naming], filled, lines):
+        print_table(
+            title, [_head(column) for column in block], [[line.get(column) for column in block] for line in lines]
+        )
+
+
+def legend(rows: Sequence[Row]) -> str:
+    """Say what the figures are, of those columns that some row fills."""
+    parts = ["Medians"]
+    if any(_spread(row) is not None for row in rows):
+        parts.append("their spread is low to high where a row was run over a span, else the quartiles")
+    if any(row["ratio"] is not None for row in rows):
+        parts.append("the ratio is measured to published")
+    return "; ".join(parts)
 
 
 def print_claims(claims: Sequence[Row]) -> None:
@@ -48,18 +73,42 @@ def _lines(rows: Sequence[Row], naming: Sequence[str]) -> list[Line]:
     lines: dict[tuple[Any, ...], Line] = {}
     for row in rows:
         key = tuple(row[name] for name in naming)
-        line = lines.setdefault(key, {(name, name): value for name, value in zip(naming, key, strict=True)})
+        line = lines.setdefault(key, {("", name): value for name, value in zip(naming, key, strict=True)})
         line |= _columns_of(row)
     return list(lines.values())
 
 
 def _columns_of(row: Row) -> Line:
-    """Return a row's cells. Ratio and spread are shown of times only, or no terminal were wide enough."""
     metric = row["metric"]
-    columns: Line = {(metric, metric): row["measured"], (metric, "published"): row["published"]}
-    if metric.endswith("_s"):
-        columns |= {(metric, "ratio"): row["ratio"], (metric, "spread"): _spread(row)}
-    return columns
+    return {
+        (metric, MEASURED): row["measured"],
+        (metric, "published"): row["published"],
+        (metric, "ratio"): row["ratio"],
+        (metric, "spread"): _spread(row),
+    }
+
+
+def _head(column: Column) -> str:
+    metric, what = column
+    return metric if what == MEASURED else what
+
+
+def _blocks(naming: Sequence[Column], columns: Sequence[Column], lines: Sequence[Line]) -> list[list[Column]]:
+    """Deal the columns out to tables that fit the terminal, each led by what names a line. A metric is never cut."""
+    blocks = [[*naming]]
+    for _, group in groupby((column for column in columns if column not in naming), key=lambda column: column[0]):
+        more = list(group)
+        if len(blocks[-1]) > len(naming) and _width([*blocks[-1], *more], lines) > stdout.width:
+            blocks.append([*naming])
+        blocks[-1] += more
+    return blocks
+
+
+def _width(columns: Sequence[Column], lines: Sequence[Line]) -> int:
+    widest = (
+        max(len(text) for text in (_head(column), *(shown(line.get(column)) for line in lines))) for column in columns
+    )
+    return sum(width + GAP for width in widest)
 
 
 def _spread(row: Row) -> str | None:
