@@ -120,10 +120,12 @@ impl<R: Recorder> Engine<R> {
     /// the readings that are due on the way.
     pub(crate) fn run_until(&mut self, until: Instant, stop: Instant) {
         let may_idle = self.outlasts_idleness(stop) && until < Instant::NEVER;
-        while self.gauge.next() <= until && (may_idle || self.next_event().is_some()) {
+        while self.gauge.next() <= until {
             let at = self.gauge.next();
             self.act_until(at);
-            if self.stopped.is_some() || self.failure.is_some() {
+            let has_ended = self.stopped.is_some() || self.failure.is_some();
+            // A run that does not outlast what happens was over with the last of it, and not at the reading.
+            if has_ended || !(may_idle || self.next_event().is_some()) {
                 return;
             }
             let reading = self.reading(at);

@@ -89,17 +89,32 @@ fn flow_control_asks_the_driver_to_wait() {
     assert!(world.accepts(0));
 }
 
-#[test]
-fn a_window_that_closes_while_nothing_is_under_way_has_nothing_of_what_comes_in_later() {
-    let mut spec = between_kernels();
-    let window = |name: &str, from, to: Option<u64>| WindowSpec {
-        name: name.to_owned(),
-        from: SECOND * from,
+/// Kernels and a metered link, with windows from and to these seconds.
+fn with_windows(windows: &[(&str, u64, Option<u64>)]) -> Spec {
+    let window = |(name, from, to): &(&str, u64, Option<u64>)| WindowSpec {
+        name: (*name).to_owned(),
+        from: SECOND * *from,
         to: to.map(|to| SECOND * to),
     };
-    let windows = vec![window("before", 0, Some(1)), window("after", 1, None)];
+    let windows = windows.iter().map(window).collect();
+    let mut spec = between_kernels();
     spec.record.measure = MeasureSpec { links: true, windows, sample: None };
-    let mut world = World::new(spec).unwrap();
+    spec
+}
+
+#[test]
+fn a_run_that_ends_because_nothing_is_left_to_happen_ends_its_windows_there() {
+    let mut world = World::new(with_windows(&[("early", 0, Some(1))])).unwrap();
+    world.inject(Instant::START, 0, packet(1, 2, 1, 100)).unwrap();
+    world.run().unwrap();
+    let summary = world.finish().summary;
+    assert_eq!((summary.stopped_by.as_str(), summary.stopped_s < 0.2), ("nothing left to happen", true));
+    assert_eq!(summary.links[0].windows[0].to_s, summary.stopped_s);
+}
+
+#[test]
+fn a_window_that_closes_while_nothing_is_under_way_has_nothing_of_what_comes_in_later() {
+    let mut world = World::new(with_windows(&[("before", 0, Some(1)), ("after", 1, None)])).unwrap();
     let late = Instant::START + SECOND * 2;
     world.run_until(late).unwrap();
     world.inject(late, 0, packet(1, 2, 1, 100)).unwrap();
