@@ -174,12 +174,17 @@ impl Application {
 
 /// Refuses a rate or a packet that cannot be.
 fn check_packets(rate: Rate, packet: Bytes) -> Result<(), ConfigError> {
-    if rate.bits_per_sec() == 0 {
-        return Err(ConfigError::new("rate", "nothing would ever be sent", "write a rate above zero"));
-    }
+    check_rate(rate)?;
     if packet < LEAST_PACKET || packet > LARGEST_PACKET {
         let help = format!("write {} to {} bytes, headers included", LEAST_PACKET.0, LARGEST_PACKET.0);
         return Err(ConfigError::new("packet", format!("no datagram is {} bytes long", packet.0), help));
+    }
+    Ok(())
+}
+
+fn check_rate(rate: Rate) -> Result<(), ConfigError> {
+    if rate.bits_per_sec() == 0 {
+        return Err(ConfigError::new("rate", "nothing would ever be sent", "write a rate above zero"));
     }
     if rate > FASTEST {
         let message = "packets closer together than links of today send them";

@@ -60,6 +60,24 @@ fn what_makes_no_sense_is_refused_at_its_key() {
     let normal = json!({ "normal": { "mean": "1 kB", "deviation": "1 kB" } });
     assert_eq!(said(json!({ "arrivals": { "size": normal, "load": "1 kbit/s" } })), "arrivals.load");
     assert_eq!(said(json!({ "interactive": { "gap": "0 s" } })), "interactive.gap");
+    let always_zero = json!({ "once": { "uniform": ["0 s", "0 s"] } });
+    assert_eq!(said(json!({ "interactive": { "gap": always_zero } })), "interactive.gap");
+    assert_eq!(said(json!({ "arrivals": { "size": "1 kB", "gap": always_zero } })), "arrivals.gap");
+}
+
+#[test]
+fn a_codec_whose_packets_would_be_longer_than_ip_has_them_is_refused() {
+    let check =
+        |value| serde_json::from_value::<Application>(json!({ "voip": value })).expect("readable").check();
+    let error = check(json!({ "rate": "30 Mbit/s" })).expect_err("must be refused");
+    assert_eq!(error.path, "voip.rate");
+    assert_eq!(error.message, "a frame every 20 ms makes packets of 75040 bytes");
+    assert_eq!(error.help, "lower rate or frame, so that a packet is 65535 bytes at most");
+    for (rate, frame) in [("1720 Gbit/s", "20 ms"), ("18446744073709551615 bit/s", "584 h")] {
+        assert_eq!(check(json!({ "rate": rate, "frame": frame })).expect_err("no").path, "voip.rate");
+    }
+    assert_eq!(check(json!({ "frame": "20000 h" })).expect_err("no").path, "voip.rate");
+    assert_eq!(check(json!({ "rate": "26.198 Mbit/s" })), Ok(()), "65,495 bytes and 40 of headers");
 }
 
 #[test]

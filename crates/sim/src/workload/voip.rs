@@ -4,11 +4,12 @@ use link::distribution::{Distribution, Source, exponential};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::text::write_duration;
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::program::Program;
 use super::train::{Rest, Spurts, Train};
-use super::{Service, Setting, Transport};
+use super::{LARGEST_PACKET, Service, Setting, Transport, check_rate};
 
 /// The list's line.
 pub const ENTRY: Entry = Entry {
@@ -69,7 +70,7 @@ impl Parameters {
     fn packet(&self) -> Bytes {
         let bits = self.rate.bits_per_sec() as f64 * self.frame.as_secs_f64();
         let frame = libm::ceil(bits / 8.0) as u64;
-        Bytes(frame + if self.headers == Headers::Full { HEADERS } else { 0 })
+        Bytes(frame.saturating_add(if self.headers == Headers::Full { HEADERS } else { 0 }))
     }
 }
 
@@ -77,11 +78,15 @@ impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.talk.check().map_err(|error| error.below("talk"))?;
         self.silence.check().map_err(|error| error.below("silence"))?;
-        if self.rate.bits_per_sec() == 0 {
-            return Err(ConfigError::new("rate", "a codec without bits", "write a rate above zero"));
-        }
+        check_rate(self.rate)?;
         if self.frame.is_zero() {
             return Err(ConfigError::new("frame", "frames without time between them", "write \"20 ms\""));
+        }
+        if self.packet() > LARGEST_PACKET {
+            let frame = write_duration(self.frame);
+            let message = format!("a frame every {frame} makes packets of {} bytes", self.packet().0);
+            let help = format!("lower rate or frame, so that a packet is {} bytes at most", LARGEST_PACKET.0);
+            return Err(ConfigError::new("rate", message, help));
         }
         Ok(())
     }
