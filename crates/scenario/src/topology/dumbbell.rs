@@ -44,7 +44,7 @@ pub struct Parameters {
 impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         check_count("pairs", self.pairs)?;
-        if self.bottleneck.len() > 1 {
+        if self.bottleneck.count() > 1 {
             let help = "write one table; a chain or a parking-lot has several bottlenecks";
             return Err(ConfigError::new("bottleneck", "there is one bottleneck only", help));
         }

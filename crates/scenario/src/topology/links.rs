@@ -6,9 +6,10 @@ use std::fmt;
 use link::ConfigError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use units::Bytes;
+use units::text::REMEDY;
 
 use super::{Keys, check_count};
 
@@ -19,14 +20,13 @@ use super::{Keys, check_count};
 pub enum Links {
     /// The same in every place.
     Same(Keys),
-    /// In turn.
+    /// In turn, at least one.
     InTurn(Vec<Keys>),
 }
 
 impl Links {
     /// How many there are to take in turn.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         match self {
             Self::Same(_) => 1,
             Self::InTurn(list) => list.len(),
@@ -35,18 +35,12 @@ impl Links {
 
     /// How many stand in a row: as many as the template's `hops` says, or else as there are.
     pub(super) fn in_a_row(&self, hops: Option<u32>) -> u32 {
-        hops.unwrap_or(self.len() as u32)
+        hops.unwrap_or(self.count() as u32)
     }
 
     /// Refuses a row of a length that there cannot be; `key` is the template's for these links.
     pub(super) fn check_row(&self, hops: Option<u32>, key: &str) -> Result<(), ConfigError> {
         check_count(if hops.is_some() { "hops" } else { key }, self.in_a_row(hops))
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -69,7 +63,7 @@ impl<'de> Visitor<'de> for LinksVisitor {
     type Value = Links;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table like { down = { rate = \"1 Mbit/s\" } }, or a list of such")
+        f.write_str(EXPECTED)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Links, A::Error> {
@@ -77,9 +71,15 @@ impl<'de> Visitor<'de> for LinksVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Links, A::Error> {
-        Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Links::InTurn)
+        let list: Vec<Keys> = Vec::deserialize(SeqAccessDeserializer::new(seq))?;
+        if list.is_empty() {
+            return Err(A::Error::custom(format!("there is no link in the list{REMEDY}write {EXPECTED}")));
+        }
+        Ok(Links::InTurn(list))
     }
 }
+
+const EXPECTED: &str = "a table like { down = { rate = \"1 Mbit/s\" } }, or a list of such";
 
 /// A link in a topology: the keys of a link of the scenario, without its name and ends.
 #[derive(JsonSchema)]
@@ -104,6 +104,6 @@ impl JsonSchema for Links {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let one = generator.subschema_for::<LinkOfTopology>();
-        json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
+        json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
     }
 }
