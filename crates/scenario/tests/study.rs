@@ -172,6 +172,14 @@ fn a_quotient_of_nothing_is_refused() {
     assert!(error.contains("tables.1.ratios.0: no two rows are \"derived\" and \"plian\""), "{error}");
 }
 
+#[test]
+fn numbers_of_a_variable_that_there_is_not_are_refused() {
+    let text = with_numbers().replace("only = { tcp", "only = { tpc");
+    let error = load("no-only", &text).expect_err("it should be refused").to_string();
+    let expected = "tables.1.numbers.2.only.tpc: there is no variable \"tpc\"; did you mean \"tcp\"?";
+    assert!(error.contains(expected), "{error}");
+}
+
 /// What is written in place of what, and how the message goes on behind the study's path.
 const MISTAKES: &[(&str, &str, &str)] = &[
     (
@@ -204,6 +212,16 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "loss_pct = [0, 1, 3], ",
         "",
         ":40: tables.0.cases.0: the variable \"loss_pct\" has no value; give it one here, in `fixed`",
+    ),
+    (
+        "rtt_ms = [50, 500]",
+        "rtt_ms = []",
+        ":40: tables.0.cases.0.rtt_ms: the variable \"rtt_ms\" has no value in the list; its forms are 50, 500",
+    ),
+    (
+        "defaults = { size = \"200k\" }",
+        "defaults = { size = [] }",
+        ":7: defaults.size: the variable \"size\" has no value in the list; its forms are {kb}k",
     ),
     (
         "metrics = [\"throughput_Bps\"]",
@@ -359,6 +377,23 @@ fn a_span_needs_whole_numbers_under_its_keys() {
         .expect_err("there is no event")
         .to_string();
     assert!(said.contains("span.over: no key of the scenario is meant; check the path"), "{said}");
+    for (over, add, expected) in [
+        (
+            "links.path.down.rate",
+            "1",
+            "links.path.down.rate: the span needs a whole number here; write one, or",
+        ),
+        (
+            "seed",
+            "9223372036854775807",
+            "span.add: 1 and 9223372036854775807 make a number that is too large",
+        ),
+    ] {
+        let span = format!("replications = 10\nset.seed = 1\nspan = {{ over = \"{over}\", add = [{add}] }}");
+        let text = STUDY.replacen("replications = 10", &span, 1);
+        let said = load("span", &text).expect_err("it should be refused").to_string();
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 /// How long a round trip may be for half of the throughput, and a chart of it.

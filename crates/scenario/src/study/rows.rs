@@ -26,8 +26,7 @@ impl Reading<'_> {
     }
 
     fn check_defaults(&self) -> Result<(), InputError> {
-        let defaults = KeyPath::of(["defaults"]);
-        self.file.defaults.keys().try_for_each(|name| self.known_variable(name, &defaults.below(name)))
+        self.check_values(&self.file.defaults, &KeyPath::of(["defaults"]))
     }
 
     pub(super) fn tables(&mut self) -> Result<(Vec<Table>, Vec<Row>), InputError> {
@@ -72,6 +71,7 @@ impl Reading<'_> {
                 .columns
                 .keys()
                 .try_for_each(|name| self.listed(name, &columns, "column", &path.below(name)))?;
+            self.check_values(&number.only, &path.below("only"))?;
         }
         for (i, metric) in table.metrics.iter().enumerate() {
             if !table.definitions.contains_key(metric) {
@@ -81,7 +81,7 @@ impl Reading<'_> {
         for (name, metric) in &table.definitions {
             self.listed(metric, &metrics, "metric", &at.below("definitions").below(name))?;
         }
-        table.fixed.keys().try_for_each(|name| self.known_variable(name, &at.below("fixed").below(name)))
+        self.check_values(&table.fixed, &at.below("fixed"))
     }
 
     /// No table, figure, chart or claim is called as another of its kind.

@@ -30,9 +30,7 @@ impl Reading<'_> {
         fixed: &[&Values],
         path: &KeyPath,
     ) -> Result<Vec<String>, InputError> {
-        for name in grid.keys() {
-            self.known_variable(name, &path.below(name))?;
-        }
+        self.check_values(grid, path)?;
         let mut cases = Vec::new();
         for values in self.products(grid, fixed, path)? {
             cases.push(self.case(values, path)?);
@@ -40,13 +38,22 @@ impl Reading<'_> {
         Ok(cases)
     }
 
-    pub(super) fn known_variable(&self, name: &str, path: &KeyPath) -> Result<(), InputError> {
-        if self.file.variables.contains_key(name) {
-            return Ok(());
+    /// Each name is that of a variable, and each has a value.
+    pub(super) fn check_values(&self, values: &Values, path: &KeyPath) -> Result<(), InputError> {
+        values.iter().try_for_each(|(name, value)| self.check_value(name, value, &path.below(name)))
+    }
+
+    fn check_value(&self, name: &str, value: &Value, path: &KeyPath) -> Result<(), InputError> {
+        let Some(forms) = self.file.variables.get(name) else {
+            let names: Vec<&String> = self.file.variables.keys().collect();
+            let message = format!("there is no variable \"{name}\"");
+            return Err(self.tree.error(path, message, suggest::among(name, &names, "variables")));
+        };
+        if value.as_array().is_some_and(Vec::is_empty) {
+            let message = format!("the variable \"{name}\" has no value in the list");
+            return Err(self.tree.error(path, message, forms_of(forms)));
         }
-        let names: Vec<&String> = self.file.variables.keys().collect();
-        let message = format!("there is no variable \"{name}\"");
-        Err(self.tree.error(path, message, suggest::among(name, &names, "variables")))
+        Ok(())
     }
 
     /// Every combination of the grid's values, the last variable of the columns' order running fastest.
@@ -121,10 +128,8 @@ impl Reading<'_> {
             let forms = &self.file.variables[&name];
             let found = (0..).zip(forms).find_map(|(i, form)| Some((i, form, matched(&form.form, &text)?)));
             let Some((i, form, held)) = found else {
-                let texts: Vec<&str> = forms.iter().map(|form| form.form.as_str()).collect();
                 let message = format!("\"{text}\" is of no form of the variable \"{name}\"");
-                let help = format!("its forms are {}", texts.join(", "));
-                return Err(self.tree.error(&path.below(&name), message, help));
+                return Err(self.tree.error(&path.below(&name), message, forms_of(forms)));
             };
             let at = KeyPath::of(["variables", &name]).below(i);
             settings.overrides.extend(self.overrides(form, &held, &at)?);
@@ -183,13 +188,24 @@ impl Reading<'_> {
             return Err(nothing());
         }
         for path in paths {
-            let number = tree.get(&path).and_then(Value::as_i64);
-            let number = number.ok_or_else(|| tree.error(&path, "the span needs a whole number here", ""))?;
+            let number = tree.get(&path).and_then(Value::as_i64).ok_or_else(|| {
+                let help = "write one, or let the span's `over` lead to keys that have one";
+                tree.error(&path, "the span needs a whole number here", help)
+            })?;
+            let sum = number.checked_add(step).ok_or_else(|| {
+                let message = format!("{number} and {step} make a number that is too large");
+                self.tree.error(&at.below("add"), message, "write a smaller one")
+            })?;
             let place = self.place(at);
-            tree.set(&path, Value::from(number + step), &place);
+            tree.set(&path, Value::from(sum), &place);
         }
         Ok(())
     }
+}
+
+fn forms_of(forms: &[Form]) -> String {
+    let texts: Vec<&str> = forms.iter().map(|form| form.form.as_str()).collect();
+    format!("its forms are {}", texts.join(", "))
 }
 
 /// The paths that exist in a tree, with names of list items and `*` turned into positions.
