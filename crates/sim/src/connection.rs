@@ -53,7 +53,9 @@ pub(crate) struct Half {
     connected: bool,
     /// Whether it has no more to say.
     closing: bool,
+    /// What TCP was given, and what it is yet to get.
     written: u64,
+    owed: u64,
     /// What it has read, and from where on the program wants to hear of it.
     read: u64,
     expected: u64,
@@ -113,7 +115,24 @@ pub(crate) struct Result {
 }
 
 impl Half {
-    const NEW: Self = Self { connected: false, closing: false, written: 0, read: 0, expected: u64::MAX };
+    const NEW: Self =
+        Self { connected: false, closing: false, written: 0, owed: 0, read: 0, expected: u64::MAX };
+
+    /// Gives TCP the next piece of what is owed, if it has less than a piece.
+    fn hand_over(&mut self, endpoint: &mut Endpoint) {
+        if self.owed > 0 && endpoint.unsent().0 < LONGEST_WRITE {
+            let len = self.owed.min(LONGEST_WRITE) as u32;
+            endpoint.write(Payload::Pattern { offset: self.written, len });
+            self.written += u64::from(len);
+            self.owed -= u64::from(len);
+        }
+    }
+
+    fn close_if_done(&self, endpoint: &mut Endpoint) {
+        if self.connected && self.closing && self.owed == 0 {
+            endpoint.close();
+        }
+    }
 
     /// `so_far` has been read: the program wants to hear of it.
     #[inline]
@@ -181,14 +200,14 @@ impl Connection {
     /// `side` writes so much more.
     pub(crate) fn write(&mut self, side: usize, endpoint: &mut Endpoint, bytes: Bytes) {
         let half = &mut self.sides[side];
-        write_pattern(endpoint, half.written, bytes.0);
-        half.written += bytes.0;
+        half.owed = half.owed.saturating_add(bytes.0);
+        half.hand_over(endpoint);
     }
 
     /// The sender writes whatever goes.
     pub(crate) fn pour(&mut self, endpoint: &mut Endpoint) {
         self.source = Source::Endless;
-        self.feed(endpoint);
+        self.feed(0, endpoint);
     }
 
     /// `side` has no more to say. In SYN-SENT, closing would give the connection up (RFC 9293
@@ -199,9 +218,7 @@ impl Connection {
         }
         let half = &mut self.sides[side];
         half.closing = true;
-        if half.connected {
-            endpoint.close();
-        }
+        half.close_if_done(endpoint);
     }
 
     /// The program wants to hear when `side` has read so much; whether it has already.
@@ -225,15 +242,16 @@ impl Connection {
     pub(crate) fn on_connected(&mut self, side: usize, endpoint: &mut Endpoint) {
         let half = &mut self.sides[side];
         half.connected = true;
-        if half.closing {
-            endpoint.close();
-        }
+        half.close_if_done(endpoint);
     }
 
-    /// Keeps an endless source's backlog filled.
+    /// Keeps TCP supplied from what `side` has yet to give it, and from an endless source.
     #[inline]
-    pub(crate) fn feed(&mut self, endpoint: &mut Endpoint) {
-        if self.source == Source::Endless && endpoint.unsent() < BACKLOG {
+    pub(crate) fn feed(&mut self, side: usize, endpoint: &mut Endpoint) {
+        if self.sides[side].owed > 0 {
+            self.sides[side].hand_over(endpoint);
+            self.sides[side].close_if_done(endpoint);
+        } else if side == 0 && self.source == Source::Endless && endpoint.unsent() < BACKLOG {
             self.write(0, endpoint, BACKLOG);
         }
     }
@@ -396,19 +414,11 @@ impl Sending {
     }
 }
 
-fn write_pattern(endpoint: &mut Endpoint, from: u64, amount: u64) {
-    let mut offset = from;
-    while offset < from + amount {
-        let len = (from + amount - offset).min(LONGEST_WRITE) as u32;
-        endpoint.write(Payload::Pattern { offset, len });
-        offset += u64::from(len);
-    }
-}
-
 /// An endless source keeps at least this much unsent, as a program does that fills its socket's buffer.
 const BACKLOG: Bytes = tcp::SOCKET_BUFFER;
 
-/// A payload's length is 32 bits.
+/// The most that TCP is given at once, and has yet to send before it is given more: no window is larger (RFC 7323 §2.3),
+/// so that it never runs short.
 const LONGEST_WRITE: u64 = 1 << 30;
 
 #[cfg(test)]
@@ -443,6 +453,22 @@ mod tests {
         let mut changed = data(0, 100);
         changed[42] ^= 1;
         assert_eq!(connection().on_read(1, &Payload::Data(changed.into())), Err(42));
+    }
+
+    #[test]
+    fn a_bulk_of_any_length_is_given_in_pieces_and_closed_behind_the_last() {
+        let ports = tcp::Ports { local: 1, remote: 2 };
+        let config = tcp::Config::from_profile(&serde_json::json!({})).expect("a profile");
+        let mut endpoint = Endpoint::connect(&config.into(), ports, Seq(1));
+        let mut connection = connection();
+        connection.write(0, &mut endpoint, Bytes(u64::MAX));
+        connection.close(0, &mut endpoint);
+        connection.feed(0, &mut endpoint);
+        assert_eq!(endpoint.unsent(), Bytes(LONGEST_WRITE));
+        assert_eq!(connection.sides[0].owed, u64::MAX - LONGEST_WRITE);
+        connection.on_connected(0, &mut endpoint);
+        endpoint.write(Payload::Pattern { offset: LONGEST_WRITE, len: 1 });
+        assert_eq!(endpoint.unsent(), Bytes(LONGEST_WRITE + 1), "it is not closed");
     }
 
     #[test]

@@ -142,9 +142,7 @@ impl<R: Recorder> Engine<R> {
                 }
                 return;
             }
-            if sends(end) {
-                self.connections[end / 2].feed(endpoint);
-            }
+            self.connections[end / 2].feed(end % 2, endpoint);
             let Some(transmit) = endpoint.poll_transmit(self.now) else { return };
             self.send(end, transmit);
         }
