@@ -125,6 +125,18 @@ fn impossible_buffers_and_delays_are_refused() {
 }
 
 #[test]
+fn sizes_that_no_packet_has_are_refused() {
+    let huge = "18446744073709551615 bytes";
+    assert_eq!(refused(&format!("framing = \"{huge}\"")).0, "framing");
+    let frames =
+        |size: &str| format!("frames = {{ size = \"{size}\", payload = \"20 bytes\", probability = 0.1 }}");
+    assert_eq!(refused(&frames(huge)).0, "frames.size");
+    assert_eq!(refused(&frames("65536 bytes")).0, "frames.size");
+    let largest = format!("framing = \"65535 bytes\"\n{}", frames("65535 bytes"));
+    assert_eq!(read(&largest).expect("readable").validate(), Ok(()));
+}
+
+#[test]
 fn impossible_errors_are_refused() {
     assert_eq!(refused("errors = { probability = 0.1, effect = \"delay\" }").0, "errors.delay");
     assert_eq!(

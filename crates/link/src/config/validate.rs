@@ -23,6 +23,7 @@ impl Config {
         self.check_rates()?;
         self.propagation.check().map_err(|error| error.below("propagation"))?;
         self.queue.check().map_err(|error| error.below("queue"))?;
+        at_most_a_packet(self.framing, "framing")?;
         self.check_buffers()?;
         self.check_allocation()?;
         self.check_errors()?;
@@ -194,6 +195,7 @@ impl Frames {
                 return refuse(key, "a frame of 0 bytes carries nothing", help);
             }
         }
+        at_most_a_packet(self.size, "size")?;
         if self.payload > self.size {
             return refuse("payload", "a frame cannot carry more than its size", "write no more than size");
         }
@@ -323,6 +325,14 @@ fn some_time<Q: Quantity>(distribution: Option<&Distribution<Q>>, key: &str, mes
     checked(distribution, key)?;
     if distribution.is_some_and(|distribution| !distribution.can_be_positive()) {
         return refuse(key, message, "write a value above zero");
+    }
+    Ok(())
+}
+
+/// IPv4's length field can say no more (RFC 791 §3.1).
+fn at_most_a_packet(size: Bytes, key: &str) -> Check {
+    if size > Bytes(65_535) {
+        return refuse(key, "it is longer than any packet", "write 65535 bytes at most");
     }
     Ok(())
 }
