@@ -16,6 +16,8 @@ struct Coming {
     in_line: bool,
     /// Why it is then lost after all.
     doom: Option<ErrorCause>,
+    /// Whether a copy follows it.
+    is_doubled: bool,
 }
 
 impl<P: Packet> Link<P> {
@@ -23,6 +25,7 @@ impl<P: Packet> Link<P> {
 
     #[inline(always)]
     pub(super) fn arrive(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+        self.ask_dropper(slot);
         if self.errors.is_absent() {
             return self.receive(now, now, slot, observer);
         }
@@ -35,7 +38,8 @@ impl<P: Packet> Link<P> {
     fn suffer(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) -> Option<Coming> {
         let on_air = self.frames.as_ref().map(|frames| frames.of(slot));
         let hits = self.errors.hits(now, self.store.passage(slot), on_air);
-        let mut coming = Coming { ready: now, in_line: true, doom: None };
+        let is_doubled = self.errors.duplicates();
+        let mut coming = Coming { ready: now, in_line: true, doom: None, is_doubled };
         for (cause, hit) in hits.into_iter().flatten() {
             match hit {
                 Hit::Drop => {
@@ -94,8 +98,8 @@ impl<P: Packet> Link<P> {
 
     /// The copy follows its original into the receive buffer.
     fn come(&mut self, now: Instant, slot: u32, coming: &Coming, observer: &mut impl Observer<P>) {
-        let copies = self.errors.duplicates() && coming.doom.is_none();
-        let copy = if copies { self.copy(now, slot, observer) } else { None };
+        let is_doubled = coming.is_doubled && coming.doom.is_none();
+        let copy = if is_doubled { self.copy(now, slot, observer) } else { None };
         self.store.passage_mut(slot).doom = coming.doom;
         for slot in [Some(slot), copy].into_iter().flatten() {
             if coming.in_line {
@@ -109,7 +113,7 @@ impl<P: Packet> Link<P> {
     fn copy(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) -> Option<u32> {
         let copy = self.store.packet(slot)?.duplicate()?;
         let mut passage = *self.store.passage(slot);
-        passage.is_copy = true;
+        (passage.is_copy, passage.is_dropped) = (true, false);
         self.counters.duplicates += 1;
         self.tell(now, slot, Event::Duplicated, observer);
         Some(self.store.insert(copy, passage))
@@ -165,7 +169,7 @@ impl<P: Packet> Link<P> {
             }
             return;
         }
-        if self.is_dropped(slot) {
+        if self.store.passage(slot).is_dropped {
             self.counters.dropper_drops += 1;
             self.tell(now, slot, Event::DropperDropped, observer);
             return self.vacate(now, slot, observer);
@@ -178,10 +182,14 @@ impl<P: Packet> Link<P> {
         self.make_room(now, passage.size, passage.is_copy, observer);
     }
 
-    /// The dropper takes no copies: they would move its draws, and nobody would miss them.
-    fn is_dropped(&mut self, slot: u32) -> bool {
-        let Some(dropper) = &mut self.dropper else { return false };
-        !self.store.passage(slot).is_copy && happens(&mut dropper.stream, dropper.probability)
+    /// The dropper is asked about every packet that arrives, so that what befalls one moves no draws. It takes no copies,
+    /// which nobody would miss.
+    #[inline(always)]
+    fn ask_dropper(&mut self, slot: u32) {
+        if let Some(dropper) = &mut self.dropper {
+            let is_dropped = happens(&mut dropper.stream, dropper.probability);
+            self.store.passage_mut(slot).is_dropped = is_dropped;
+        }
     }
 
     /// The packet is gone, and no longer counts in the buffers.

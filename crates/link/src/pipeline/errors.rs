@@ -121,7 +121,7 @@ impl ErrorStage {
         ]
     }
 
-    /// Whether a packet that gets through is copied.
+    /// Whether a packet is copied if it gets through: asked, too, about every one.
     pub(super) fn duplicates(&mut self) -> bool {
         self.duplicates.as_mut().is_some_and(|(probability, stream)| happens(stream, *probability))
     }

@@ -17,13 +17,23 @@ pub(super) struct Passage {
     pub(super) arrived: Instant,
     /// Why it is lost as it leaves the receive buffer, if it is.
     pub(super) doom: Option<ErrorCause>,
+    /// Whether the dropper takes it if it gets that far.
+    pub(super) is_dropped: bool,
     /// Whether it is a copy that the link made, which takes no place.
     pub(super) is_copy: bool,
 }
 
 impl Passage {
     pub(super) const fn new(size: Bytes, arrived: Instant, arrival_number: u64) -> Self {
-        Self { size, arrival_number, transmission_number: 0, arrived, doom: None, is_copy: false }
+        Self {
+            size,
+            arrival_number,
+            transmission_number: 0,
+            arrived,
+            doom: None,
+            is_dropped: false,
+            is_copy: false,
+        }
     }
 }
 

@@ -369,3 +369,32 @@ fn no_stage_moves_the_draws_of_another() {
     table["duplicates"] = json!({ "probability": 0.5 });
     assert_eq!(alone, late(&table));
 }
+
+#[test]
+fn the_same_packets_are_doubled_and_dropped_with_and_without_errors() {
+    let fates = |more: Value| {
+        let mut table = json!({ "duplicates": { "probability": 0.2 }, "dropper": { "probability": 0.2 } });
+        table.as_object_mut().expect("a table").extend(more.as_object().expect("a table").clone());
+        let mut driver = Driver::new(&config(table), 9);
+        for packet in 0..2_000 {
+            driver.send(us(500 * packet), 1000);
+        }
+        driver.run();
+        ["duplicated", "dropper_drop", "error_drop"].map(|event| driver.who(event))
+    };
+    let [doubled, dropped, _] = fates(json!({}));
+    assert!(doubled.len() > 300 && dropped.len() > 300);
+    let delays = json!({ "probability": 0.3, "effect": "delay", "delay": { "uniform": ["1 ms", "9 ms"] } });
+    for errors in [
+        json!({ "errors": { "probability": 0.3, "effect": "drop" } }),
+        json!({ "errors": delays, "receive_buffer": { "order": "out-of-order" } }),
+        json!({ "arq": { "probability": 0.5, "round_trip": "1 ms", "limit": 1 } }),
+    ] {
+        let [doubled_now, mut dropped_now, lost] = fates(errors);
+        let lives = |packets: &[u64]| -> Vec<u64> {
+            packets.iter().copied().filter(|packet| !lost.contains(packet)).collect()
+        };
+        dropped_now.sort_unstable();
+        assert_eq!((doubled_now, dropped_now), (lives(&doubled), lives(&dropped)));
+    }
+}
