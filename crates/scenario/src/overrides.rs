@@ -18,18 +18,23 @@ pub(crate) struct Override {
 
 impl Override {
     /// Reads `path=value`. The value is TOML (a number, true, a list, a table, a text in quotes);
-    /// what is not TOML is a text, so that quotes eaten by a shell are no harm.
+    /// what is not TOML is a text, so that quotes eaten by a shell are no harm, unless it begins as a list or a table.
     pub(crate) fn parse(text: &str) -> Result<Self, InputError> {
         let place = Place::Override(Arc::from(text));
-        let refuse = |message: &str| InputError {
+        let wrong = |message: String, help: &str| InputError {
             place: Some(place.clone()),
             key: String::new(),
-            message: message.to_owned(),
-            help: "write path=value, like links.lasthop.down.rate=\"1 Mbit/s\"".to_owned(),
+            message,
+            help: help.to_owned(),
+        };
+        let refuse = |message: &str| {
+            wrong(message.to_owned(), "write path=value, like links.lasthop.down.rate=\"1 Mbit/s\"")
         };
         let (path, value) = text.split_once('=').ok_or_else(|| refuse("there is no = in it"))?;
         let path = KeyPath::parse(path).ok_or_else(|| refuse("what stands before = is no path of keys"))?;
-        Ok(Self { path, value: parse_value(value.trim()), place })
+        let value = parse_value(value.trim())
+            .map_err(|why| wrong(format!("the value is not TOML: {why}"), "see https://toml.io"))?;
+        Ok(Self { path, value, place })
     }
 
     /// Writes the value into a tree.

@@ -83,8 +83,19 @@ fn a_value_on_the_command_line_is_toml_or_a_text() {
         ("", json!("")),
     ];
     for (text, value) in cases {
-        assert_eq!(parse_value(text), value, "{text}");
+        assert_eq!(parse_value(text), Ok(value), "{text}");
     }
+    for broken in ["{ a = 1", "[1, 2", "{ a = 1 }\nb = 2", "[nan]"] {
+        assert!(parse_value(broken).is_err(), "{broken} is not a text");
+    }
+}
+
+#[test]
+fn a_number_that_is_not_finite_is_named_as_all_else_is() {
+    let text = "[[links]]\ndown = { errors = { probability = nan } }\nname = \"l\"";
+    let error = Tree::parse(Path::new("x.toml"), text).expect_err("it is refused").to_string();
+    let at = "x.toml:2: links.l.down.errors.probability";
+    assert_eq!(error, format!("{at}: NaN is not a finite number; write a finite one"));
 }
 
 #[test]

@@ -20,24 +20,35 @@ pub(super) fn parse(file: &Path, text: &str) -> Result<Tree, InputError> {
         let (message, help) = ("this is not TOML: ".to_owned() + error.message(), "see https://toml.io");
         InputError { place: Some(place), key: String::new(), message, help: help.to_owned() }
     })?;
-    let mut reader = Reader { file, lines, origins: BTreeMap::new() };
+    let mut reader = Reader::new(file, lines);
     reader.note(&KeyPath::root(), None);
-    let value = reader.table(document.as_table(), &KeyPath::root())?;
-    Ok(Tree { value, origins: reader.origins })
+    let value = reader.table(document.as_table(), &KeyPath::root());
+    let tree = Tree { value, origins: reader.origins };
+    reader.wrong.map_or(Ok(()), |wrong| Err(tree.error(&wrong.path, wrong.message, wrong.help)))?;
+    Ok(tree)
 }
 
 /// One value as it stands behind `path=` on the command line: TOML, or else a plain text.
-pub(crate) fn parse_value(text: &str) -> Value {
-    let plain = || Value::String(text.to_owned());
-    let Ok(document) = Document::parse(format!("value = {text}")) else { return plain() };
+///
+/// # Errors
+/// What begins as a table or a list and is none: why.
+pub(crate) fn parse_value(text: &str) -> Result<Value, String> {
+    toml_value(text).or_else(|error| match text.starts_with(['{', '[']) {
+        true => Err(error),
+        false => Ok(Value::String(text.to_owned())),
+    })
+}
+
+fn toml_value(text: &str) -> Result<Value, String> {
+    let document = Document::parse(format!("value = {text}")).map_err(|error| error.message().to_owned())?;
     if document.as_table().len() > 1 {
-        return plain();
+        return Err("more than one value".to_owned());
     }
-    let lines = Lines::of(text);
-    let mut reader = Reader { file: Arc::from(Path::new("")), lines, origins: BTreeMap::new() };
-    match document.as_table().get("value") {
-        Some(item) => reader.item(item, &KeyPath::root()).unwrap_or_else(|_| plain()),
-        None => plain(),
+    let mut reader = Reader::new(Arc::from(Path::new("")), Lines::of(text));
+    let value = document.as_table().get("value").map(|item| reader.item(item, &KeyPath::root()));
+    match reader.wrong {
+        Some(wrong) => Err(wrong.message),
+        None => value.ok_or_else(|| "no value".to_owned()),
     }
 }
 
@@ -45,9 +56,21 @@ struct Reader {
     file: Arc<Path>,
     lines: Lines,
     origins: BTreeMap<KeyPath, Origin>,
+    /// The first value that no key takes. Its path is said by names, which are known once all is read.
+    wrong: Option<Wrong>,
+}
+
+struct Wrong {
+    path: KeyPath,
+    message: String,
+    help: &'static str,
 }
 
 impl Reader {
+    const fn new(file: Arc<Path>, lines: Lines) -> Self {
+        Self { file, lines, origins: BTreeMap::new(), wrong: None }
+    }
+
     fn note(&mut self, path: &KeyPath, span: Option<Range<usize>>) {
         let line = span.map(|span| self.lines.number(span.start));
         if line.is_some() || path.0.is_empty() {
@@ -56,20 +79,20 @@ impl Reader {
         }
     }
 
-    fn table(&mut self, table: &dyn TableLike, path: &KeyPath) -> Result<Value, InputError> {
+    fn table(&mut self, table: &dyn TableLike, path: &KeyPath) -> Value {
         let mut keys = Map::new();
         for (name, item) in table.iter() {
             let at = path.below(name);
             let span = table.get_key_value(name).and_then(|(key, _)| key.span()).or_else(|| item.span());
             self.note(&at, span);
-            keys.insert(name.to_owned(), self.item(item, &at)?);
+            keys.insert(name.to_owned(), self.item(item, &at));
         }
-        Ok(Value::Object(keys))
+        Value::Object(keys)
     }
 
-    fn item(&mut self, item: &Item, path: &KeyPath) -> Result<Value, InputError> {
+    fn item(&mut self, item: &Item, path: &KeyPath) -> Value {
         match item {
-            Item::None => Ok(Value::Null),
+            Item::None => Value::Null,
             Item::Value(value) => self.value(value, path),
             Item::Table(table) => self.table(table, path),
             Item::ArrayOfTables(tables) => {
@@ -78,44 +101,46 @@ impl Reader {
         }
     }
 
-    fn value(&mut self, value: &toml_edit::Value, path: &KeyPath) -> Result<Value, InputError> {
+    fn value(&mut self, value: &toml_edit::Value, path: &KeyPath) -> Value {
         use toml_edit::Value as Toml;
-        Ok(match value {
+        match value {
             Toml::String(text) => Value::String(text.value().clone()),
             Toml::Integer(number) => Value::Number((*number.value()).into()),
-            Toml::Float(number) => self.float(*number.value(), path)?,
+            Toml::Float(number) => self.float(*number.value(), path),
             Toml::Boolean(truth) => Value::Bool(*truth.value()),
-            Toml::Datetime(_) => return Err(self.refuse(path, "a date stands here", "no key takes a date")),
+            Toml::Datetime(_) => self.refuse(path, "a date stands here", "no key takes a date"),
             Toml::Array(items) => {
-                self.list(items.iter().map(|v| (v.span(), v)), path, |me, v, at| me.value(v, at))?
+                self.list(items.iter().map(|v| (v.span(), v)), path, |me, v, at| me.value(v, at))
             }
-            Toml::InlineTable(table) => self.table(table, path)?,
-        })
+            Toml::InlineTable(table) => self.table(table, path),
+        }
     }
 
     fn list<T>(
         &mut self,
         items: impl Iterator<Item = (Option<Range<usize>>, T)>,
         path: &KeyPath,
-        read: impl Fn(&mut Self, T, &KeyPath) -> Result<Value, InputError>,
-    ) -> Result<Value, InputError> {
+        read: impl Fn(&mut Self, T, &KeyPath) -> Value,
+    ) -> Value {
         let mut values = Vec::new();
         for (i, (span, item)) in items.enumerate() {
             let at = path.below(i);
             self.note(&at, span);
-            values.push(read(self, item, &at)?);
+            values.push(read(self, item, &at));
         }
-        Ok(Value::Array(values))
+        Value::Array(values)
     }
 
-    fn float(&self, number: f64, path: &KeyPath) -> Result<Value, InputError> {
-        let finite = || self.refuse(path, format!("{number} is not a finite number"), "write a finite one");
-        Number::from_f64(number).map(Value::Number).ok_or_else(finite)
+    fn float(&mut self, number: f64, path: &KeyPath) -> Value {
+        let finite = Number::from_f64(number).map(Value::Number);
+        finite.unwrap_or_else(|| {
+            self.refuse(path, format!("{number} is not a finite number"), "write a finite one")
+        })
     }
 
-    fn refuse(&self, path: &KeyPath, message: impl Into<String>, help: &str) -> InputError {
-        let place = self.origins.get(path).map(|origin| origin.place.clone());
-        InputError { place, key: path.to_string(), message: message.into(), help: help.to_owned() }
+    fn refuse(&mut self, path: &KeyPath, message: impl Into<String>, help: &'static str) -> Value {
+        self.wrong.get_or_insert(Wrong { path: path.clone(), message: message.into(), help });
+        Value::Null
     }
 }
 

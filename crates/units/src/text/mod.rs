@@ -41,6 +41,16 @@ pub enum UnitError {
         /// The units there are, or what was probably meant.
         advice: String,
     },
+    /// The number is not written plainly.
+    #[error(
+        "\"{text}\" has no plain number{REMEDY}write digits, with a point if need be, and a unit, like {example}"
+    )]
+    NotPlain {
+        /// What was written.
+        text: String,
+        /// A right one.
+        example: &'static str,
+    },
     /// There is no number before the unit.
     #[error("\"{text}\" is not a {what}{REMEDY}write a number and a unit, like {example}")]
     NoNumber {

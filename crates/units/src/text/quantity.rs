@@ -158,6 +158,9 @@ impl Quantity {
         if let Some((_, factor)) = self.units.iter().find(|(name, _)| *name == unit) {
             return Ok(*factor);
         }
+        if unit.contains(|c: char| c.is_ascii_digit()) {
+            return Err(UnitError::NotPlain { text: text.to_owned(), example: self.example });
+        }
         let advice = self.advice.iter().find(|(name, _)| *name == unit);
         let advice = advice.map_or_else(|| self.list_units(), |(_, advice)| (*advice).to_owned());
         Err(UnitError::UnknownUnit { unit: unit.to_owned(), what: self.what, advice })
