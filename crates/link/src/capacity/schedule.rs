@@ -76,8 +76,7 @@ impl Setting for Parameters {
     }
 
     fn nominal(&self, _: Option<Rate>) -> Option<Rate> {
-        let end = self.repeat.or(self.steps.last().map(|step| step.at)).filter(|end| !end.is_zero());
-        let Some(end) = end else { return self.steps.first().map(|step| step.rate) };
+        let Some(end) = self.repeat else { return self.steps.last().map(|step| step.rate) };
         let ends = self.steps.iter().skip(1).map(|step| step.at).chain([end]);
         let sent = |(step, until): (&Step, Duration)| {
             step.rate.bits_per_sec() as f64 * until.saturating_sub(step.at).as_secs_f64()

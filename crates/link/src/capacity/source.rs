@@ -17,7 +17,7 @@ pub trait Setting {
     /// A source of these parameters; they have passed [`Setting::check`].
     fn source(&self, base: Option<Rate>, streams: &Streams) -> Box<dyn RateSource>;
 
-    /// The rate that it has in the mean.
+    /// The rate that it has in the mean, in the long run.
     fn nominal(&self, base: Option<Rate>) -> Option<Rate>;
 }
 

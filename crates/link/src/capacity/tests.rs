@@ -60,9 +60,6 @@ fn every_source_keeps_its_nominal_rate() {
     for entry in ENTRIES {
         let capacity = capacity(entry.example);
         let nominal = capacity.nominal(Some(MBIT)).expect("a rate").bits_per_sec() as f64;
-        if entry.id == "schedule" {
-            continue; // Its last rate holds for ever.
-        }
         let mut source = capacity.source(Some(MBIT), &Streams::new(1).below("test"));
         let seconds = ends(&mut *source, Instant::START, &vec![1500; PACKETS]).last().map_or(0, |end| *end)
             as f64
@@ -97,6 +94,14 @@ fn a_schedule_holds_its_last_rate_or_starts_anew() {
     let mut again = source(&format!("{{ schedule = {{ {steps}, repeat = \"2 ms\" }} }}"));
     // 1000 bytes in the first part of each 2 ms, 100 in the second.
     assert_eq!(ends(&mut *again, us(0), &[1_000, 1_100, 1_100]), [1_000, 3_000, 5_000]);
+}
+
+#[test]
+fn a_schedule_has_in_the_mean_the_rate_that_it_ends_with_or_that_of_its_period() {
+    let steps = "steps = [{ at = \"0 s\", rate = \"0 bit/s\" }, { at = \"10 s\", rate = \"1 Mbit/s\" }]";
+    let nominal = |rest: &str| capacity(&format!("{{ schedule = {{ {steps}{rest} }} }}")).nominal(None);
+    assert_eq!(nominal(""), Some(MBIT));
+    assert_eq!(nominal(", repeat = \"40 s\""), Some(Rate::from_bits_per_sec(750_000)));
 }
 
 #[test]
@@ -181,6 +186,27 @@ fn a_link_that_is_recorded_and_replayed_transmits_at_the_same_times() {
 }
 
 #[test]
+fn a_record_has_the_handovers_of_the_link() {
+    let record = |held: &str| {
+        let config = json!({
+            "rate": "12 Mbit/s",
+            "handovers": {
+                "interval": "4 ms",
+                "suspension": "10500 us",
+                "held": held,
+                "cells": [{ "rate": "6 Mbit/s", "propagation": "50 ms" }, { "rate": "12 Mbit/s" }],
+            },
+        });
+        let config: Config = serde_json::from_value(config).expect("readable");
+        trace::record(&config, &Streams::new(1), Duration::from_millis(30))
+    };
+    // One a millisecond; the fifth goes on at 14.5 ms at the rate that it had, the next take 2 ms each; what is under way
+    // at 18.5 ms goes on at 29 ms, or is lost.
+    assert_eq!(record("delivered"), "1\n2\n3\n4\n15\n17\n30\n");
+    assert_eq!(record("lost"), "1\n2\n3\n4\n15\n17\n");
+}
+
+#[test]
 fn a_bad_line_of_a_trace_is_named() {
     let said = |text: &str| {
         let mut trace = trace::Parameters { path: "lte.trace".into(), millis: Vec::new() };
@@ -189,6 +215,7 @@ fn a_bad_line_of_a_trace_is_named() {
     assert_eq!(said("0\n5\n4\n"), "lte.trace, line 3: 4 is before 5");
     assert_eq!(said("0\n5 ms\n"), "lte.trace, line 2: 5 ms is not a time");
     assert_eq!(said("0\n-1\n"), "lte.trace, line 2: -1 is not a time");
+    assert_eq!(said("0\n288230376151711744\n"), "lte.trace, line 2: 288230376151711744 ms is over a year");
     assert_eq!(said("# nothing\n\n"), "lte.trace gave no times");
     assert_eq!(said("0\n0\n"), "lte.trace ends at 0 ms, so it lasts no time");
     let mut unread = capacity("{ trace = { path = \"x\" } }");
@@ -213,4 +240,5 @@ fn parameters_that_make_no_sense_are_refused_at_their_key() {
     assert_eq!(path(multiples(json!([1.0]))), "random-multiples.multiples");
     assert_eq!(path(json!({ "token-bucket": { "rate": "0 bit/s", "burst": "1 kB" } })), "token-bucket.rate");
     assert_eq!(path(json!({ "trace": { "path": "x" } })), "trace.path");
+    assert_eq!(path(json!({ "trace": { "path": "x", "millis": [1, u64::MAX] } })), "trace.millis");
 }

@@ -14,7 +14,7 @@ use units::{Bytes, Duration, Instant, PacketId, Rate, Streams};
 
 use super::{Ending, RateSource, Setting};
 use crate::Link;
-use crate::config::{Config, ConfigError};
+use crate::config::{Cell, Config, ConfigError, Handovers};
 use crate::distribution::ReadFile;
 use crate::packet::Packet;
 use crate::registry::Entry;
@@ -64,6 +64,9 @@ impl Parameters {
                 (Ok(time), Some(last)) if time < *last => {
                     return wrong(format!("{time} is before {last}"), "write the times in order");
                 }
+                (Ok(time), _) if time > LONGEST_MILLIS => {
+                    return wrong(format!("{time} ms is over a year"), "write times of a year at most");
+                }
                 (Ok(time), _) => millis.push(time),
             }
         }
@@ -95,6 +98,9 @@ impl Setting for Parameters {
         if self.millis.windows(2).any(|pair| pair[1] < pair[0]) {
             return Err(ConfigError::new("millis", "the times run back", "write them in order"));
         }
+        if self.millis.last().is_some_and(|last| *last > LONGEST_MILLIS) {
+            return Err(ConfigError::new("millis", "the last time is over a year", "write a year at most"));
+        }
         Ok(())
     }
 
@@ -120,7 +126,8 @@ pub fn write(opportunities: impl IntoIterator<Item = Instant>) -> String {
 
 /// The opportunities that a link's transmitter gives in a time, as a trace: when packets of 1500 bytes
 /// leave it that always wait. Only what says when the transmitter sends is looked at: rate, capacity,
-/// available rate, spikes, pre-emption and frames.
+/// available rate, spikes, pre-emption, handovers and frames; allocation, resets, and all that befalls
+/// a packet once it was sent are not.
 #[must_use]
 pub fn record(config: &Config, streams: &Streams, length: Duration) -> String {
     let config = Config {
@@ -131,6 +138,7 @@ pub fn record(config: &Config, streams: &Streams, length: Duration) -> String {
         frames: config.frames.clone(),
         spikes: config.spikes.clone(),
         preemption: config.preemption.clone(),
+        handovers: config.handovers.clone().map(without_propagation),
         ..Config::default()
     };
     let (mut link, mut times) = (Link::new(&config, streams), Vec::new());
@@ -140,10 +148,16 @@ pub fn record(config: &Config, streams: &Streams, length: Duration) -> String {
         while let Some(due) = link.poll_timeout() {
             now = due;
             link.handle_timeout(now, &mut ());
+            times.extend(link.poll_delivery().map(|_| now));
         }
         times.extend(link.poll_delivery().map(|_| now));
     }
     write(times.into_iter().filter(|at| *at <= Instant::START + length))
+}
+
+fn without_propagation(handovers: Handovers) -> Handovers {
+    let cells = handovers.cells.into_iter().map(|cell| Cell { propagation: None, ..cell });
+    Handovers { cells: cells.collect(), ..handovers }
 }
 
 /// A packet that uses up an opportunity.
@@ -216,3 +230,6 @@ impl RateSource for Trace {
 }
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
+
+/// Longer than anybody records, and nanoseconds count many of them: 365 days.
+const LONGEST_MILLIS: u64 = 365 * 24 * 3_600_000;

@@ -11,20 +11,20 @@ use crate::suggest;
 /// The direction of this name, and the other direction of the same link.
 pub(super) fn find(links: &[Link], name: &str) -> Result<[Line; 2], ConfigError> {
     let (found, direction) = direction(links, name)?;
-    let line = |config: &link::Config| {
-        let rate = config.capacity.as_ref().map_or(config.rate, |capacity| capacity.nominal(config.rate));
-        rate.map(|rate| Line { rate, mtu: found.mtu, framing: config.framing })
+    let [down, up] = [line(found, &found.down)?, line(found, &found.up)?];
+    Ok(if direction == "down" { [down, up] } else { [up, down] })
+}
+
+/// What one direction of a link carries.
+fn line(link: &Link, config: &link::Config) -> Result<Line, ConfigError> {
+    let refuse = |what: &str| {
+        let message = format!("the link \"{}\" has a direction {what}", link.name);
+        ConfigError::new("", message, "give the link a rate, or name another: of none there is no share")
     };
-    match (line(&found.down), line(&found.up)) {
-        (Some(down), Some(up)) => Ok(if direction == "down" { [down, up] } else { [up, down] }),
-        _ => {
-            let message = format!("the link \"{}\" has a direction without a rate", found.name);
-            Err(ConfigError::new(
-                "",
-                message,
-                "give the link a rate, or name another: of none there is no share",
-            ))
-        }
+    match config.nominal_rate() {
+        None => Err(refuse("without a rate")),
+        Some(rate) if rate.bits_per_sec() == 0 => Err(refuse("of less than 1 bit/s in the mean")),
+        Some(rate) => Ok(Line { rate, mtu: link.mtu, framing: config.framing }),
     }
 }
 
@@ -46,7 +46,9 @@ fn direction<'a, 'n>(links: &'a [Link], name: &'n str) -> Result<(&'a Link, &'n 
 
 impl Resolved {
     /// The opportunities to send 1500 bytes that a direction of a link, "lasthop.down", gives in a time, as a trace in
-    /// Mahimahi's format. It draws from the streams that the link has in a run.
+    /// Mahimahi's format: what its transmitter can send, with spikes, pre-emption and handovers as they come, but
+    /// without allocation, resets, and what befalls packets on their way. It draws from the streams that the link
+    /// has in a run.
     ///
     /// # Errors
     /// A name that no direction has, and a direction without a rate, whose opportunities never end.

@@ -230,7 +230,31 @@ fn background_takes_what_its_link_carries_and_says_what_it_does_not_find() {
         let place = "good.toml:2: flows.others.workload.background.of: ";
         assert!(said.starts_with(&format!("{place}{expected}")), "{said}");
     }
+    let trickle = "down = { capacity = { schedule = { steps = [{ at = \"0 s\", rate = \"0 bit/s\" }, { at = \"9 h\", rate = \"1 bit/s\" }], repeat = \"10 h\" } }";
+    let said_of_trickle = said(&flow("bottleneck.down").replace("down = { rate = \"1 Mbit/s\"", trickle));
+    assert!(
+        said_of_trickle.contains("\"bottleneck\" has a direction of less than 1 bit/s in the mean"),
+        "{said_of_trickle}"
+    );
     assert!(said(&flow("bottleneck.down").replace("0.2", "-1")).contains("background.share: -1 is no share"));
+}
+
+#[test]
+fn an_empty_list_of_links_is_refused_wherever_it_stands() {
+    for (template, at) in [
+        ("dumbbell = { profile = \"plain\", pairs = 1, bottleneck = [] }", "dumbbell.bottleneck"),
+        ("dumbbell = { profile = \"plain\", pairs = 1, bottleneck = {}, left = [] }", "dumbbell.left"),
+        ("dumbbell = { profile = \"plain\", pairs = 1, bottleneck = {}, right = [] }", "dumbbell.right"),
+        ("chain = { profile = \"plain\", links = [] }", "chain.links"),
+        ("chain = { profile = \"plain\", hops = 2, links = [] }", "chain.links"),
+        ("parking-lot = { profile = \"plain\", hops = 2, bottlenecks = [] }", "parking-lot.bottlenecks"),
+        ("parking-lot = { profile = \"plain\", bottlenecks = {}, access = [] }", "parking-lot.access"),
+    ] {
+        let said = said(&format!("topology = {{ {template} }}"));
+        let expected =
+            format!("good.toml:1: topology.{at}: there is no link in the list; write a table like");
+        assert!(said.starts_with(&expected), "said:     {said}\nexpected: {expected}");
+    }
 }
 
 const ALIKE: &str = r#"routers = ["r"]
