@@ -34,8 +34,8 @@ def command(
     """Write what LINK, a direction of a link of the scenario FILE like lasthop.down, can carry in so many seconds: a
     line for each opportunity to send 1500 bytes, its time in milliseconds, as mm-link of Mahimahi reads it.
 
-    Only what says when the link transmits counts: its rate, capacity and available rate, spikes, pre-emption and radio
-    frames. A link with capacity = { trace = { path = "FILE" } } replays the trace.
+    What says when the link transmits counts: its rate, capacity and available rate, spikes, pre-emption, handovers and
+    radio frames; allocation, resets, retransmissions and losses do not. A link with capacity = { trace = { path = "FILE" } } replays the trace.
 
     \b
     Examples:

@@ -1,9 +1,11 @@
 //! Correlated: each number leans on the one before, with this correlation.
 //!
-//! `blend` is netem's rule: ρ of the number before and 1 − ρ of a new draw. It keeps the mean, and the
-//! variance becomes (1 − ρ) / (1 + ρ) of the distribution's. `hold` repeats the number before with
-//! probability ρ and draws a new one otherwise: it keeps the distribution. With both, numbers that are
-//! k apart have the correlation ρᵏ.
+//! `blend` takes ρ of the number before and 1 − ρ of a new draw. It keeps the mean, and the variance
+//! becomes (1 − ρ) / (1 + ρ) of the distribution's. netem blends so, too, but the uniform number of 32
+//! bits (`get_crandom`), before its remainder becomes a delay or a place in the table (`tabledist`): its
+//! delays have another spread and another correlation than these. `hold` repeats the number before with
+//! probability ρ and draws a new one otherwise: it keeps the distribution. With both, numbers that are k
+//! apart have the correlation ρᵏ.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +20,9 @@ use crate::random::happens;
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     id: "correlated",
-    summary: "each number leans on the one before, as netem correlates, or repeats it now and then",
+    summary: "each number leans on the one before, or repeats it now and then",
     example: "{ correlated = { of = { uniform = [\"80 ms\", \"120 ms\"] }, correlation = 0.25 } }",
-    source: "netem (Hemminger 2005)",
+    source: "after netem (Hemminger 2005), which blends the uniform number that it draws from",
 };
 
 /// What is drawn, and how it leans.

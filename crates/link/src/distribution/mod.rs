@@ -6,7 +6,7 @@
 //! pinned, so a seed gives the same draws on every machine. Where a distribution would give a
 //! negative quantity, the draw is zero: the mean of a wide normal distribution is above its `mean`.
 //!
-//! A new distribution is a file with `ID`, `ENTRY`, `Parameters` and a sampler, and a line in
+//! A new distribution is a file with `ENTRY`, `Parameters` and a sampler, and a line in
 //! `distributions!` below.
 
 mod family;

@@ -49,11 +49,11 @@ const fn certain() -> Probability {
 
 impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
-        for (key, leaves, others) in
-            [("p31", self.p31, "burst"), ("p23", self.p23, "good packets in a burst")]
+        for (key, leaves, state) in
+            [("p31", self.p31, "a burst never ends"), ("p23", self.p23, "a burst's good packets never end")]
         {
             if leaves == Probability::ZERO {
-                let message = format!("with {key} = 0 a {others} never ends");
+                let message = format!("with {key} = 0 {state}");
                 return Err(ConfigError::new(key, message, "write a number above 0, up to 1"));
             }
         }
