@@ -35,7 +35,8 @@ def command(
     line for each opportunity to send 1500 bytes, its time in milliseconds, as mm-link of Mahimahi reads it.
 
     What says when the link transmits counts: its rate, capacity and available rate, spikes, pre-emption, handovers and
-    radio frames; allocation, resets, retransmissions and losses do not. A link with capacity = { trace = { path = "FILE" } } replays the trace.
+    radio frames; allocation, resets, retransmissions and losses do not. A link with
+    capacity = { trace = { path = "FILE" } } replays the trace.
 
     \b
     Examples:
