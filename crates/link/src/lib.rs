@@ -29,5 +29,5 @@ pub use config::{Config, ConfigError};
 pub use counters::Counters;
 pub use distribution::Distribution;
 pub use event::{DelayCause, DropRule, ErrorCause, Event, Observer, StopReason};
-pub use packet::{Ecn, Packet};
+pub use packet::{Ecn, LARGEST_PACKET, Packet};
 pub use pipeline::Link;

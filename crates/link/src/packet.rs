@@ -67,3 +67,6 @@ impl Ecn {
         !matches!(self, Self::NotCapable)
     }
 }
+
+/// The longest packet that IPv4 knows (RFC 791 §3.1, total length).
+pub const LARGEST_PACKET: Bytes = Bytes(65_535);

@@ -47,6 +47,21 @@ fn said(from: &str, to: &str) -> String {
     said.replace(env!("CARGO_MANIFEST_DIR"), ".")
 }
 
+#[test]
+fn what_a_hosts_own_key_breaks_in_a_right_profile_is_said_of_the_host() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let with_profiles = Search::new([Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"), root]);
+    let own = "profile = \"eifel\"\ntcp = { timestamps = false }";
+    let text = GOOD.replace("profile = \"plain\"\ntcp = { ack.timeout = \"100 ms\" }", own);
+    let error =
+        parse(&text, "good.toml", &[] as &[&str], None, &with_profiles).expect_err("Eifel needs timestamps");
+    assert_eq!((error.line(), error.key.as_str()), (Some(6), "hosts.mobile.tcp"));
+    assert!(
+        error.message.contains("(spurious.algorithm, ") && error.message.contains("eifel.toml:"),
+        "{error}"
+    );
+}
+
 fn said_of_override(text: &str) -> String {
     read(GOOD, &[text]).expect_err("it is wrong").to_string()
 }

@@ -7,6 +7,7 @@ use super::{
     Absences, Allocation, Arq, Cell, Config, ConfigError, Effect, ErrorUnit, Errors, Frames, Handovers,
     Outages, Overflow, Queue, Reordering, ScriptedEvent,
 };
+use crate::LARGEST_PACKET;
 use crate::distribution::{Distribution, Quantity};
 use crate::error_model::ErrorModel;
 use crate::queue::Discipline;
@@ -329,9 +330,8 @@ fn some_time<Q: Quantity>(distribution: Option<&Distribution<Q>>, key: &str, mes
     Ok(())
 }
 
-/// IPv4's length field can say no more (RFC 791 §3.1).
 fn at_most_a_packet(size: Bytes, key: &str) -> Check {
-    if size > Bytes(65_535) {
+    if size > LARGEST_PACKET {
         return refuse(key, "it is longer than any packet", "write 65535 bytes at most");
     }
     Ok(())

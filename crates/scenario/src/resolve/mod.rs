@@ -24,8 +24,6 @@ use crate::tree::{KeyPath, Tree, is_plain, read_text};
 const DEFAULT_MTU: Bytes = Bytes(1500);
 /// What every link must carry at least (RFC 791 §3.2).
 const LEAST_MTU: Bytes = Bytes(68);
-/// The longest packet that IPv4 knows (RFC 791 §3.1, total length).
-const LARGEST_PACKET: Bytes = Bytes(65_535);
 /// A plain small number: any seed is as good as another, and a fixed one makes the first run repeatable.
 const DEFAULT_SEED: u64 = 1;
 
@@ -191,8 +189,9 @@ impl Check<'_> {
     /// besides are to blame.
     fn host_error(&self, name: &str, error: &tcp::ConfigError) -> InputError {
         let at = KeyPath::of(["hosts", name, "tcp"]);
+        let stands_here = self.tree.written_here(&at.join(&KeyPath::of_config(&error.path))).is_some();
         let error = tcp_error(self.tree, &at, error);
-        let Some(ours) = self.tree.written_here(&at).filter(|_| !error.key.starts_with("hosts.")) else {
+        let Some(ours) = self.tree.written_here(&at).filter(|_| !stands_here) else {
             return error;
         };
         let place = error.place.map(|place| format!(", {place}")).unwrap_or_default();
@@ -237,7 +236,7 @@ impl Check<'_> {
             return Err(self.tree.error(&between, "the link leads back to its own end", "name two nodes"));
         }
         let mtu = file.mtu.unwrap_or(DEFAULT_MTU);
-        if !(LEAST_MTU..=LARGEST_PACKET).contains(&mtu) {
+        if !(LEAST_MTU..=link::LARGEST_PACKET).contains(&mtu) {
             let message = format!("an mtu of {mtu} cannot carry IP");
             let help = "write 68 to 65535 bytes (RFC 791)";
             return Err(self.tree.error(&place_of("links", i, "mtu"), message, help));

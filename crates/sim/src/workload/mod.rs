@@ -18,8 +18,8 @@ pub mod poisson;
 pub mod voip;
 pub mod web;
 
-use link::ConfigError;
 use link::distribution::ReadFile;
+use link::{ConfigError, LARGEST_PACKET};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
@@ -198,9 +198,8 @@ const fn full_packet() -> Bytes {
     Bytes(1500)
 }
 
-/// The headers alone, IPv4 (RFC 791) and UDP (RFC 768), and the most that IPv4's length field can say.
+/// The headers alone, IPv4 (RFC 791) and UDP (RFC 768).
 const LEAST_PACKET: Bytes = Bytes(28);
-const LARGEST_PACKET: Bytes = Bytes(65_535);
 /// Beyond the fastest Ethernet of today (IEEE 802.3df, 800 Gbit/s). A packet of 1500 bytes takes 12 ns.
 const FASTEST: Rate = Rate::from_bits_per_sec(1_000_000_000_000);
 

@@ -1,7 +1,7 @@
 //! Voice: frames of a codec over RTP, while somebody talks.
 
 use link::distribution::{Distribution, Source, exponential};
-use link::{ConfigError, registry::Entry};
+use link::{ConfigError, LARGEST_PACKET, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::write_duration;
@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::program::Program;
 use super::train::{Rest, Spurts, Train};
-use super::{LARGEST_PACKET, Service, Setting, Transport, check_rate};
+use super::{Service, Setting, Transport, check_rate};
 
 /// The list's line.
 pub const ENTRY: Entry = Entry {
