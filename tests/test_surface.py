@@ -6,6 +6,8 @@ import ast
 import importlib
 import inspect
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -99,10 +101,25 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
     assert "run, study, live, plot, trace, list, doctor" in capsys.readouterr().err
 
 
-def test_the_live_child_loads_nothing_that_starts_threads() -> None:
-    import subprocess
-    import sys
+HEAVY = ("numpy", "pyarrow", "matplotlib", "rich", "lasthop._native")
 
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fly"]])
+def test_the_help_loads_no_library_that_it_does_not_show(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from lasthop.cli import cli
+try:
+    cli.main({arguments!r}, prog_name="lasthop", standalone_mode=False)
+except Exception:
+    pass
+print([name for name in {HEAVY!r} if name in sys.modules])
+"""
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_live_child_loads_nothing_that_starts_threads() -> None:
     code = "import lasthop.live_process, sys; sys.exit(any(m in sys.modules for m in ('numpy', 'pyarrow', 'click')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -6,20 +6,19 @@ import hashlib
 import os
 import platform
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from lasthop import _native
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a result depends on."""
-    import pyarrow as pa
-
+    """Return the versions that a result depends on. Nothing is imported to find them out."""
     return {
         "lasthop": _native.__version__,
         "engine": engine(),
         "python": platform.python_version(),
-        "pyarrow": pa.__version__,
+        "pyarrow": metadata.version("pyarrow"),
     }
 
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 from lasthop.results.run import Run
-from lasthop.study.checks import drops_slowstart
 from lasthop.study.claims import Evidence, Verdict
+from lasthop.study.queue_checks import drops_slowstart
 
 MSS = 256
 """Table 48."""

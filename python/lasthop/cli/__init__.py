@@ -13,19 +13,18 @@ from importlib import import_module
 
 import click
 
-from lasthop.cli.console import complain
 from lasthop.errors import LasthopError
 
 _COMMANDS = {
-    "run": "lasthop.cli.run",
-    "study": "lasthop.cli.study",
-    "live": "lasthop.cli.live",
-    "plot": "lasthop.cli.plot",
-    "trace": "lasthop.cli.trace",
-    "list": "lasthop.cli.listing",
-    "doctor": "lasthop.cli.doctor",
+    "run": ("lasthop.cli.run", "Run one scenario in virtual time."),
+    "study": ("lasthop.cli.study", "Repeat a document's experiments: published beside measured."),
+    "live": ("lasthop.cli.live", "Run the same scenario in real time, between real kernels."),
+    "plot": ("lasthop.cli.plot", "Draw a result: time sequence, cwnd, queue, …"),
+    "trace": ("lasthop.cli.trace", "Write a link's capacity as a trace in Mahimahi's format."),
+    "list": ("lasthop.cli.listing", "List what there is by name: links, profiles, algorithms, …"),
+    "doctor": ("lasthop.cli.doctor", "Say what this machine can do, and the remedy for what it cannot."),
 }
-"""Each is imported when it is asked for, so that `lasthop --help` does not wait for Arrow or Matplotlib."""
+"""The module of each command, and its line in the help. A module is imported when its command is run."""
 
 INTERRUPTED = 130
 """What a shell expects of a command that was stopped by SIGINT: 128 + 2."""
@@ -38,11 +37,16 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        module = _COMMANDS.get(cmd_name)
-        if module is None:
+        if cmd_name not in _COMMANDS:
             return None
+        module, _ = _COMMANDS[cmd_name]
         command: click.Command = import_module(module).command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands' lines without importing their modules, as click's own method would."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -81,19 +85,26 @@ def _status_of(command: Callable[[], object]) -> int:
     try:
         status = command()
     except LasthopError as error:
-        complain(str(error))
+        _complain(str(error))
         return error.exit_status
     except click.ClickException as error:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        complain("stopped")
+        _complain("stopped")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`lasthop … | head`). Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
+        _complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
         return 1
     return status if isinstance(status, int) else 0
+
+
+def _complain(message: str) -> None:
+    # Imported here: Rich takes as long as all that `--help` needs.
+    from lasthop.cli.console import complain
+
+    complain(message)

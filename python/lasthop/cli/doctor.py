@@ -8,7 +8,7 @@ from lasthop.cli.console import print_json, stdout
 from lasthop.doctor import checks
 
 
-@click.command(name="doctor", short_help="What this machine can do, and the remedy.")
+@click.command(name="doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(as_json: bool) -> None:
     """Check what real-time runs, captures and pictures need.

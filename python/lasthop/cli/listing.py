@@ -20,7 +20,7 @@ _KINDS: dict[str, Kind] = {
 _REGISTRIES = {"workloads": _native.workloads, "topologies": _native.topologies}
 
 
-@click.command(name="list", short_help="What there is by name: links, profiles, algorithms, …")
+@click.command(name="list")
 @click.argument("kind", type=click.Choice([*_KINDS, "algorithms", *_REGISTRIES]))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(kind: str, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from lasthop.live import live
 from lasthop.scenario import RECORD_NOTHING, load_scenario, run
 
 
-@click.command(name="live", short_help="The same scenario in real time, between real kernels.")
+@click.command(name="live")
 @click.argument("file")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")

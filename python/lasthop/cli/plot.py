@@ -18,7 +18,6 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
 
 @click.command(
     name="plot",
-    short_help="Pictures of a result: time sequence, cwnd, queue, …",
     epilog=f"\b\nKinds, and the tables that each is drawn from ([record] tables keeps them):\n{_KIND_LINES}",
 )
 @click.argument("result", type=click.Path(path_type=Path))

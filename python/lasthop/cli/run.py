@@ -16,7 +16,7 @@ from lasthop.results.run import Run
 from lasthop.scenario import Scenario, load_scenario, run
 
 
-@click.command(name="run", short_help="One scenario in virtual time.")
+@click.command(name="run")
 @click.argument("file")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")

@@ -21,7 +21,7 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
     return [part.strip() for value in values for part in value.split(",") if part.strip()]
 
 
-@click.command(name="study", short_help="A document's experiments: published beside measured.")
+@click.command(name="study")
 @click.argument("study")
 @click.option(
     "--only", multiple=True, metavar="TABLE", callback=_table_ids, help="Only this table (or several: 15,16)."

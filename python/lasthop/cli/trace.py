@@ -12,7 +12,7 @@ from lasthop.errors import InputError
 from lasthop.scenario import link_trace, load_scenario
 
 
-@click.command(name="trace", short_help="A link's capacity as a trace in Mahimahi's format.")
+@click.command(name="trace")
 @click.argument("file")
 @click.argument("link")
 @click.option(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
-
 from lasthop.errors import InputError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lasthop.results.run import ArrowStream
 
 
@@ -49,6 +49,8 @@ class Tables:
         """Raises InputError where there is none of that name."""
         if name not in self._tables:
             raise InputError(f"there is no table {name!r} (there are: {', '.join(self._tables) or 'none'})")
+        import pyarrow as pa
+
         return pa.table(self._tables[name])
 
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lasthop.errors import InputError
 from lasthop.provenance import machine, versions
 from lasthop.results.folder import check_is_result, whole_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMAT = "lasthop run 1"
 """The first key of run.json. Keys are only ever added, so the number has not moved."""
@@ -44,6 +44,8 @@ class Run:
 
 def arrow_table(stream: ArrowStream) -> pa.Table:
     """Take over a table of the native module without copying it."""
+    import pyarrow as pa
+
     return pa.table(stream)
 
 
@@ -58,6 +60,8 @@ def write_run(run: Run, folder: Path) -> None:
 
 def write_files(run: Run, partial: Path) -> None:
     """Write the files of `run` into an empty folder that somebody else puts in its place."""
+    import pyarrow.parquet as pq
+
     for name, table in run.tables.items():
         pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
     for point, capture in run.captures.items():
@@ -131,6 +135,8 @@ class RunResult:
                 file=str(self.path),
                 help=f"name it under [record] tables, or run again with --set 'record.tables=[\"{name}\"]'",
             )
+        import pyarrow.parquet as pq
+
         return pq.read_table(self.path / f"{name}.parquet")
 
 

@@ -7,10 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from lasthop.errors import InputError
 from lasthop.provenance import machine, versions
@@ -19,6 +16,9 @@ from lasthop.stats import QUANTILE_RULE
 from lasthop.study.plan import Study
 from lasthop.study.rows import Outcomes
 from lasthop.study.store import Outcome
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMAT = "lasthop study 1"
 
@@ -68,6 +68,8 @@ class StudyResult:
                 file=str(self.folder),
                 help="draw it from one run: lasthop run … --out, then lasthop plot",
             )
+        import pyarrow as pa
+
         # pyarrow takes the columns from the first row alone, and only some rows have a span.
         columns = dict.fromkeys(key for row in self.rows for key in row)
         return pa.table({key: _column([row.get(key) for row in self.rows]) for key in columns})
@@ -91,6 +93,8 @@ class StudyResult:
 
 def write_study(result: StudyResult, study: Study, outcomes: Outcomes) -> None:
     """Write `study.parquet` and `study.json` beside the store, each whole or not at all."""
+    import pyarrow.parquet as pq
+
     _replace(result.folder / "study.parquet", lambda path: pq.write_table(flows_table(study, outcomes), path))
     index = {"format": FORMAT, "versions": versions(), "machine": machine(), **result.to_json()}
     text = json.dumps(index, indent=1, ensure_ascii=False) + "\n"
@@ -99,6 +103,8 @@ def write_study(result: StudyResult, study: Study, outcomes: Outcomes) -> None:
 
 def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
     """Return the whole set as one table: a line per flow of each run, led by what its case is."""
+    import pyarrow as pa
+
     lines = [
         _of_case(case_id, study.cases[case_id].values, measured)
         for (case_id, span), runs in outcomes.items()
@@ -153,5 +159,7 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 
 def _column(values: list[Any]) -> pa.Array:
     """Return a column; as texts where only some of its values are numbers ("4/5" beside 7)."""
+    import pyarrow as pa
+
     mixed = len({isinstance(value, str) for value in values if value is not None}) > 1
     return pa.array([None if value is None else str(value) for value in values] if mixed else values)
