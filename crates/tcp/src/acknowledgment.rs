@@ -4,7 +4,7 @@
 use units::{Bytes, Duration, Instant, SeqRange};
 use wire::{Flags, Segment};
 
-use crate::congestion::{Growth, Loss as CongestionLoss};
+use crate::congestion::{CongestionEvent, CongestionSignal, Growth};
 use crate::dupthresh::Reordering;
 use crate::endpoint::Endpoint;
 use crate::receiving::Wanted;
@@ -105,13 +105,14 @@ impl Endpoint {
         self.count_duplicate(&ack);
         self.await_due_ack(&mut ack);
         let counted = self.sending.recovery.counted(flight, &self.sending.board);
+        let event = self.congestion_event(ack.now, counted);
         let verdict = match self.sending.recovery.on_ack(&ack, &mut self.sending.board) {
             // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark.
             Verdict::Ordinary if marked => Verdict::Hold { restart_timer: ack.advances },
             Verdict::Grow { restart_timer, .. } if marked => Verdict::Hold { restart_timer },
             verdict => verdict,
         };
-        self.carry_out(verdict, &ack, flight, counted);
+        self.carry_out(verdict, &ack, flight, event);
         let event = if ack.duplicate { Decision::DuplicateAck } else { Decision::Ack };
         self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
         self.hold_back(&ack);
@@ -300,9 +301,14 @@ impl Endpoint {
         Some(now - sent)
     }
 
-    /// Does what the recovery algorithm has found. `counted` is the flight that a reduction goes by.
-    pub(crate) fn carry_out(&mut self, verdict: Verdict, ack: &Ack, flight: Bytes, counted: Bytes) {
-        let loss = CongestionLoss { now: ack.now, flight: counted, again: false };
+    /// What congestion control is told if a loss is found; `flight` is what a reduction goes by.
+    pub(crate) fn congestion_event(&self, now: Instant, flight: Bytes) -> CongestionEvent {
+        let (cwnd, pipe) = (self.sending.congestion.cwnd(), self.sending.board.pipe());
+        CongestionEvent { now, signal: CongestionSignal::Loss, cwnd, flight, pipe }
+    }
+
+    /// Does what the recovery algorithm has found; `loss` is the state before it marked anything.
+    pub(crate) fn carry_out(&mut self, verdict: Verdict, ack: &Ack, flight: Bytes, loss: CongestionEvent) {
         match verdict {
             Verdict::Ordinary if ack.advances => {
                 self.sending.congestion.on_ack(&growth(ack, flight));
@@ -312,11 +318,16 @@ impl Endpoint {
             Verdict::Hold { restart_timer } => self.restart_retransmission_timer(ack.now, restart_timer),
             Verdict::Loss => self.reduce(ack, &loss, "duplicate ACKs"),
             Verdict::LossUnder { window } => {
-                self.reduce(ack, &CongestionLoss { flight: window, ..loss }, "its time is over");
+                self.reduce(
+                    ack,
+                    &CongestionEvent { cwnd: window, flight: window, ..loss },
+                    "its time is over",
+                );
             }
             Verdict::Collapse => {
-                self.on_loss_found(ack, counted);
-                self.sending.congestion.on_timeout(&loss);
+                self.on_loss_found(ack, loss.flight);
+                let signal = CongestionSignal::Timeout { repeated: false };
+                self.sending.congestion.on_timeout(&CongestionEvent { signal, ..loss });
                 self.note(ack.now, Decision::Collapse, "duplicate ACKs", ack.number, 0);
             }
             Verdict::Recovered { window } => {
@@ -348,19 +359,23 @@ impl Endpoint {
     }
 
     /// A loss was found: the window is reduced for fast recovery.
-    fn reduce(&mut self, ack: &Ack, loss: &CongestionLoss, reason: &'static str) {
+    fn reduce(&mut self, ack: &Ack, loss: &CongestionEvent, reason: &'static str) {
         self.on_loss_found(ack, loss.flight);
         self.sending.congestion.on_loss(loss);
         self.note(ack.now, Decision::FastRetransmit, reason, ack.number, 0);
     }
 
     /// A suspected loss was real: it is the window held meanwhile that is reduced.
-    fn confirm(&mut self, signal: SignalKind, held: Bytes, ack: &Ack, loss: &CongestionLoss) {
+    fn confirm(&mut self, signal: SignalKind, held: Bytes, ack: &Ack, loss: &CongestionEvent) {
         let congestion = &mut self.sending.congestion;
         congestion.on_restore(held, congestion.ssthresh());
+        let loss = CongestionEvent { cwnd: held, ..*loss };
         match signal {
-            SignalKind::FastRetransmit => congestion.on_loss(loss),
-            SignalKind::Timeout => congestion.on_timeout(loss),
+            SignalKind::FastRetransmit => congestion.on_loss(&loss),
+            SignalKind::Timeout => {
+                let signal = CongestionSignal::Timeout { repeated: false };
+                congestion.on_timeout(&CongestionEvent { signal, ..loss });
+            }
         }
         let window = congestion.cwnd() + ack.smss;
         congestion.on_recovery_exit(window);

@@ -5,7 +5,7 @@ use units::{Bytes, Instant, Seq};
 use wire::{Ecn, Flags, Segment};
 
 use crate::Decision;
-use crate::congestion::Loss as CongestionLoss;
+use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::endpoint::Endpoint;
 use crate::recovery::Phase;
 
@@ -81,7 +81,9 @@ impl Endpoint {
         }
         self.marks.reduced_until = Some(self.sending.nxt);
         self.marks.reacted = true;
-        self.sending.congestion.on_mark(&CongestionLoss { now, flight, again: false });
+        let (cwnd, pipe) = (self.sending.congestion.cwnd(), self.sending.board.pipe());
+        let signal = CongestionSignal::EcnEcho;
+        self.sending.congestion.on_mark(&CongestionEvent { now, signal, cwnd, flight, pipe });
         self.note(now, Decision::Mark, "the peer echoes a congestion mark", segment.ack, 0);
         true
     }

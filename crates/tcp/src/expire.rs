@@ -3,7 +3,7 @@
 use units::{Bytes, Instant};
 use wire::{Flags, Payload};
 
-use crate::congestion::Loss as CongestionLoss;
+use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::endpoint::{Endpoint, Loss};
 use crate::receiving::Wanted;
 use crate::recovery::Timeout;
@@ -46,6 +46,7 @@ impl Endpoint {
         self.sending.timeouts += 1;
         let outstanding = self.sending.board.outstanding();
         let flight = outstanding.saturating_sub(self.sending.recovery.beyond_window());
+        let (cwnd, pipe) = (self.sending.congestion.cwnd(), self.sending.board.pipe());
         if is_syn {
             // A lost SYN says nothing about the data that follows: recovery must not hold it against them.
             self.sending.board.mark_lost(0, Cause::Timeout);
@@ -53,7 +54,8 @@ impl Endpoint {
             self.start_over(now, again, flight);
         }
         if self.state.is_synchronised() && !self.sending.recovery.awaits_proof() {
-            self.sending.congestion.on_timeout(&CongestionLoss { now, flight, again });
+            let signal = CongestionSignal::Timeout { repeated: again };
+            self.sending.congestion.on_timeout(&CongestionEvent { now, signal, cwnd, flight, pipe });
         }
         self.sending.backoff += 1;
         self.sending.timed_out = self.sending.nxt;
@@ -90,8 +92,9 @@ impl Endpoint {
         let flight = self.sending.board.outstanding();
         let ack = self.no_news(now);
         let counted = self.sending.recovery.counted(flight, &self.sending.board);
+        let event = self.congestion_event(now, counted);
         let verdict = self.sending.recovery.on_deadline(&ack, &mut self.sending.board);
-        self.carry_out(verdict, &ack, flight, counted);
+        self.carry_out(verdict, &ack, flight, event);
     }
 
     /// Keeps the recovery algorithm's timer where the algorithm wants it. The ACK that ends a connection

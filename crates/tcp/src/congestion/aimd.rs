@@ -14,7 +14,7 @@ use super::classic::{Classic, Policy};
 use super::reno::{Halves, Increase};
 use super::share::Share;
 use super::window::Window;
-use super::{Congestion, Loss};
+use super::{Congestion, CongestionEvent};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -85,13 +85,13 @@ impl Policy for Params {
         Self::alpha(self)
     }
 
-    fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes {
+    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let part = if window.is_below_threshold() { self.slow_start_beta() } else { self.beta };
-        self.halves.less(part, window, loss)
+        self.halves.less(part, window, event)
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, loss: &Loss) -> Bytes {
-        self.halves.less(self.slow_start_beta(), window, loss)
+    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        self.halves.less(self.slow_start_beta(), window, event)
     }
 
     fn every_timeout_reduces(&self) -> bool {
@@ -112,11 +112,11 @@ impl Policy for Params {
 
 impl Halves {
     /// What a loss leaves of the flight or of the window.
-    pub(super) fn less(self, beta: Share, window: &Window, loss: &Loss) -> Bytes {
+    pub(super) fn less(self, beta: Share, window: &Window, event: &CongestionEvent) -> Bytes {
         let base = match self {
-            Self::Flight => loss.flight,
+            Self::Flight => event.flight,
             Self::Cwnd => window.cwnd,
-            Self::Smaller => loss.flight.min(window.cwnd),
+            Self::Smaller => event.flight.min(window.cwnd),
         };
         // 5/7 of 14 segments are 10 segments, though 2/7 as a number is a little more than that.
         Bytes(((1.0 - beta.0) * base.0 as f64 + ROUNDING) as u64)
@@ -150,14 +150,14 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::super::trial::{SMSS, ack, built, growth, loss, reduced};
+    use super::super::trial::{SMSS, ack, built, growth, loss, reduced, timeout};
     use super::*;
 
     fn step(congestion: &mut dyn Congestion, (kind, size, again): (u8, u64, bool)) {
         let flight = Bytes(size * 100).min(congestion.cwnd());
         match kind {
-            0 => congestion.on_loss(&loss(flight, again)),
-            1 => congestion.on_timeout(&loss(flight, again)),
+            0 => congestion.on_loss(&loss(flight)),
+            1 => congestion.on_timeout(&timeout(flight, again)),
             2 => congestion.on_recovery_exit(congestion.ssthresh().min(flight.max(SMSS))),
             3 => congestion.on_restore(flight.max(SMSS), SMSS * size),
             _ => congestion.on_ack(&growth(Bytes(size * 20), flight)),
@@ -221,10 +221,10 @@ mod tests {
         reduced(aimd.as_mut(), 14);
         reduced(aimd.as_mut(), 14);
         assert_eq!(aimd.cwnd(), SMSS * 10, "in congestion avoidance");
-        aimd.on_timeout(&loss(SMSS * 14, false));
+        aimd.on_timeout(&timeout(SMSS * 14, false));
         assert_eq!(aimd.ssthresh(), SMSS * 7, "by a timeout");
         aimd.on_ack(&growth(SMSS, SMSS));
-        aimd.on_loss(&loss(SMSS * 14, false));
+        aimd.on_loss(&loss(SMSS * 14));
         assert_eq!(aimd.ssthresh(), SMSS * 7, "in the slow start after it");
     }
 

@@ -15,7 +15,7 @@ use units::Bytes;
 use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, Growth, Loss};
+use super::{Congestion, CongestionEvent, Growth};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -138,14 +138,14 @@ impl Rule for ByteCounting {
         }
     }
 
-    fn on_loss(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
+    fn on_loss(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
         self.after_timeout = false;
-        inner.on_loss(loss);
+        inner.on_loss(event);
     }
 
-    fn on_timeout(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
+    fn on_timeout(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
         self.after_timeout = true;
-        inner.on_timeout(loss);
+        inner.on_timeout(event);
     }
 
     fn on_restore(&mut self, inner: &mut dyn Congestion, cwnd: Bytes, ssthresh: Bytes) {
@@ -180,13 +180,13 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
 mod tests {
     use units::Duration;
 
-    use super::super::trial::{SMSS, built, departure, growth, loss};
+    use super::super::trial::{SMSS, built, departure, growth, timeout};
     use super::*;
 
-    fn after_an_ack_of(segments: u64, keys: Value, timeout: bool) -> Bytes {
+    fn after_an_ack_of(segments: u64, keys: Value, times_out: bool) -> Bytes {
         let mut abc = built(ENTRY.id, keys);
-        if timeout {
-            abc.on_timeout(&loss(SMSS * 40, false));
+        if times_out {
+            abc.on_timeout(&timeout(SMSS * 40, false));
             abc.on_ack(&growth(SMSS, SMSS));
             abc.on_ack(&growth(SMSS, SMSS * 2));
         } else {
@@ -241,7 +241,7 @@ mod tests {
     fn the_rule_after_a_timeout_ends_with_its_slow_start() {
         // After an idle time the algorithm below begins another slow start, in which L counts again.
         let mut abc = built(ENTRY.id, json!({ "over": { "algorithm": "idle-restart" } }));
-        abc.on_timeout(&loss(SMSS * 8, false));
+        abc.on_timeout(&timeout(SMSS * 8, false));
         for _ in 0..3 {
             abc.on_ack(&growth(SMSS * 2, SMSS * 4));
         }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_timeout_that_was_none_leaves_the_limit_as_it_was() {
         let mut abc = built(ENTRY.id, json!({}));
-        abc.on_timeout(&loss(SMSS * 8, false));
+        abc.on_timeout(&timeout(SMSS * 8, false));
         abc.on_restore(SMSS * 8, Bytes::MAX);
         abc.on_ack(&growth(SMSS * 2, SMSS * 8));
         assert_eq!(abc.cwnd(), SMSS * 10);

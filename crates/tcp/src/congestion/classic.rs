@@ -5,7 +5,7 @@ use units::Bytes;
 
 use super::reno::Increase;
 use super::window::{Avoidance, Window};
-use super::{Congestion, Growth, Loss};
+use super::{Congestion, CongestionEvent, Growth};
 
 /// By how much the window grows, and what a loss leaves of it.
 pub(super) trait Policy: std::fmt::Debug + Send {
@@ -13,11 +13,11 @@ pub(super) trait Policy: std::fmt::Debug + Send {
     fn alpha(&mut self, window: &Window) -> f64;
 
     /// What a loss leaves; rounded down to whole segments, two at least, it is the new threshold.
-    fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes;
+    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes;
 
     /// What a timeout leaves.
-    fn kept_by_timeout(&mut self, window: &Window, loss: &Loss) -> Bytes {
-        self.kept(window, loss)
+    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        self.kept(window, event)
     }
 
     /// Whether every timeout does that, and not only the first of a segment.
@@ -86,16 +86,16 @@ impl<P: Policy> Congestion for Classic<P> {
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        let kept = self.policy.kept(&self.window, loss);
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        let kept = self.policy.kept(&self.window, event);
         self.reduce_to(kept);
         self.window.cwnd = self.policy.after_loss(&self.window);
     }
 
-    fn on_timeout(&mut self, loss: &Loss) {
+    fn on_timeout(&mut self, event: &CongestionEvent) {
         // RFC 5681 §3.1: the threshold is held when the same segment times out again.
-        if !loss.again || self.policy.every_timeout_reduces() {
-            let kept = self.policy.kept_by_timeout(&self.window, loss);
+        if !event.repeats_timeout() || self.policy.every_timeout_reduces() {
+            let kept = self.policy.kept_by_timeout(&self.window, event);
             self.reduce_to(kept);
         }
         self.window.collapse();

@@ -11,7 +11,7 @@ use units::{Bytes, Duration, Instant};
 
 use super::share::Share;
 use super::window::Window;
-use super::{Congestion, Growth, Loss, is_full};
+use super::{Congestion, CongestionEvent, Growth, is_full};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -152,7 +152,7 @@ impl Cubic {
         self.owed = (self.owed - bytes as f64).max(0.0);
     }
 
-    fn reduce(&mut self, loss: &Loss) {
+    fn reduce(&mut self, event: &CongestionEvent) {
         let Self { w_max, cwnd_prior, epoch, anew, .. } = *self;
         self.before = Some(Before { ssthresh: self.window.ssthresh, w_max, cwnd_prior, epoch, anew });
         let cwnd = self.segments();
@@ -161,7 +161,7 @@ impl Cubic {
         self.w_max = if falls { cwnd * (1.0 + self.params.beta.0) / 2.0 } else { cwnd };
         self.cwnd_prior = cwnd;
         // §4.6: of FlightSize, as RFC 5681 equation 4.
-        self.window.set_threshold(Bytes((loss.flight.0 as f64 * self.params.beta.0 + ROUNDING) as u64));
+        self.window.set_threshold(Bytes((event.flight.0 as f64 * self.params.beta.0 + ROUNDING) as u64));
         self.end_epoch();
         self.anew = false;
     }
@@ -199,15 +199,15 @@ impl Congestion for Cubic {
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        self.reduce(loss);
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        self.reduce(event);
         self.window.cwnd = self.window.ssthresh;
     }
 
-    fn on_timeout(&mut self, loss: &Loss) {
+    fn on_timeout(&mut self, event: &CongestionEvent) {
         // RFC 5681 §3.1: the threshold is held when the same segment times out again.
-        if !loss.again {
-            self.reduce(loss);
+        if !event.repeats_timeout() {
+            self.reduce(event);
         }
         self.window.collapse();
         self.end_epoch();
@@ -266,7 +266,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{SMSS, built, growth, loss};
+    use super::super::trial::{SMSS, built, growth, loss, timeout};
     use super::*;
 
     const RTT: Duration = Duration::from_millis(100);
@@ -276,7 +276,7 @@ mod tests {
         let mut cubic = Cubic::new(Params::default());
         cubic.start(SMSS, SMSS * segments);
         cubic.observe(&Growth { rtt: Some(RTT), ..growth(SMSS, SMSS) });
-        cubic.on_loss(&loss(SMSS * segments, false));
+        cubic.on_loss(&loss(SMSS * segments));
         cubic.on_recovery_exit(cubic.ssthresh());
         cubic
     }
@@ -360,7 +360,7 @@ mod tests {
             let mut cubic = after_a_loss_at(100);
             cubic.params.fast_convergence = fast;
             cubic.window.cwnd = SMSS * 80;
-            cubic.on_loss(&loss(SMSS * 80, false));
+            cubic.on_loss(&loss(SMSS * 80));
             cubic.w_max
         };
         // §4.7: 80 (1 + 0.7) / 2.
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn after_a_timeout_the_function_is_flat_where_congestion_avoidance_begins() {
         let mut cubic = after_a_loss_at(100);
-        cubic.on_timeout(&loss(SMSS * 60, false));
+        cubic.on_timeout(&timeout(SMSS * 60, false));
         // §4.8: β and not a half.
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (SMSS, SMSS * 42));
         cubic.window.cwnd = SMSS * 42;
@@ -382,12 +382,12 @@ mod tests {
     #[test]
     fn a_loss_above_the_window_at_which_a_timeouts_first_stage_began_makes_no_room() {
         let mut cubic = after_a_loss_at(30);
-        cubic.on_timeout(&loss(SMSS * 20, false));
+        cubic.on_timeout(&timeout(SMSS * 20, false));
         cubic.window.cwnd = cubic.ssthresh();
         ack_at(&mut cubic, 5.0);
         assert_eq!(cubic.w_max, 14.0);
         cubic.window.cwnd = SMSS * 16;
-        cubic.on_loss(&loss(SMSS * 16, false));
+        cubic.on_loss(&loss(SMSS * 16));
         assert_eq!(cubic.w_max, 16.0);
     }
 
@@ -407,7 +407,7 @@ mod tests {
         let mut cubic = after_a_loss_at(100);
         rounds(&mut cubic, 0.0, 3);
         let (cwnd, ssthresh, epoch) = (cubic.cwnd(), cubic.ssthresh(), cubic.epoch.expect("it has begun"));
-        cubic.on_timeout(&loss(cwnd, false));
+        cubic.on_timeout(&timeout(cwnd, false));
         cubic.on_restore(cwnd, ssthresh);
         let restored = cubic.epoch.expect("the curve goes on");
         assert_eq!((restored.k, restored.w_max, restored.began), (epoch.k, epoch.w_max, epoch.began));

@@ -11,7 +11,7 @@ use super::classic::{Classic, Policy};
 use super::reno::{Halves, Increase};
 use super::share::Share;
 use super::window::Window;
-use super::{Congestion, Loss};
+use super::{Congestion, CongestionEvent};
 use crate::registry::Entry;
 
 /// Parameters. Those of the response function are RFC 3649's own (§5) and no keys.
@@ -54,9 +54,9 @@ impl Policy for HighSpeed {
         self.alpha
     }
 
-    fn kept(&mut self, window: &Window, loss: &Loss) -> Bytes {
+    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         self.look_up(window);
-        self.halves.less(self.beta, window, loss)
+        self.halves.less(self.beta, window, event)
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use units::{Bytes, Instant};
 
-use super::{Congestion, Departure, ENTRIES, Growth, Loss};
+use super::{Congestion, CongestionEvent, Departure, ENTRIES, Growth};
 use crate::config::axis_schema;
 use crate::registry::{Choice, refusal};
 
@@ -37,16 +37,16 @@ pub(super) trait Rule: std::fmt::Debug + Send {
         false
     }
 
-    fn on_loss(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
-        inner.on_loss(loss);
+    fn on_loss(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+        inner.on_loss(event);
     }
 
-    fn on_timeout(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
-        inner.on_timeout(loss);
+    fn on_timeout(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+        inner.on_timeout(event);
     }
 
-    fn on_mark(&mut self, inner: &mut dyn Congestion, mark: &Loss) {
-        inner.on_mark(mark);
+    fn on_mark(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+        inner.on_mark(event);
     }
 
     fn on_recovery_exit(&mut self, inner: &mut dyn Congestion, window: Bytes) {
@@ -102,16 +102,16 @@ impl<R: Rule> Congestion for Layer<R> {
         self.rule.watches_departures() || self.inner.watches_departures()
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        self.rule.on_loss(self.inner.as_mut(), loss);
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        self.rule.on_loss(self.inner.as_mut(), event);
     }
 
-    fn on_timeout(&mut self, loss: &Loss) {
-        self.rule.on_timeout(self.inner.as_mut(), loss);
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        self.rule.on_timeout(self.inner.as_mut(), event);
     }
 
-    fn on_mark(&mut self, mark: &Loss) {
-        self.rule.on_mark(self.inner.as_mut(), mark);
+    fn on_mark(&mut self, event: &CongestionEvent) {
+        self.rule.on_mark(self.inner.as_mut(), event);
     }
 
     fn on_recovery_exit(&mut self, window: Bytes) {

@@ -66,15 +66,15 @@ pub trait Congestion: std::fmt::Debug + Send {
     }
 
     /// A loss was detected by duplicate or selective ACKs: fast recovery begins.
-    fn on_loss(&mut self, loss: &Loss);
+    fn on_loss(&mut self, event: &CongestionEvent);
 
     /// The retransmission timer ran out.
-    fn on_timeout(&mut self, loss: &Loss);
+    fn on_timeout(&mut self, event: &CongestionEvent);
 
     /// The peer echoed a congestion mark (RFC 3168 §6.1.2: react as to a loss, but send nothing again).
-    fn on_mark(&mut self, mark: &Loss) {
+    fn on_mark(&mut self, event: &CongestionEvent) {
         let before = self.cwnd();
-        self.on_loss(mark);
+        self.on_loss(event);
         // Nothing is to be repaired, and no segment has left the network unseen: what fast recovery would add is not
         // due. What is left of a small window, two segments at least, must not be more than it was.
         self.on_recovery_exit(self.ssthresh().min(before));
@@ -146,13 +146,52 @@ pub struct Departure {
     pub rto: Duration,
 }
 
-/// A sign of loss, as congestion control sees it.
+/// A sign of congestion, and the state of the sender when it was found, before any reduction.
+///
+/// The three measures say what was in use; which of them an algorithm reduces is its own choice and has a source
+/// ([`CongestionEvent::in_use`] where it has none).
 #[derive(Clone, Copy, Debug)]
-pub struct Loss {
-    /// When it was detected.
+pub struct CongestionEvent {
+    /// When it was found.
     pub now: Instant,
-    /// FlightSize at that time.
+    /// What told of it.
+    pub signal: CongestionSignal,
+    /// The congestion window: the one in use, without what recovery adds to it. Where segments have their own timers
+    /// (TCP-PR) or the window was held (TCP-Aix), it is the window under which the lost segment was sent.
+    pub cwnd: Bytes,
+    /// FlightSize (RFC 5681 §2): sent and not cumulatively acknowledged, SACKed segments among it. Without what
+    /// limited transmit has sent (RFC 5681 §3.2 step 2).
     pub flight: Bytes,
-    /// Whether the segment that timed out had timed out before (RFC 5681 §3.1: ssthresh is then held).
-    pub again: bool,
+    /// The estimate of what is in the network (RFC 6675 §2): FlightSize without what is SACKed or lost.
+    pub pipe: Bytes,
+}
+
+/// What tells a sender of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionSignal {
+    /// A loss that duplicate or selective ACKs tell of (RFC 5681 §3.2).
+    Loss,
+    /// The retransmission timer (RFC 5681 §3.1).
+    Timeout {
+        /// Whether the segment that timed out had timed out before: ssthresh is then held.
+        repeated: bool,
+    },
+    /// An echoed congestion mark (RFC 3168 §6.1.2).
+    EcnEcho,
+}
+
+impl CongestionEvent {
+    /// The smaller of the congestion window and FlightSize: what was in use of the path. FlightSize alone may be
+    /// larger than the window while segments are SACKed, the window alone larger than what a sender with little data
+    /// has filled (RFC 5681 §3.1).
+    #[must_use]
+    pub fn in_use(&self) -> Bytes {
+        self.cwnd.min(self.flight)
+    }
+
+    /// Whether the same segment's timer has run out before (RFC 5681 §3.1).
+    #[must_use]
+    pub fn repeats_timeout(&self) -> bool {
+        self.signal == CongestionSignal::Timeout { repeated: true }
+    }
 }

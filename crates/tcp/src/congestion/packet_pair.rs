@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Seq};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, Growth, Loss};
+use super::{Congestion, CongestionEvent, Growth};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -102,14 +102,14 @@ impl Rule for PacketPair {
         }
     }
 
-    fn on_loss(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
+    fn on_loss(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
         self.mode = Mode::Done;
-        inner.on_loss(loss);
+        inner.on_loss(event);
     }
 
-    fn on_timeout(&mut self, inner: &mut dyn Congestion, loss: &Loss) {
+    fn on_timeout(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
         self.mode = Mode::Done;
-        inner.on_timeout(loss);
+        inner.on_timeout(event);
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_loss_before_the_estimate_has_the_last_word() {
         let mut pair = built(ENTRY.id, json!({}));
-        pair.on_loss(&loss(SMSS * 8, false));
+        pair.on_loss(&loss(SMSS * 8));
         let mut path = Path::new();
         for _ in 0..3 {
             path.round(pair.as_mut(), RTT, Duration::from_millis(1));

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 use units::text::Segments;
 
-use super::{Congestion, Growth, Loss, is_full};
+use super::{Congestion, CongestionEvent, Growth, is_full};
 use crate::registry::Entry;
 
 /// Parameters of the standard algorithm.
@@ -109,11 +109,11 @@ impl Reno {
         }
     }
 
-    fn reduce(&mut self, loss: &Loss) {
+    fn reduce(&mut self, event: &CongestionEvent) {
         let base = match self.params.halves {
-            Halves::Flight => loss.flight,
+            Halves::Flight => event.flight,
             Halves::Cwnd => self.cwnd,
-            Halves::Smaller => self.cwnd.min(loss.flight),
+            Halves::Smaller => self.cwnd.min(event.flight),
         };
         // RFC 5681 equation 4: two segments at least; in whole ones, which is ours (docs/spec/tcp.md).
         let half = self.smss * (base / 2).whole(self.smss);
@@ -140,14 +140,14 @@ impl Congestion for Reno {
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        self.reduce(loss);
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        self.reduce(event);
         self.cwnd = self.ssthresh + self.smss * self.params.recovery_adds.0;
     }
 
-    fn on_timeout(&mut self, loss: &Loss) {
-        if !loss.again || self.params.every_timeout_reduces {
-            self.reduce(loss);
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        if !event.repeats_timeout() || self.params.every_timeout_reduces {
+            self.reduce(event);
         }
         // RFC 5681 §3.1: the loss window, one segment.
         self.cwnd = self.smss;
@@ -193,6 +193,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
 mod tests {
     use units::{Instant, Seq};
 
+    use super::super::trial::{loss, mark, timeout};
     use super::*;
 
     const SMSS: Bytes = Bytes(1000);
@@ -214,10 +215,6 @@ mod tests {
         Growth { now: Instant::START, acked: SMSS, segments: 1, flight, rtt: None, number: seq, nxt: seq }
     }
 
-    fn loss(flight: Bytes, again: bool) -> Loss {
-        Loss { now: Instant::START, flight, again }
-    }
-
     #[test]
     fn slow_start_doubles_each_round_trip() {
         let mut reno = reno(Increase::PerAck);
@@ -231,14 +228,14 @@ mod tests {
     fn congestion_avoidance_adds_one_segment_per_round_trip() {
         for increase in [Increase::PerWindow, Increase::CountAcks] {
             let mut reno = reno(increase);
-            reno.on_loss(&loss(SMSS * 16, false));
+            reno.on_loss(&loss(SMSS * 16));
             ack(&mut reno, 8);
             assert_eq!(reno.cwnd(), SMSS * 9, "{increase:?}");
             ack(&mut reno, 9);
             assert_eq!(reno.cwnd(), SMSS * 10, "{increase:?}");
         }
         let mut reno = reno(Increase::PerAck);
-        reno.on_loss(&loss(SMSS * 16, false));
+        reno.on_loss(&loss(SMSS * 16));
         ack(&mut reno, 8);
         assert!(reno.cwnd() > SMSS * 8 && reno.cwnd() <= SMSS * 9);
     }
@@ -247,7 +244,7 @@ mod tests {
     fn an_ack_of_half_the_window_adds_half_a_segment_where_bytes_count_and_one_of_more_adds_one() {
         for (acked, opened) in [(4, 500), (8, 1000), (20, 1000)] {
             let mut reno = reno(Increase::PerByte);
-            reno.on_loss(&loss(SMSS * 16, false));
+            reno.on_loss(&loss(SMSS * 16));
             reno.on_ack(&Growth { acked: SMSS * acked, ..growth(reno.cwnd) });
             assert_eq!(reno.cwnd(), SMSS * 8 + Bytes(opened), "{acked} segments");
         }
@@ -261,7 +258,7 @@ mod tests {
         reno.start(SMSS, SMSS * 9);
         reno.ssthresh = SMSS * 5;
         ack(&mut reno, 8);
-        reno.on_loss(&loss(SMSS * 8, false));
+        reno.on_loss(&loss(SMSS * 8));
         // Equal to the threshold, one more; then the eight ACKs counted before are enough for the next.
         ack(&mut reno, 1);
         assert_eq!(reno.cwnd(), SMSS * 5);
@@ -274,9 +271,9 @@ mod tests {
     #[test]
     fn a_loss_halves_the_flight_but_leaves_two_segments() {
         let mut reno = reno(Increase::PerAck);
-        reno.on_loss(&loss(SMSS * 9, false));
+        reno.on_loss(&loss(SMSS * 9));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS * 4, SMSS * 4));
-        reno.on_loss(&loss(SMSS * 2, false));
+        reno.on_loss(&loss(SMSS * 2));
         assert_eq!(reno.ssthresh(), SMSS * 2);
     }
 
@@ -284,17 +281,17 @@ mod tests {
     fn what_fast_recovery_adds_is_not_due_after_a_mark() {
         let mut reno = Reno::new(Params { recovery_adds: Segments(3), ..Params::default() });
         reno.start(SMSS, SMSS * 20);
-        reno.on_mark(&loss(SMSS * 20, false));
+        reno.on_mark(&mark(SMSS * 20));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS * 10, SMSS * 10));
-        reno.on_loss(&loss(SMSS * 10, false));
+        reno.on_loss(&loss(SMSS * 10));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS * 8, SMSS * 5));
     }
 
     #[test]
     fn a_second_timeout_of_the_same_segment_leaves_the_threshold() {
         let mut reno = reno(Increase::PerAck);
-        reno.on_timeout(&loss(SMSS * 20, false));
-        reno.on_timeout(&loss(SMSS, true));
+        reno.on_timeout(&timeout(SMSS * 20, false));
+        reno.on_timeout(&timeout(SMSS, true));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS, SMSS * 10));
     }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use units::{Bytes, Duration, Instant, Seq};
 
-use super::{Congestion, Departure, ENTRIES, Growth, Loss};
+use super::{Congestion, CongestionEvent, CongestionSignal, Departure, ENTRIES, Growth};
 
 pub(super) const SMSS: Bytes = Bytes(1000);
 
@@ -29,14 +29,29 @@ pub(super) fn ack(congestion: &mut dyn Congestion, segments: u64) {
     }
 }
 
-pub(super) fn loss(flight: Bytes, again: bool) -> Loss {
-    Loss { now: Instant::START, flight, again }
+/// A loss that SACKs or duplicate ACKs tell of, with a full window in flight.
+pub(super) fn loss(flight: Bytes) -> CongestionEvent {
+    event(CongestionSignal::Loss, flight)
+}
+
+/// A timeout with a full window in flight.
+pub(super) fn timeout(flight: Bytes, repeated: bool) -> CongestionEvent {
+    event(CongestionSignal::Timeout { repeated }, flight)
+}
+
+/// An echoed congestion mark with a full window in flight.
+pub(super) fn mark(flight: Bytes) -> CongestionEvent {
+    event(CongestionSignal::EcnEcho, flight)
+}
+
+fn event(signal: CongestionSignal, flight: Bytes) -> CongestionEvent {
+    CongestionEvent { now: Instant::START, signal, cwnd: flight, flight, pipe: flight }
 }
 
 /// A loss with so many segments in flight, which are the window, is found and repaired.
 pub(super) fn reduced(congestion: &mut dyn Congestion, segments: u64) {
     congestion.on_restore(SMSS * segments, congestion.ssthresh());
-    congestion.on_loss(&loss(SMSS * segments, false));
+    congestion.on_loss(&loss(SMSS * segments));
     congestion.on_recovery_exit(congestion.ssthresh());
 }
 

@@ -14,7 +14,7 @@ use units::{Bytes, Duration, Seq};
 
 use super::share::Share;
 use super::window::Window;
-use super::{Congestion, Growth, Loss};
+use super::{Congestion, CongestionEvent, Growth};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -138,15 +138,15 @@ impl Congestion for Vegas {
         }
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
-        self.window.set_threshold(less(loss.flight, self.params.loss));
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        self.window.set_threshold(less(event.flight, self.params.loss));
         self.window.cwnd = self.window.ssthresh;
         self.start_anew();
     }
 
-    fn on_timeout(&mut self, loss: &Loss) {
-        if !loss.again {
-            self.window.set_threshold(loss.flight / 2);
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        if !event.repeats_timeout() {
+            self.window.set_threshold(event.flight / 2);
         }
         self.window.collapse();
         self.start_anew();
@@ -192,7 +192,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{Path, SMSS, built, loss};
+    use super::super::trial::{Path, SMSS, built, loss, timeout};
     use super::*;
 
     const BASE: Duration = Duration::from_millis(100);
@@ -267,9 +267,9 @@ mod tests {
     fn a_loss_takes_a_quarter_and_a_timeout_all_but_a_segment() {
         let mut vegas = built(ENTRY.id, json!({}));
         vegas.on_restore(SMSS * 16, Bytes::MAX);
-        vegas.on_loss(&loss(SMSS * 16, false));
+        vegas.on_loss(&loss(SMSS * 16));
         assert_eq!((vegas.cwnd(), vegas.ssthresh()), (SMSS * 12, SMSS * 12));
-        vegas.on_timeout(&loss(SMSS * 12, false));
+        vegas.on_timeout(&timeout(SMSS * 12, false));
         assert_eq!((vegas.cwnd(), vegas.ssthresh()), (SMSS, SMSS * 6));
     }
 }

@@ -14,7 +14,7 @@ use super::classic::{Classic, Policy};
 use super::reno::Increase;
 use super::share::Share;
 use super::window::Window;
-use super::{Congestion, Growth, Loss};
+use super::{Congestion, CongestionEvent, Growth};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -91,10 +91,10 @@ impl Policy for Westwood {
     }
 
     /// Without an estimate it can only halve, as a standard TCP.
-    fn kept(&mut self, _window: &Window, loss: &Loss) -> Bytes {
+    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         match (self.bandwidth, self.least_rtt) {
             (Some(bandwidth), Some(rtt)) => Bytes((bandwidth * rtt.as_secs_f64()) as u64),
-            _ => loss.flight / 2,
+            _ => event.flight / 2,
         }
     }
 
@@ -125,7 +125,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{Path, SMSS, built, loss};
+    use super::super::trial::{Path, SMSS, built, loss, timeout};
     use super::*;
 
     const RTT: Duration = Duration::from_millis(100);
@@ -146,12 +146,12 @@ mod tests {
     #[test]
     fn a_loss_leaves_what_the_path_carries_and_not_half() {
         let mut westwood = full_path();
-        westwood.on_loss(&loss(SMSS * 20, false));
+        westwood.on_loss(&loss(SMSS * 20));
         let left = westwood.cwnd().whole(SMSS);
         assert_eq!(westwood.ssthresh(), westwood.cwnd());
         assert!((6..=10).contains(&left), "{left}");
         let mut westwood = full_path();
-        westwood.on_timeout(&loss(SMSS * 20, false));
+        westwood.on_timeout(&timeout(SMSS * 20, false));
         assert_eq!((westwood.cwnd(), westwood.ssthresh().whole(SMSS)), (SMSS, left));
     }
 
@@ -159,7 +159,7 @@ mod tests {
     fn a_loss_never_opens_the_window() {
         let mut westwood = full_path();
         westwood.on_restore(SMSS * 3, SMSS * 3);
-        westwood.on_loss(&loss(SMSS * 3, false));
+        westwood.on_loss(&loss(SMSS * 3));
         assert_eq!(westwood.cwnd(), SMSS * 3);
         assert!(westwood.ssthresh() > SMSS * 5);
         westwood.on_recovery_exit(westwood.ssthresh());
@@ -189,7 +189,7 @@ mod tests {
     fn without_a_sample_it_halves() {
         let mut westwood = built(ENTRY.id, json!({}));
         westwood.on_restore(SMSS * 12, Bytes::MAX);
-        westwood.on_loss(&loss(SMSS * 12, false));
+        westwood.on_loss(&loss(SMSS * 12));
         assert_eq!(westwood.cwnd(), SMSS * 6);
     }
 }

@@ -1,7 +1,7 @@
 //! Every congestion control.
 
 use rand::RngExt;
-use tcp::congestion::{Congestion, Departure, ENTRIES, Growth, Loss};
+use tcp::congestion::{Congestion, CongestionEvent, CongestionSignal, Departure, ENTRIES, Growth};
 use tcp::registry::Entry;
 use units::{Bytes, Duration, Instant, Seq, Streams};
 
@@ -42,11 +42,11 @@ fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> Verdict {
     for step in 0..20_000_u64 {
         let now = Instant::START + Duration::from_millis(step * 10);
         let flight = Bytes(stream.random_range(0..=congestion.cwnd().0));
-        let loss = Loss { now, flight, again: stream.random_range(0..4) == 0 };
+        let repeated = stream.random_range(0..4) == 0;
         match stream.random_range(0..40) {
-            0 => congestion.on_loss(&loss),
-            1 => congestion.on_timeout(&loss),
-            2 => congestion.on_mark(&loss),
+            0 => congestion.on_loss(&event(now, CongestionSignal::Loss, flight)),
+            1 => congestion.on_timeout(&event(now, CongestionSignal::Timeout { repeated }, flight)),
+            2 => congestion.on_mark(&event(now, CongestionSignal::EcnEcho, flight)),
             3 => {
                 let window = SMSS.max(congestion.ssthresh().min(flight));
                 congestion.on_recovery_exit(window);
@@ -98,10 +98,10 @@ fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> Verdict {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     let flight = congestion.cwnd();
-    congestion.on_timeout(&Loss { now: later(5), flight, again: false });
+    congestion.on_timeout(&event(later(5), TIMEOUT, flight));
     let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
     ensure(cwnd == SMSS && ssthresh < flight, || format!("{cwnd}, ssthresh {ssthresh} after {flight}"))?;
-    congestion.on_timeout(&Loss { now: later(7), flight: SMSS, again: true });
+    congestion.on_timeout(&event(later(7), CongestionSignal::Timeout { repeated: true }, SMSS));
     ensure(congestion.ssthresh() == ssthresh, || format!("ssthresh {} again", congestion.ssthresh()))
 }
 
@@ -112,7 +112,7 @@ fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
     Path::new().rounds(congestion.as_mut(), 5);
     for flight in [congestion.cwnd(), SMSS * 4, SMSS * 3, SMSS * 2] {
         congestion.on_restore(flight, congestion.ssthresh());
-        congestion.on_loss(&Loss { now: later(5), flight, again: false });
+        congestion.on_loss(&event(later(5), CongestionSignal::Loss, flight));
         let found = congestion.cwnd();
         congestion.on_recovery_exit(congestion.ssthresh());
         let repaired = congestion.cwnd();
@@ -130,7 +130,7 @@ fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
     Path::new().rounds(congestion.as_mut(), 5);
     for flight in [congestion.cwnd(), SMSS * 3, SMSS * 2, SMSS] {
         congestion.on_restore(flight, congestion.ssthresh());
-        congestion.on_mark(&Loss { now: later(5), flight, again: false });
+        congestion.on_mark(&event(later(5), CongestionSignal::EcnEcho, flight));
         let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
         ensure(cwnd == ssthresh.min(flight), || {
             format!("{cwnd}, ssthresh {ssthresh} after a mark at {flight}")
@@ -146,11 +146,10 @@ fn restores(entry: &'static Entry<dyn Congestion>) -> Verdict {
     path.rounds(congestion.as_mut(), 5);
     let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
     for timeout in [false, true] {
-        let loss = Loss { now: later(5), flight: cwnd, again: false };
         if timeout {
-            congestion.on_timeout(&loss)
+            congestion.on_timeout(&event(later(5), TIMEOUT, cwnd));
         } else {
-            congestion.on_loss(&loss)
+            congestion.on_loss(&event(later(5), CongestionSignal::Loss, cwnd));
         }
         congestion.on_restore(cwnd, ssthresh);
         let came = (congestion.cwnd(), congestion.ssthresh());
@@ -166,12 +165,12 @@ fn the_curve_is_recorded(entry: &'static Entry<dyn Congestion>) -> Verdict {
     let mut path = Path::new();
     let mut curve = format!("start: {}\n", path.rounds(congestion.as_mut(), 6));
     let flight = congestion.cwnd();
-    congestion.on_loss(&Loss { now: later(6), flight, again: false });
+    congestion.on_loss(&event(later(6), CongestionSignal::Loss, flight));
     let window = congestion.cwnd();
     congestion.on_recovery_exit(window);
     curve += &format!("loss: {}\n", path.rounds(congestion.as_mut(), 12));
     let flight = congestion.cwnd();
-    congestion.on_timeout(&Loss { now: later(20), flight, again: false });
+    congestion.on_timeout(&event(later(20), TIMEOUT, flight));
     curve += &format!("timeout: {}\n", path.rounds(congestion.as_mut(), 12));
     let file = format!("{}/curves/{}.txt", env!("CARGO_MANIFEST_DIR"), entry.id);
     let recorded = std::fs::read_to_string(&file).unwrap_or_default();
@@ -216,6 +215,11 @@ fn growth(now: Instant, acked: Bytes, flight: Bytes) -> Growth {
     Growth { now, acked, segments, flight, rtt, number: seq, nxt: seq }
 }
 
+/// A sign of congestion while the window is full.
+fn event(now: Instant, signal: CongestionSignal, flight: Bytes) -> CongestionEvent {
+    CongestionEvent { now, signal, cwnd: flight, flight, pipe: flight }
+}
+
 fn departure(now: Instant, flight: Bytes, drained: bool) -> Departure {
     let rto = Duration::from_millis(200);
     Departure { now, len: SMSS, flight, again: false, drained, advertised: SMSS * 40, rto }
@@ -226,3 +230,4 @@ fn later(round: u64) -> Instant {
 }
 
 const SMSS: Bytes = Bytes(1000);
+const TIMEOUT: CongestionSignal = CongestionSignal::Timeout { repeated: false };
