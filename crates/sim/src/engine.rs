@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, VecDeque};
 use tcp::Endpoint;
 use trace::ledger::Diagnosis;
 use units::{Bytes, Duration, Instant, PacketId};
-use wire::{Payload, Segment};
 
 use crate::build::UsedPorts;
 use crate::connection::{Connection, Stage};
@@ -296,8 +295,7 @@ impl<R: Recorder> Engine<R> {
                     let flow = self.connections[destination / 2].flow as usize;
                     self.flows[flow].one_way.add(self.now - packet.sent);
                 }
-                let payload = std::mem::replace(&mut sent.segment.payload, Payload::EMPTY);
-                self.receive(id, destination, Segment { payload, ..sent.segment });
+                self.receive(id, destination, &sent.segment);
                 self.boxes.put_back(parcel);
             }
             Body::Datagram(datagram) => {

@@ -1,9 +1,9 @@
 //! Packets, as links pass them on.
 
 use link::Ecn;
-use tcp::Transmit;
+use tcp::{Kind, Transmit};
 use units::{Bytes, Instant, PacketId};
-use wire::ip;
+use wire::{Segment, ip};
 
 use crate::datagrams::Datagram;
 
@@ -62,7 +62,6 @@ pub(crate) struct Boxes(Vec<Parcel>);
 
 impl Boxes {
     /// Packs what `body` is, for the first time.
-    #[inline(always)]
     pub(crate) fn pack(
         &mut self,
         id: PacketId,
@@ -71,21 +70,19 @@ impl Boxes {
         (destination, label): (u32, Label),
         body: Body,
     ) -> Parcel {
-        let mut parcel = self.0.pop().unwrap_or_else(|| Parcel(Box::new(Packet::BLANK)));
-        let packet = &mut parcel.0;
-        packet.id = id;
-        packet.size = size;
-        packet.route = route;
-        packet.hop = 0;
-        packet.corrupted = false;
-        packet.copy = false;
-        packet.destination = destination;
-        packet.label = label;
-        packet.body = body;
+        let mut parcel = self.take();
+        parcel.0.begin(id, size, route, (destination, label));
+        parcel.0.body = body;
         parcel
     }
 
-    /// Takes back a box whose packet has been taken out.
+    /// A box with whatever its last packet has left in it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Parcel {
+        self.0.pop().unwrap_or_else(|| Parcel(Box::new(Packet::BLANK)))
+    }
+
+    /// Takes back a box whose packet is not needed any more.
     #[inline]
     pub(crate) fn put_back(&mut self, parcel: Parcel) {
         self.0.push(parcel);
@@ -93,6 +90,31 @@ impl Boxes {
 }
 
 impl Packet {
+    /// A packet on its way for the first time: all but its body.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, id: PacketId, size: u32, route: u32, (destination, label): (u32, Label)) {
+        self.id = id;
+        self.size = size;
+        self.route = route;
+        self.hop = 0;
+        self.corrupted = false;
+        self.copy = false;
+        self.destination = destination;
+        self.label = label;
+    }
+
+    /// The place where the packet holds a segment. What was there is left over from an earlier packet.
+    #[inline(always)]
+    pub(crate) fn segment_slot(&mut self) -> &mut Transmit {
+        if !matches!(self.body, Body::Segment(_)) {
+            self.body = Body::Segment(Transmit { segment: Segment::default(), kind: Kind::Ack });
+        }
+        match &mut self.body {
+            Body::Segment(transmit) => transmit,
+            Body::Datagram(_) | Body::Raw(_) => unreachable!("it was made a segment"),
+        }
+    }
+
     const BLANK: Self = Self {
         id: PacketId(0),
         size: 0,
@@ -196,7 +218,7 @@ mod tests {
 
     use link::Packet as _;
     use units::Seq;
-    use wire::{Flags, Options, Payload, Segment};
+    use wire::{Flags, Options, Payload};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The ends of connections: what comes in, what goes out, and what their programs hear of it.
 
-use tcp::{Endpoint, Event, Transmit};
+use tcp::{Endpoint, Event};
 use units::{Bytes, PacketId};
 use wire::Segment;
 
@@ -10,14 +10,14 @@ use crate::datagrams::Datagram;
 use crate::engine::{Engine, Way, sends};
 use crate::flow::{Phase, side_at};
 use crate::kinship::Kin;
-use crate::packet::Body;
+use crate::packet::Parcel;
 use crate::record::Recorder;
 use crate::workload::News;
 use crate::world::{RunError, Stop};
 use units::Instant;
 
 impl<R: Recorder> Engine<R> {
-    pub(crate) fn receive(&mut self, packet: PacketId, end: usize, segment: Segment) {
+    pub(crate) fn receive(&mut self, packet: PacketId, end: usize, segment: &Segment) {
         // It may be for a connection that had the place before.
         let ours = self.connections[end / 2].owns(packet);
         let Some(mut endpoint) = self.ends[end].endpoint.take_if(|_| ours) else { return };
@@ -143,18 +143,23 @@ impl<R: Recorder> Engine<R> {
                 return;
             }
             self.connections[end / 2].feed(end % 2, endpoint);
-            let Some(transmit) = endpoint.poll_transmit(self.now) else { return };
-            self.send(end, transmit);
+            let mut parcel = self.boxes.take();
+            let slot = parcel.0.segment_slot();
+            let Some(kind) = endpoint.poll_transmit_into(self.now, &mut slot.segment) else {
+                return self.boxes.put_back(parcel);
+            };
+            slot.kind = kind;
+            self.send(end, parcel);
         }
     }
 
-    /// Kept out of line: inlined, it would take the segment apart and put it together again.
-    #[inline(never)]
-    fn send(&mut self, end: usize, transmit: Transmit) {
+    /// Sends the segment that was written into `parcel`.
+    fn send(&mut self, end: usize, mut parcel: Parcel) {
+        let transmit = parcel.0.segment_slot();
         let connection = &mut self.connections[end / 2];
         let id = connection.next_packet();
         if sends(end) {
-            connection.on_sent(self.now, id, &transmit);
+            connection.on_sent(self.now, id, transmit);
         }
         let size = IPV4_HEADER_LEN + transmit.segment.wire_len();
         if !sends(end) {
@@ -162,7 +167,7 @@ impl<R: Recorder> Engine<R> {
         }
         let Way { route, first_hop, label } = self.ends[end].way;
         let peer = end as u32 ^ 1;
-        let mut parcel = self.boxes.pack(id, size, route, (peer, label), Body::Segment(transmit));
+        parcel.0.begin(id, size, route, (peer, label));
         if R::METERS {
             parcel.0.sent = self.now;
         }

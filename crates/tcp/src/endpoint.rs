@@ -340,18 +340,23 @@ impl Endpoint {
     }
 
     /// A segment with the fields that all of ours share.
-    #[inline]
     pub(crate) fn segment(&self, seq: Seq, flags: wire::Flags, payload: Payload) -> Segment {
-        Segment {
-            source_port: self.ports.local,
-            destination_port: self.ports.remote,
-            seq,
-            ack: Seq::default(),
-            flags,
-            window: 0,
-            options: wire::Options::default(),
-            ecn: wire::Ecn::NotCapable,
-            payload,
-        }
+        let mut segment = Segment::default();
+        self.begin_segment(&mut segment, seq, flags, payload);
+        segment
+    }
+
+    /// The same in place: `out` keeps nothing of what it held.
+    #[inline]
+    pub(crate) fn begin_segment(&self, out: &mut Segment, seq: Seq, flags: wire::Flags, payload: Payload) {
+        out.source_port = self.ports.local;
+        out.destination_port = self.ports.remote;
+        out.seq = seq;
+        out.ack = Seq::default();
+        out.flags = flags;
+        out.window = 0;
+        out.options.clear();
+        out.ecn = wire::Ecn::NotCapable;
+        out.payload = payload;
     }
 }

@@ -11,7 +11,7 @@ use crate::sending::Persist;
 use crate::spurious::{Signal, SignalKind};
 use crate::state::{Change, State};
 use crate::timers::Timer;
-use crate::{Cause, Decision, Event, Kind};
+use crate::{Cause, Decision, Event, Kind, Transmit};
 
 impl Endpoint {
     /// Handles every timer that has run out by `now`.
@@ -132,9 +132,9 @@ impl Endpoint {
         }
         self.keep_alive_probes += 1;
         self.timers.set(Timer::KeepAlive, now + self.config.plain.keep_alive_interval);
-        let probe = self.segment(self.sending.una - 1, Flags::empty(), Payload::EMPTY);
-        let transmit = self.transmit(now, probe, Kind::KeepAlive);
-        self.outbox.push_back(transmit);
+        let mut probe = self.segment(self.sending.una - 1, Flags::empty(), Payload::EMPTY);
+        self.complete(now, &mut probe);
+        self.outbox.push_back(Transmit { segment: probe, kind: Kind::KeepAlive });
     }
 
     /// The connection was silent until now: the keep-alive timer starts over.

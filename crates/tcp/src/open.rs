@@ -14,27 +14,26 @@ use crate::{Decision, Event, Kind, Transmit};
 
 impl Endpoint {
     /// The SYN or SYN-ACK, when it is due: at first, and when its timer has run out.
-    #[inline]
-    pub(crate) fn poll_syn(&mut self, now: Instant) -> Option<Transmit> {
-        if !matches!(self.state, State::SynSent | State::SynReceived) {
-            return None;
-        }
+    #[cold]
+    pub(crate) fn poll_syn(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         if self.sending.nxt == self.sending.iss {
             let range = SeqRange::new(self.sending.iss, 1);
             self.sending.board.push(range, Payload::EMPTY, true, false, now);
             self.sending.nxt = range.end;
             self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
-            return Some(self.syn(now, Kind::Syn));
+            *out = self.syn(now);
+            return Some(Kind::Syn);
         }
         let oldest = self.sending.board.front()?;
         let Mark::Lost(cause) = oldest.mark else { return None };
         let earlier_copies = oldest.transmissions;
         self.sending.board.on_retransmitted(0, now);
-        Some(self.syn(now, Kind::Retransmission { cause, earlier_copies }))
+        *out = self.syn(now);
+        Some(Kind::Retransmission { cause, earlier_copies })
     }
 
     /// Our SYN, with the ACK of the peer's if that has come.
-    fn syn(&mut self, now: Instant, kind: Kind) -> Transmit {
+    fn syn(&mut self, now: Instant) -> Segment {
         let answers = self.state == State::SynReceived;
         let understood = if answers { self.agreed.polls } else { self.config.understands_polls() };
         let polls = if understood { Flags::POLL } else { Flags::empty() };
@@ -43,14 +42,14 @@ impl Endpoint {
         let clock = self.receiving.timestamps(now);
         let unscaled = self.receiving.offer_on_syn();
         if answers {
-            segment = self.transmit(now, segment, kind).segment;
+            self.complete(now, &mut segment);
             segment.options = offer(&self.config, Some(&self.peer_offers()), clock);
             self.receiving.edge = self.receiving.stream.next() + u32::from(unscaled);
         } else {
             segment.options = offer(&self.config, None, clock);
         }
         segment.window = unscaled;
-        Transmit { segment, kind }
+        segment
     }
 
     /// What the peer's SYN offered, as far as our answer depends on it.
@@ -101,8 +100,8 @@ impl Endpoint {
         } else {
             // Simultaneous open (RFC 9293 §3.5, figure 7): our SYN again, now with an ACK of theirs.
             self.change(Change::SynArrived);
-            let answer = self.syn(now, Kind::Syn);
-            self.outbox.push_back(answer);
+            let answer = self.syn(now);
+            self.outbox.push_back(Transmit { segment: answer, kind: Kind::Syn });
         }
     }
 
@@ -133,9 +132,9 @@ impl Endpoint {
         self.timers.clear(Timer::Retransmission);
         self.begin(now);
         // It goes out before the user hears of the connection, and so never carries data.
-        let third = self.segment(self.sending.nxt, Flags::empty(), Payload::EMPTY);
-        let third = self.transmit(now, third, Kind::Ack);
-        self.outbox.push_back(third);
+        let mut third = self.segment(self.sending.nxt, Flags::empty(), Payload::EMPTY);
+        self.complete(now, &mut third);
+        self.outbox.push_back(Transmit { segment: third, kind: Kind::Ack });
     }
 
     /// Our SYN is acknowledged in SYN-RECEIVED.

@@ -14,19 +14,20 @@ use crate::timestamp::Timestamp;
 
 impl Endpoint {
     /// Takes in a segment that is addressed to this connection.
-    pub fn handle_segment(&mut self, now: Instant, mut segment: Segment) {
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         match self.state {
-            State::Closed => self.refuse(&segment),
-            State::Listen => self.segment_in_listen(now, &segment),
-            State::SynSent => self.segment_in_syn_sent(now, &segment),
-            _ => self.segment_arrived(now, &mut segment),
+            State::Closed => self.refuse(segment),
+            State::Listen => self.segment_in_listen(now, segment),
+            State::SynSent => self.segment_in_syn_sent(now, segment),
+            _ => match self.stripped(segment) {
+                None => self.segment_arrived(now, segment),
+                Some(stripped) => self.segment_arrived(now, &stripped),
+            },
         }
     }
 
     /// RFC 9293 §3.10.7.4: all other states.
-    pub(crate) fn segment_arrived(&mut self, now: Instant, segment: &mut Segment) {
-        self.strip_repeated_syn(segment);
-        self.strip_what_finds_no_room(segment);
+    fn segment_arrived(&mut self, now: Instant, segment: &Segment) {
         if self.lacks_timestamps(segment) {
             return;
         }
@@ -50,26 +51,35 @@ impl Endpoint {
         }
     }
 
-    /// In a simultaneous open the peer's SYN comes twice: alone, and with the ACK that completes the
-    /// handshake (RFC 9293 §3.5, figure 7). The second is worth only its ACK.
-    fn strip_repeated_syn(&self, segment: &mut Segment) {
-        let repeated =
-            segment.flags.contains(Flags::SYN.with(Flags::ACK)) && segment.seq == self.receiving.irs;
-        if self.state == State::SynReceived && repeated {
-            segment.flags = segment.flags.without(Flags::SYN);
-            segment.seq += 1;
-        }
+    /// The segment without the parts that this end leaves out of account, where there are any; it is rare.
+    ///
+    /// In a simultaneous open the peer's SYN comes twice: alone, and with the ACK that completes the handshake (RFC 9293
+    /// §3.5, figure 7). Of the second only the ACK counts. A closed window takes in neither data nor FIN, but the
+    /// acknowledgment of a segment that probes it counts (RFC 9293 §3.10.7.4, first), as it may open the window of the
+    /// other direction.
+    #[inline]
+    fn stripped(&mut self, segment: &Segment) -> Option<Segment> {
+        let repeated_syn = self.state == State::SynReceived
+            && segment.flags.contains(Flags::SYN.with(Flags::ACK))
+            && segment.seq == self.receiving.irs;
+        let closed = self.receiving.wnd().is_zero();
+        if repeated_syn || closed { self.strip(segment, repeated_syn, closed) } else { None }
     }
 
-    /// A closed window takes in nothing, but what a probe of it acknowledges counts (RFC 9293 §3.10.7.4,
-    /// first): it may open the window of the other direction.
-    fn strip_what_finds_no_room(&mut self, segment: &mut Segment) {
-        let at_edge = segment.seq == self.receiving.stream.next() && self.receiving.wnd().is_zero();
+    #[cold]
+    fn strip(&mut self, segment: &Segment, repeated_syn: bool, closed: bool) -> Option<Segment> {
+        let mut stripped = segment.clone();
+        if repeated_syn {
+            stripped.flags = segment.flags.without(Flags::SYN);
+            stripped.seq += 1;
+        }
+        let at_edge = closed && stripped.seq == self.receiving.stream.next();
         if at_edge && (!segment.payload.is_empty() || segment.flags.contains(Flags::FIN)) {
-            segment.payload = Payload::EMPTY;
-            segment.flags = segment.flags.without(Flags::FIN);
+            stripped.payload = Payload::EMPTY;
+            stripped.flags = stripped.flags.without(Flags::FIN);
             self.receiving.ack_wanted = Wanted::Now;
         }
+        Some(stripped)
     }
 
     /// RFC 7323 §3.2: without the timestamps that were agreed on, a segment is dropped, unless it is a reset.
@@ -133,7 +143,7 @@ impl Endpoint {
     }
 
     /// Steps 7 and 8: the bytes, and the FIN behind them.
-    fn on_data(&mut self, now: Instant, segment: &mut Segment) {
+    fn on_data(&mut self, now: Instant, segment: &Segment) {
         if !self.state.accepts_data() {
             return;
         }
@@ -151,16 +161,14 @@ impl Endpoint {
     }
 
     /// The bytes inside the window go into the stream; the policy says when to acknowledge them.
-    fn take_in(&mut self, now: Instant, segment: &mut Segment) {
+    fn take_in(&mut self, now: Instant, segment: &Segment) {
         let polled = self.agreed.polls && segment.flags.contains(Flags::POLL);
         let rtt = self.round_trip(now, segment);
         let whole = SeqRange::new(segment.seq, segment.payload.len());
         let inside = whole.len().min(self.receiving.edge.since(whole.start));
         let range = SeqRange::new(whole.start, inside);
-        let mut payload = std::mem::replace(&mut segment.payload, Payload::EMPTY);
-        if inside < whole.len() {
-            payload = payload.slice(0, inside);
-        }
+        let payload = &segment.payload;
+        let payload = if inside < whole.len() { payload.slice(0, inside) } else { payload.clone() };
         let known = self.known_part(range);
         let before = self.receiving.stream.next();
         let arrival = self.receiving.stream.insert(range, payload);

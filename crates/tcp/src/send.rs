@@ -9,39 +9,56 @@ use crate::receiving::Wanted;
 use crate::recovery::{Next, Room};
 use crate::sending::{Fin, Persist};
 use crate::spurious::Steer;
-use crate::state::Change;
+use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::{Cause, Decision, Kind, Transmit};
 
 impl Endpoint {
     /// The next segment to send, if there is one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        // Each way out stands for itself: a chain of `or_else` would move the segment at every step.
-        if !self.outbox.is_empty() {
-            return self.outbox.pop_front();
+        let mut segment = Segment::default();
+        self.poll_transmit_into(now, &mut segment).map(|kind| Transmit { segment, kind })
+    }
+
+    /// Writes the next segment to send into `out` and returns what it is for; `None` if there is nothing to
+    /// send. Every field of `out` is overwritten, so that one slot serves any number of segments; what it
+    /// holds after `None` means nothing.
+    pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
+        if let Some(Transmit { segment, kind }) = self.outbox.pop_front() {
+            *out = segment;
+            return Some(kind);
         }
-        if let syn @ Some(_) = self.poll_syn(now) {
-            return syn;
+        if matches!(self.state, State::SynSent | State::SynReceived)
+            && let Some(kind) = self.poll_syn(now, out)
+        {
+            return Some(kind);
         }
         if self.sending.has_nothing_left() {
             // A mere receiver has nothing but acknowledgments to send.
             self.timers.clear(Timer::Recovery);
-            return self.poll_ack(now);
+            return self.poll_ack(now, out);
         }
+        self.poll_stream(now, out)
+    }
+
+    /// The next segment of an end that has something to send, or to hear of.
+    fn poll_stream(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         let room = self.room();
         match self.next_in_stream(now, &room) {
-            Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause)),
-            Next::New => return Some(self.send_new(now, room.new.unwrap_or(Bytes::ZERO))),
+            Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause, out)),
+            Next::New => return Some(self.send_new(now, room.new.unwrap_or(Bytes::ZERO), out)),
             Next::Nothing => self.watch_recovery_deadline(),
         }
-        if let probe @ Some(_) = self.poll_probe(now) {
-            return probe;
+        if let Persist::Probing { probes, due: true } = self.sending.persist
+            && let Some(kind) = self.probe(now, probes, out)
+        {
+            return Some(kind);
         }
-        if let ack @ Some(_) = self.poll_ack(now) {
-            return ack;
+        let ack = self.poll_ack(now, out);
+        if ack.is_none() {
+            self.watch_closed_window(now);
         }
-        self.watch_closed_window(now);
-        None
+        ack
     }
 
     /// Data and FIN, new or again.
@@ -108,20 +125,21 @@ impl Endpoint {
     }
 
     /// Sends data for the first time, with the FIN if it is the last.
-    #[inline(always)]
-    fn send_new(&mut self, now: Instant, len: Bytes) -> Transmit {
+    #[inline]
+    fn send_new(&mut self, now: Instant, len: Bytes, out: &mut Segment) -> Kind {
         let payload = self.sending.queue.take(u32::try_from(len.0).expect("at most one segment"));
         let fin = self.sending.queue.is_empty()
             && self.sending.fin == Fin::Wanted
             && self.sending.peer_room() > len;
         let kind = if fin { Kind::Fin } else { Kind::Data };
         self.tell_writable();
-        self.send_first(now, payload, fin, kind)
+        self.send_first(now, payload, fin, kind, out);
+        kind
     }
 
     /// Puts a segment on the board and out.
-    #[inline(always)]
-    fn send_first(&mut self, now: Instant, payload: Payload, fin: bool, kind: Kind) -> Transmit {
+    #[inline]
+    fn send_first(&mut self, now: Instant, payload: Payload, fin: bool, kind: Kind, out: &mut Segment) {
         let range = SeqRange::new(self.sending.nxt, payload.len() + u32::from(fin));
         let push = self.sending.queue.is_empty() && !payload.is_empty();
         self.sending.nxt = range.end;
@@ -141,14 +159,13 @@ impl Endpoint {
         }
         self.tell_departure(now, len, false);
         let flags = stream_flags(push, fin).with(self.poll_flag(len, range.end, false));
-        let mut transmit = Transmit { segment: self.segment(range.start, flags, payload), kind };
-        self.mark_outgoing(&mut transmit.segment, kind != Kind::ZeroWindowProbe);
-        self.complete(now, &mut transmit.segment);
-        transmit
+        self.begin_segment(out, range.start, flags, payload);
+        self.mark_outgoing(out, kind != Kind::ZeroWindowProbe);
+        self.complete(now, out);
     }
 
     /// Sends the segment at `index` of the board again.
-    pub(crate) fn retransmit(&mut self, now: Instant, index: usize, cause: Cause) -> Transmit {
+    fn retransmit(&mut self, now: Instant, index: usize, cause: Cause, out: &mut Segment) -> Kind {
         let sent = self.sending.board.get(index).expect("a policy names a segment on the board");
         let (range, payload, fin) = (sent.range, sent.payload.clone(), sent.fin);
         let earlier_copies = sent.transmissions;
@@ -162,8 +179,9 @@ impl Endpoint {
         }
         self.note(now, Decision::Retransmit, cause.id(), range.start, range.len());
         let poll = self.poll_flag(Bytes(u64::from(payload.len())), range.end, true);
-        let segment = self.segment(range.start, stream_flags(!payload.is_empty(), fin).with(poll), payload);
-        self.transmit(now, segment, Kind::Retransmission { cause, earlier_copies })
+        self.begin_segment(out, range.start, stream_flags(!payload.is_empty(), fin).with(poll), payload);
+        self.complete(now, out);
+        Kind::Retransmission { cause, earlier_copies }
     }
 
     fn tell_departure(&mut self, now: Instant, len: Bytes, again: bool) {
@@ -178,23 +196,17 @@ impl Endpoint {
 
     /// A byte beyond the peer's closed window, to hear whether it has opened (RFC 9293 §3.8.6.1). If it is
     /// only too small to be worth a segment, what fits is sent now (the override timeout of §3.8.6.2.1).
-    #[inline]
-    fn poll_probe(&mut self, now: Instant) -> Option<Transmit> {
-        match self.sending.persist {
-            Persist::Probing { probes, due: true } => self.probe(now, probes),
-            _ => None,
-        }
-    }
-
     #[cold]
-    fn probe(&mut self, now: Instant, probes: u32) -> Option<Transmit> {
+    fn probe(&mut self, now: Instant, probes: u32, out: &mut Segment) -> Option<Kind> {
         self.sending.persist = Persist::Probing { probes: probes + 1, due: false };
         if !self.sending.board.is_empty() {
-            return Some(self.retransmit(now, 0, Cause::Probe));
+            return Some(self.retransmit(now, 0, Cause::Probe, out));
         }
         if self.sending.queue.is_empty() {
-            return (self.sending.fin == Fin::Wanted)
-                .then(|| self.send_first(now, Payload::EMPTY, true, Kind::ZeroWindowProbe));
+            return (self.sending.fin == Fin::Wanted).then(|| {
+                self.send_first(now, Payload::EMPTY, true, Kind::ZeroWindowProbe, out);
+                Kind::ZeroWindowProbe
+            });
         }
         let room = self.sending.peer_room().min(self.sending.smss).min(self.sending.queue.len());
         let kind = if room.is_zero() { Kind::ZeroWindowProbe } else { Kind::Data };
@@ -202,7 +214,8 @@ impl Endpoint {
             self.stop_probing();
         }
         let payload = self.sending.queue.take(u32::try_from(room.0).expect("at most one segment").max(1));
-        Some(self.send_first(now, payload, false, kind))
+        self.send_first(now, payload, false, kind, out);
+        Some(kind)
     }
 
     /// With nothing outstanding and something that the peer's window holds back, only a probe will ever
@@ -219,25 +232,19 @@ impl Endpoint {
 
     /// An acknowledgment that nothing else has carried.
     #[inline]
-    fn poll_ack(&mut self, now: Instant) -> Option<Transmit> {
+    fn poll_ack(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         let kind = match self.receiving.ack_wanted {
             Wanted::No | Wanted::Delayed => return None,
             Wanted::Now => Kind::Ack,
             Wanted::WindowUpdate => Kind::WindowUpdate,
         };
-        let segment = self.segment(self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
-        Some(self.transmit(now, segment, kind))
+        self.begin_segment(out, self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
+        self.complete(now, out);
+        Some(kind)
     }
 
-    /// Fills in what every segment of a synchronised connection carries, and sends it.
-    #[inline(always)]
-    pub(crate) fn transmit(&mut self, now: Instant, segment: Segment, kind: Kind) -> Transmit {
-        let mut transmit = Transmit { segment, kind };
-        self.complete(now, &mut transmit.segment);
-        transmit
-    }
-
-    fn complete(&mut self, now: Instant, segment: &mut Segment) {
+    /// Fills in what every segment of a synchronised connection carries; it is on its way then.
+    pub(crate) fn complete(&mut self, now: Instant, segment: &mut Segment) {
         let ack = self.receiving.next_ack(segment.seq_len() == 0);
         self.mark_outgoing(segment, false);
         segment.flags = segment.flags.with(Flags::ACK);

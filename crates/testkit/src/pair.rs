@@ -232,7 +232,7 @@ impl Pair {
         let due = self.under_way.first_entry().filter(|entry| entry.key().0 <= self.now);
         if let Some(entry) = due {
             let (to, segment) = entry.remove();
-            self.hosts[to as usize].endpoint.handle_segment(self.now, segment);
+            self.hosts[to as usize].endpoint.handle_segment(self.now, &segment);
             return self.serve(to);
         }
         for side in [Side::Client, Side::Server] {

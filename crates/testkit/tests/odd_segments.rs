@@ -96,7 +96,7 @@ impl<R: Rng> Chaos<R> {
                     // One stream for all: whichever SYN is taken, it has this number.
                     segment.seq = PEER_ISS;
                 }
-                self.endpoint.handle_segment(self.now, segment);
+                self.endpoint.handle_segment(self.now, &segment);
             }
             12..=14 => self.pass_time(),
             15 | 16 => {
@@ -220,11 +220,11 @@ fn shake_hands<R: Rng>(chaos: &mut Chaos<R>) {
         ecn: wire::Ecn::NotCapable,
         payload: Payload::EMPTY,
     };
-    chaos.endpoint.handle_segment(chaos.now, syn.clone());
+    chaos.endpoint.handle_segment(chaos.now, &syn);
     chaos.observe();
     let options = Options { timestamps: options.timestamps, ..Options::default() };
     let third = Segment { seq: PEER_ISS + 1, flags: Flags::ACK, options, ..syn };
-    chaos.endpoint.handle_segment(chaos.now, third);
+    chaos.endpoint.handle_segment(chaos.now, &third);
     chaos.observe();
 }
 

@@ -217,7 +217,7 @@ impl<R: Rng> World<R> {
         let blocks: Vec<(u64, u64)> = blocks
             .map(|block| (Self::segment_number(block.start), Self::segment_number(block.end)))
             .collect();
-        self.ends[to].handle_segment(self.now, segment);
+        self.ends[to].handle_segment(self.now, &segment);
         if is_ack && ack >= self.letter.una {
             self.letter.on_ack(ack, &blocks);
             let in_recovery = self.ends[0].phase() == "fast_recovery";

@@ -21,6 +21,12 @@ pub enum Payload {
     Data(Buffer),
 }
 
+impl Default for Payload {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 impl Payload {
     /// No bytes.
     pub const EMPTY: Self = Self::Pattern { offset: 0, len: 0 };

@@ -7,7 +7,7 @@ use units::{Seq, SeqRange};
 use crate::Payload;
 
 /// One TCP segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Port of the sender.
     pub source_port: u16,
@@ -75,8 +75,9 @@ pub struct Timestamps {
 }
 
 /// Up to four blocks, most recent first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub struct SackBlocks {
+    /// The first `count` of these; the others are left over from earlier use.
     blocks: [SeqRange; Self::MAX],
     count: u8,
 }
@@ -221,6 +222,16 @@ impl fmt::Display for Flags {
 }
 
 impl Options {
+    /// Takes all options out.
+    #[inline]
+    pub const fn clear(&mut self) {
+        self.mss = None;
+        self.window_scale = None;
+        self.sack_permitted = false;
+        self.timestamps = None;
+        self.sack.clear();
+    }
+
     /// Bytes that the options take in the header, padded to a multiple of four. Timestamps are
     /// laid out with two leading NOPs (RFC 7323 appendix A), SACK blocks likewise.
     #[must_use]
@@ -247,8 +258,15 @@ impl SackBlocks {
         true
     }
 
+    /// Takes all blocks out.
+    #[inline]
+    pub const fn clear(&mut self) {
+        self.count = 0;
+    }
+
     /// The blocks, most recent first.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> &[SeqRange] {
         &self.blocks[..self.count as usize]
     }
@@ -263,6 +281,20 @@ impl SackBlocks {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
+    }
+}
+
+impl PartialEq for SackBlocks {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for SackBlocks {}
+
+impl fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
     }
 }
 
@@ -289,6 +321,15 @@ mod tests {
         }
         assert!(!blocks.push(SeqRange::new(Seq(90), 5)));
         assert_eq!(blocks.as_slice()[3], SeqRange::new(Seq(30), 5));
+    }
+
+    #[test]
+    fn blocks_that_were_taken_out_do_not_count() {
+        let mut blocks = SackBlocks::default();
+        blocks.push(SeqRange::new(Seq(1), 5));
+        blocks.clear();
+        assert_eq!(blocks, SackBlocks::default());
+        assert!(blocks.is_empty() && blocks.as_slice().is_empty());
     }
 
     #[test]

@@ -179,7 +179,7 @@ impl Player {
         self.window = notation.window.unwrap_or(self.window);
         let segment = notation.segment(TOWARDS_US, self.window, (PORTS.remote, PORTS.local));
         let now = self.now;
-        self.endpoint()?.handle_segment(now, segment);
+        self.endpoint()?.handle_segment(now, &segment);
         self.collect()
     }
 

@@ -159,10 +159,10 @@ impl<'a> Run<'a> {
     fn deliver(&mut self) {
         let (_, (forward, segment)) = self.underway.pop_first().expect("something arrives");
         if forward {
-            self.receiver.handle_segment(self.now, segment);
+            self.receiver.handle_segment(self.now, &segment);
         } else {
             self.see(&segment, false);
-            self.sender.handle_segment(self.now, segment);
+            self.sender.handle_segment(self.now, &segment);
             if self.sender.fin_acked() {
                 self.fin_acked_at.get_or_insert(self.now);
             }
