@@ -3,7 +3,7 @@
 //! A packet passes the stages of the Seawind emulator in their order (Sarolahti 2000, chapter 4):
 //! input queue → send buffer → allocation delay → transmission at the current rate → propagation →
 //! error stage → receive buffer → output dropper. Every stage is optional. A [`Config`] says which
-//! there are; [`Link`] runs them; an [`Observer`] sees each packet's fate; [`Counters`] add it up.
+//! there are; [`Link`] runs them, by a shortcut where all times are known on entry; an [`Observer`] sees each packet's fate; [`Counters`] add it up.
 //!
 //! Read first: [`Config`] for what can be set and what it means, then `pipeline/mod.rs`, the walk of
 //! a packet. What varies is plugged in: a queue discipline is one file under `queue/`, a random
@@ -19,15 +19,18 @@ mod counters;
 pub mod distribution;
 pub mod error_model;
 mod event;
+mod fast_path;
+mod link;
 mod packet;
 mod pipeline;
 pub mod queue;
 mod random;
 pub mod registry;
+mod transmission_time;
 
 pub use config::{Config, ConfigError};
 pub use counters::Counters;
 pub use distribution::Distribution;
 pub use event::{DelayCause, DropRule, ErrorCause, Event, Observer, StopReason};
+pub use link::Link;
 pub use packet::{Ecn, LARGEST_PACKET, Packet};
-pub use pipeline::Link;

@@ -2,7 +2,7 @@
 
 use units::{Bytes, Duration, Instant};
 
-use super::Link;
+use super::Pipeline;
 use super::errors::{Cause, Hit};
 use crate::event::{ErrorCause, Event, Observer};
 use crate::packet::Packet;
@@ -20,7 +20,7 @@ struct Coming {
     is_doubled: bool,
 }
 
-impl<P: Packet> Link<P> {
+impl<P: Packet> Pipeline<P> {
     // --- error stage ---
 
     #[inline(always)]

@@ -2,14 +2,14 @@
 
 use units::{Bytes, Instant};
 
-use super::Link;
+use super::Pipeline;
 use super::store::Passage;
 use crate::config::Overflow;
 use crate::event::{DropRule, Event, Observer, StopReason};
 use crate::packet::{Ecn, Packet};
 use crate::queue::{Judgement, Keys, Offer, Verdict, Waiting};
 
-impl<P: Packet> Link<P> {
+impl<P: Packet> Pipeline<P> {
     /// What the queue is asked about a packet. Where it does not look at what a packet is, it is not
     /// told.
     #[inline]

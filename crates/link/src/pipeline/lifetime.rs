@@ -1,18 +1,18 @@
 //! The lifetime of packets: what is too old is discarded wherever it waits.
 //!
-//! While it waits for its transmission, its age is a thing that comes due: [`Link::next_expiry`].
+//! While it waits for its transmission, its age is a thing that comes due: [`Pipeline::next_expiry`].
 //! In the receive buffer it is known on entry how long it will wait. A packet that does not wait,
 //! because it is being transmitted, or propagates, or finds nobody before it, goes on however old.
 
 use units::{Duration, Instant};
 
-use super::Link;
+use super::Pipeline;
 use super::transmitter::Transmitter;
 use crate::config::Overflow;
 use crate::event::{DropRule, ErrorCause, Event, Observer};
 use crate::packet::Packet;
 
-impl<P: Packet> Link<P> {
+impl<P: Packet> Pipeline<P> {
     /// When the first of the packets that wait for their transmission is too old, or never.
     #[inline]
     pub(super) fn next_expiry(&self) -> Instant {

@@ -1,7 +1,7 @@
 //! The pipeline: the walk of a packet through the stages, in the order of the functions below.
 //!
 //! Nothing inside the link needs an event queue: the transmitter has one end time, and the packets
-//! in propagation and in the receive buffer are two sorted rings. [`Link::advance`] takes whichever
+//! in propagation and in the receive buffer are two sorted rings. [`Pipeline::advance`] takes whichever
 //! is due first. At one and the same time, what is further downstream goes first, and all of it
 //! goes before a packet that comes in.
 //!
@@ -48,18 +48,9 @@ use schedule::Schedule;
 use store::Store;
 use transmitter::Transmitter;
 
-/// One direction of a link.
-///
-/// Order of calls: [`handle_packet`](Self::handle_packet) when a packet comes,
-/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) says so, and after
-/// each of the two, [`poll_delivery`](Self::poll_delivery) until it gives nothing, then
-/// `poll_timeout` anew. Time never runs back.
-///
-/// The link asks to be woken only when a packet may leave it (or, under flow control, when its
-/// queue may have room again). What happened inside meanwhile it works out at the next call, with
-/// the times at which it happened; so getters tell the state as of the last call.
+/// One direction of a link, stage by stage.
 #[derive(Debug)]
-pub struct Link<P> {
+pub(crate) struct Pipeline<P> {
     now: Instant,
     /// When something inside is due next, or never.
     due: Instant,
@@ -101,17 +92,9 @@ struct Dropper {
     stream: Stream,
 }
 
-impl<P: Packet> Link<P> {
-    /// A link of a configuration that [`Config::validate`] accepts. Its random processes draw from
-    /// the streams `queue`, `available_rate`, `rate_change_interval`, `allocation`, `propagation`,
-    /// `error`, `error_delay`, `arq`, `arq_round_trip`, `reordering`, `reordering_delay`, `duplicates`,
-    /// `dropper`, `frames`, `frames_round_trip`, `spike_*`, `preemption_*`, `handover_*`, `cell.*` and
-    /// `reset` below `streams`.
-    ///
-    /// # Panics
-    /// May panic, now or later, on a configuration that `validate` refuses.
-    #[must_use]
-    pub fn new(config: &Config, streams: &Streams) -> Self {
+impl<P: Packet> Pipeline<P> {
+    /// A pipeline of a configuration that [`Config::validate`] accepts; any link can be one.
+    pub(crate) fn new(config: &Config, streams: &Streams) -> Self {
         let dropper = config.dropper.map(|dropper| Dropper {
             probability: dropper.probability.get(),
             stream: streams.stream("dropper"),
@@ -152,7 +135,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// A packet comes to the input queue.
-    pub fn handle_packet(&mut self, now: Instant, packet: P, observer: &mut impl Observer<P>) {
+    pub(crate) fn handle_packet(&mut self, now: Instant, packet: P, observer: &mut impl Observer<P>) {
         self.advance(now, observer);
         self.counters.packets_in += 1;
         self.counters.bytes_in += packet.size();
@@ -166,56 +149,47 @@ impl<P: Packet> Link<P> {
         self.advance(now, observer);
     }
 
-    /// Time has come to `now`: at or after what [`poll_timeout`](Self::poll_timeout) said, though a call
-    /// too early or too late does no harm.
-    pub fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         self.advance(now, observer);
     }
 
     /// A packet that has left the link.
-    pub fn poll_delivery(&mut self) -> Option<P> {
+    pub(crate) fn poll_delivery(&mut self) -> Option<P> {
         let slot = self.out.pop_front()?;
         self.store.take(slot)
     }
 
-    /// When the link wants to be called next, if it holds anything.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Instant> {
+    /// When the link wants to be called next, or never.
+    pub(crate) fn next_wake_up(&self) -> Instant {
         let beyond = self.receive_buffer.first().min(self.propagating.first());
         let within = self.transmitter_wake_up().min(self.expiry_wake_up());
-        let next = beyond.min(within).min(self.plan_wake_up());
-        (next < Instant::NEVER).then_some(next)
+        beyond.min(within).min(self.plan_wake_up())
     }
 
     /// Whether the upstream neighbour may hand over a packet: false under flow control while the
     /// queue is at its limit. A packet handed over nevertheless is dropped as an overflow.
-    #[must_use]
-    pub fn can_accept(&self) -> bool {
+    pub(crate) fn can_accept(&self) -> bool {
         !self.queue.holds_back()
     }
 
     /// Why the run is to stop, if the queue overflowed where that means to stop.
-    #[must_use]
-    pub const fn stopped(&self) -> Option<&StopReason> {
+    pub(crate) const fn stopped(&self) -> Option<&StopReason> {
         self.stopped.as_ref()
     }
 
     /// What was added up.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
+    pub(crate) const fn counters(&self) -> &Counters {
         &self.counters
     }
 
     /// How much waits in the input queue: packets, and their bytes with framing.
-    #[must_use]
-    pub fn queue_len(&self) -> (usize, Bytes) {
+    pub(crate) fn queue_len(&self) -> (usize, Bytes) {
         (self.queue.len() as usize, self.queue.bytes())
     }
 
     /// How many packets are anywhere inside the link, those included that have left and are not
     /// yet polled.
-    #[must_use]
-    pub fn packets_inside(&self) -> usize {
+    pub(crate) fn packets_inside(&self) -> usize {
         self.store.len()
     }
 

@@ -2,7 +2,7 @@
 
 use units::{Duration, Instant, Rate, Streams};
 
-use super::Link;
+use super::Pipeline;
 use super::absence::{Course, SHORTEST_INTERVAL};
 use super::transmitter::Transmitter;
 use crate::config::{Config, Held};
@@ -103,7 +103,7 @@ impl Handovers {
     }
 }
 
-impl<P: Packet> Link<P> {
+impl<P: Packet> Pipeline<P> {
     /// A flush lets what waits go on sooner than its predecessors would have.
     #[inline]
     pub(super) fn plan_wake_up(&self) -> Instant {

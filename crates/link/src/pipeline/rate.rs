@@ -5,13 +5,13 @@ use units::{Bytes, Duration, Instant, Rate, Streams};
 use crate::capacity::{Ending, RateSource};
 use crate::config::Config;
 use crate::distribution::{Quantity, Source};
+use crate::transmission_time::TransmissionTime;
 
 /// Answers how fast a transmission that starts now is.
 #[derive(Debug)]
 pub(super) struct RateProcess {
     mode: Mode,
-    /// The last answer: sizes repeat, and a division costs more than two comparisons.
-    memo: (Rate, Bytes, Duration),
+    transmission_time: TransmissionTime,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl RateProcess {
                 }
             }
         };
-        Self { mode, memo: (Rate::default(), Bytes::ZERO, Duration::MAX) }
+        Self { mode, transmission_time: TransmissionTime::new() }
     }
 
     /// From now on the fixed rate is another.
@@ -86,10 +86,7 @@ impl RateProcess {
                 rate => rate,
             },
         };
-        if (self.memo.0, self.memo.1) != (rate, size) {
-            self.memo = (rate, size, rate.time_for(size));
-        }
-        Answer::Takes(self.memo.2)
+        Answer::Takes(self.transmission_time.of(rate, size))
     }
 }
 

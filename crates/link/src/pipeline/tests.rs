@@ -2,7 +2,7 @@
 
 use units::{Bytes, Instant, PacketId, Rate, Stream, Streams};
 
-use super::Link;
+use super::Pipeline;
 use crate::config::Config;
 use crate::event::DropRule;
 use crate::packet::Packet;
@@ -40,13 +40,14 @@ impl Policy for EverySecond {
 #[test]
 fn a_packet_dropped_at_the_head_of_the_queue_makes_way_for_the_next() {
     let config = Config { rate: Some(Rate::from_bits_per_sec(8_000)), ..Config::default() };
-    let mut link = Link::new(&config, &Streams::new(1));
+    let mut link = Pipeline::new(&config, &Streams::new(1));
     link.queue.set_policy(Box::new(EverySecond::default()));
     for id in 1..=6 {
         link.handle_packet(Instant::START, Parcel(id), &mut ());
     }
     let mut out = Vec::new();
-    while let Some(due) = link.poll_timeout() {
+    while link.next_wake_up() < Instant::NEVER {
+        let due = link.next_wake_up();
         link.handle_timeout(due, &mut ());
         out.extend(std::iter::from_fn(|| link.poll_delivery()).map(|packet| packet.0));
     }
@@ -57,6 +58,6 @@ fn a_packet_dropped_at_the_head_of_the_queue_makes_way_for_the_next() {
 #[test]
 fn a_link_can_move_to_another_thread() {
     fn is_send<T: Send>() {}
-    is_send::<Link<u8>>();
+    is_send::<Pipeline<u8>>();
     is_send::<Stream>();
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Stream;
 
-use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict, Victim};
+use super::{Entry, Service, Setting, Victim};
 use crate::config::ConfigError;
 
 /// The registry's line.
@@ -28,23 +28,6 @@ impl Setting for Parameters {
     }
 
     fn service(&self, _: Stream) -> Service {
-        Service::Line(Box::new(FrontDrop))
-    }
-}
-
-#[derive(Debug)]
-struct FrontDrop;
-
-impl Policy for FrontDrop {
-    fn on_arrival(&mut self, _: &Arrival) -> Verdict {
-        Verdict::Pass
-    }
-
-    fn on_departure(&mut self, _: &Departure) -> Verdict {
-        Verdict::Pass
-    }
-
-    fn victim(&self) -> Victim {
-        Victim::Oldest
+        Service::Plain(Victim::Oldest)
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Stream;
 
-use super::{Entry, Service, Setting, tail_drop};
+use super::{Entry, Service, Setting, Victim};
 use crate::config::ConfigError;
 
 /// The registry's line.
@@ -26,6 +26,6 @@ impl Setting for Parameters {
     }
 
     fn service(&self, _: Stream) -> Service {
-        Service::Line(tail_drop::policy())
+        Service::Plain(Victim::Arriving)
     }
 }

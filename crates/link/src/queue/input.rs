@@ -1,9 +1,9 @@
 //! The input queue itself: who waits, the limits, and what the discipline says.
 
-use units::text::PacketsOrBytes;
 use units::{Bytes, Instant, Rate, Stream};
 
 use super::lane::{Lane, Waiting};
+use super::limits::Limits;
 use super::scheduler::{Keys, Lanes};
 use super::{Arrival, Service, Verdict, Victim, tail_drop};
 use crate::config::{self, Overflow};
@@ -43,39 +43,25 @@ pub(crate) struct InputQueue {
     line: Lane,
     /// In place of the line, where packets are told apart.
     lanes: Option<Box<Lanes>>,
-    limit_packets: u64,
-    limit_bytes: Bytes,
-    overflow: Overflow,
-    is_plain: bool,
+    limits: Limits,
+    /// Who goes at a limit, where the queue lets everything in within them.
+    plain: Option<Victim>,
 }
 
 impl InputQueue {
     pub(crate) fn new(config: &config::Queue, stream: Stream) -> Self {
-        let (packets, bytes) = match config.limit {
-            Some(PacketsOrBytes::Packets(packets)) => (packets.0, Bytes::MAX),
-            Some(PacketsOrBytes::Bytes(bytes)) => (u64::MAX, bytes),
-            None => (u64::MAX, Bytes::MAX),
+        let (policy, lanes, plain) = match config.discipline.service(stream) {
+            Service::Plain(victim) => (tail_drop::policy(), None, Some(victim)),
+            Service::Line(policy) => (policy, None, None),
+            Service::Lanes(scheduler) => (tail_drop::policy(), Some(Box::new(Lanes::new(scheduler))), None),
         };
-        let (policy, lanes) = match config.discipline.service(stream) {
-            Service::Line(policy) => (policy, None),
-            Service::Lanes(scheduler) => (tail_drop::policy(), Some(Box::new(Lanes::new(scheduler)))),
-        };
-        Self {
-            line: Lane::new(policy),
-            lanes,
-            // Whoever comes while none is in transmission does not wait, and is not stopped.
-            limit_packets: packets
-                .saturating_sub(u64::from(config.counts_transmission && packets < u64::MAX)),
-            limit_bytes: config.limit_bytes.map_or(bytes, |limit| limit.min(bytes)),
-            overflow: config.overflow,
-            is_plain: config.discipline.is_plain(),
-        }
+        Self { line: Lane::new(policy), lanes, limits: Limits::new(config), plain }
     }
 
     /// Whether it never looks at what a packet is, and lets all pass within the limits.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        self.is_plain
+        self.plain.is_some()
     }
 
     /// Whether packets are told apart.
@@ -100,23 +86,23 @@ impl InputQueue {
     }
 
     pub(crate) const fn overflow(&self) -> Overflow {
-        self.overflow
+        self.limits.overflow()
     }
 
     #[inline]
     pub(crate) fn average(&self) -> Option<f64> {
-        if self.is_plain { None } else { self.line.policy().average() }
+        if self.is_plain() { None } else { self.line.policy().average() }
     }
 
     /// Whether upstream should hold its packets back.
     pub(crate) fn holds_back(&self) -> bool {
-        self.overflow == Overflow::FlowControl && self.is_at_limit()
+        self.limits.hold_back(self.len(), self.bytes())
     }
 
     /// What becomes of a packet that comes: the discipline first, then the limits.
     #[inline]
     pub(crate) fn judge(&mut self, offer: &Offer) -> Judgement {
-        if self.is_plain {
+        if self.is_plain() {
             let fits = !offer.waits || self.has_room(offer.size);
             return if fits { Judgement::Admit } else { self.overflows() };
         }
@@ -147,7 +133,7 @@ impl InputQueue {
 
     fn overflows(&self) -> Judgement {
         let makes_room = match &self.lanes {
-            None => self.line.policy().victim() == Victim::Oldest,
+            None => self.plain.unwrap_or_else(|| self.line.policy().victim()) == Victim::Oldest,
             Some(_) => true,
         };
         if makes_room { Judgement::MakeRoom } else { Judgement::Refuse(DropRule::OVERFLOW) }
@@ -183,7 +169,7 @@ impl InputQueue {
     #[inline]
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Waiting, Verdict)> {
         match &mut self.lanes {
-            None if self.is_plain => self.line.take().map(|head| (head, Verdict::Pass)),
+            None if self.plain.is_some() => self.line.take().map(|head| (head, Verdict::Pass)),
             None => self.line.pop(now),
             Some(lanes) => lanes.pop(now),
         }
@@ -192,7 +178,7 @@ impl InputQueue {
     /// The packet that was judged last need not wait: what the discipline says of its leaving.
     #[inline]
     pub(crate) fn pass(&mut self, now: Instant, packet: &Waiting) -> Verdict {
-        if self.is_plain {
+        if self.is_plain() {
             return Verdict::Pass;
         }
         let Some(lanes) = &mut self.lanes else { return self.line.leave(now, packet) };
@@ -223,19 +209,12 @@ impl InputQueue {
         if self.lanes.as_ref().is_some_and(|lanes| !lanes.has_room(size)) {
             return false;
         }
-        if self.overflow == Overflow::FlowControl {
-            return !self.is_at_limit();
-        }
-        u64::from(self.len()) < self.limit_packets && self.bytes().saturating_add(size) <= self.limit_bytes
-    }
-
-    fn is_at_limit(&self) -> bool {
-        u64::from(self.len()) >= self.limit_packets || self.bytes() >= self.limit_bytes
+        self.limits.has_room(self.len(), self.bytes(), size)
     }
 
     #[cfg(test)]
     pub(crate) fn set_policy(&mut self, policy: Box<dyn super::Policy>) {
         self.line.set_policy(policy);
-        self.is_plain = false;
+        self.plain = None;
     }
 }

@@ -7,6 +7,7 @@
 
 mod input;
 mod lane;
+mod limits;
 mod policy;
 mod scheduler;
 mod threshold;
@@ -27,6 +28,7 @@ pub use crate::registry::Entry;
 pub(crate) use input::{InputQueue, Judgement, Offer};
 pub use lane::Lane;
 pub(crate) use lane::Waiting;
+pub(crate) use limits::Limits;
 pub use policy::{Arrival, Departure, Policy, Service, Setting, Verdict, Victim};
 pub use scheduler::{Keys, Scheduler};
 
@@ -76,11 +78,6 @@ impl Discipline {
     #[must_use]
     pub fn service(&self, stream: Stream) -> Service {
         self.setting().service(stream)
-    }
-
-    /// Whether it never looks at what a packet is.
-    const fn is_plain(&self) -> bool {
-        matches!(self, Self::TailDrop(_) | Self::FrontDrop(_) | Self::Infinite(_))
     }
 
     /// Whether it is written as its name alone.

@@ -24,6 +24,8 @@ pub trait Setting {
 /// How packets leave: in one line, or from several lanes by turns.
 #[derive(Debug)]
 pub enum Service {
+    /// First in, first out; every packet is let in within the limits, and at a limit the victim is dropped.
+    Plain(Victim),
     /// First in, first out, governed by a policy.
     Line(Box<dyn Policy>),
     /// Several lanes, each a line of its own, and who is served next.

@@ -112,7 +112,7 @@ impl Scheduler for Separate {
     fn policy(&self, lane: usize) -> Box<dyn Policy> {
         match self.discipline.service(self.streams.stream(&self.keys[lane].to_string())) {
             Service::Line(policy) => policy,
-            Service::Lanes(_) => tail_drop::policy(),
+            Service::Plain(_) | Service::Lanes(_) => tail_drop::policy(),
         }
     }
 

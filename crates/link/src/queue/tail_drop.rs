@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Stream;
 
-use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict};
+use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict, Victim};
 use crate::config::ConfigError;
 
 /// The registry's line.
@@ -27,7 +27,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self, _: Stream) -> Service {
-        Service::Line(policy())
+        Service::Plain(Victim::Arriving)
     }
 }
 

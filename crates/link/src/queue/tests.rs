@@ -13,6 +13,7 @@ fn probability(number: f64) -> Probability {
 fn policy(discipline: &Discipline) -> Box<dyn Policy> {
     match discipline.service(Streams::new(1).stream("queue")) {
         Service::Line(policy) => policy,
+        Service::Plain(_) => tail_drop::policy(),
         Service::Lanes(_) => panic!("{} has lanes", discipline.id()),
     }
 }

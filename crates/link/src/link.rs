@@ -1,0 +1,117 @@
+//! A link as its users see it: the calls, whichever way packets take inside.
+
+use units::{Bytes, Instant, Streams};
+
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::event::{Observer, StopReason};
+use crate::fast_path::FastPath;
+use crate::packet::Packet;
+use crate::pipeline::Pipeline;
+
+/// One direction of a link.
+///
+/// Order of calls: [`handle_packet`](Self::handle_packet) when a packet arrives,
+/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) says so, and after each of the
+/// two, [`poll_delivery`](Self::poll_delivery) until it returns nothing, then `poll_timeout` anew. Time never runs back.
+///
+/// The link asks to be woken only when a packet may leave it, or, under flow control, when its queue may have room again.
+/// It works out what happened inside meanwhile at the next call, with the times at which it happened; so getters return
+/// the state as of the last call.
+#[derive(Debug)]
+pub struct Link<P> {
+    path: Path<P>,
+}
+
+#[derive(Debug)]
+enum Path<P> {
+    Fast(FastPath<P>),
+    Staged(Box<Pipeline<P>>),
+}
+
+/// Calls the same method of whichever path there is.
+macro_rules! on_path {
+    ($link:expr, $path:ident => $call:expr) => {
+        match $link {
+            Path::Fast($path) => $call,
+            Path::Staged($path) => $call,
+        }
+    };
+}
+
+impl<P: Packet> Link<P> {
+    /// A link of a configuration that [`Config::validate`] accepts. Its random processes draw from
+    /// the streams `queue`, `available_rate`, `rate_change_interval`, `allocation`, `propagation`,
+    /// `error`, `error_delay`, `arq`, `arq_round_trip`, `reordering`, `reordering_delay`, `duplicates`,
+    /// `dropper`, `frames`, `frames_round_trip`, `spike_*`, `preemption_*`, `handover_*`, `cell.*` and
+    /// `reset` below `streams`.
+    ///
+    /// # Panics
+    /// May panic, now or later, on a configuration that `validate` refuses.
+    #[must_use]
+    pub fn new(config: &Config, streams: &Streams) -> Self {
+        let staged = || Path::Staged(Box::new(Pipeline::new(config, streams)));
+        Self { path: FastPath::of(config, streams).map_or_else(staged, Path::Fast) }
+    }
+
+    /// A packet arrives at the input queue.
+    #[inline]
+    pub fn handle_packet(&mut self, now: Instant, packet: P, observer: &mut impl Observer<P>) {
+        on_path!(&mut self.path, path => path.handle_packet(now, packet, observer));
+    }
+
+    /// Time has reached `now`: at or after the time of [`poll_timeout`](Self::poll_timeout), though a call too early or
+    /// too late does no harm.
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        on_path!(&mut self.path, path => path.handle_timeout(now, observer));
+    }
+
+    /// A packet that has left the link.
+    #[inline]
+    pub fn poll_delivery(&mut self) -> Option<P> {
+        on_path!(&mut self.path, path => path.poll_delivery())
+    }
+
+    /// When the link wants to be called next, if it holds anything.
+    #[inline]
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let next = on_path!(&self.path, path => path.next_wake_up());
+        (next < Instant::NEVER).then_some(next)
+    }
+
+    /// Whether the upstream neighbour may hand over a packet: false under flow control while the
+    /// queue is at its limit. A packet handed over nevertheless is dropped as an overflow.
+    #[inline]
+    #[must_use]
+    pub fn can_accept(&self) -> bool {
+        on_path!(&self.path, path => path.can_accept())
+    }
+
+    /// Why the run must stop, if the queue overflowed where that is to stop it.
+    #[inline]
+    #[must_use]
+    pub const fn stopped(&self) -> Option<&StopReason> {
+        on_path!(&self.path, path => path.stopped())
+    }
+
+    /// Totals since the start.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        on_path!(&self.path, path => path.counters())
+    }
+
+    /// How much waits in the input queue: packets, and their bytes with framing.
+    #[must_use]
+    pub fn queue_len(&self) -> (usize, Bytes) {
+        on_path!(&self.path, path => path.queue_len())
+    }
+
+    /// How many packets are anywhere inside the link, those included that have left and are not
+    /// yet polled.
+    #[must_use]
+    pub fn packets_inside(&self) -> usize {
+        on_path!(&self.path, path => path.packets_inside())
+    }
+}

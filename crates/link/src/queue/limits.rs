@@ -1,0 +1,56 @@
+//! The limits of a queue, and what a full queue asks of its upstream neighbour.
+
+use units::Bytes;
+use units::text::PacketsOrBytes;
+
+use crate::config::{self, Overflow};
+
+/// How much may wait in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    packets: u64,
+    bytes: Bytes,
+    overflow: Overflow,
+}
+
+impl Limits {
+    pub(crate) fn new(config: &config::Queue) -> Self {
+        let (packets, bytes) = match config.limit {
+            Some(PacketsOrBytes::Packets(packets)) => (packets.0, Bytes::MAX),
+            Some(PacketsOrBytes::Bytes(bytes)) => (u64::MAX, bytes),
+            None => (u64::MAX, Bytes::MAX),
+        };
+        // A packet that finds the transmitter idle does not wait and meets no limit, so the one in transmission
+        // can be counted by making the limit smaller.
+        let in_transmission = u64::from(config.counts_transmission && packets < u64::MAX);
+        Self {
+            packets: packets.saturating_sub(in_transmission),
+            bytes: config.limit_bytes.map_or(bytes, |limit| limit.min(bytes)),
+            overflow: config.overflow,
+        }
+    }
+
+    /// What happens at the limit.
+    pub(crate) const fn overflow(&self) -> Overflow {
+        self.overflow
+    }
+
+    /// Whether a packet of `size` may wait beside `len` packets of `bytes`. Under flow control one more packet always
+    /// fits below the limit, as the upstream neighbour cannot know how much room its size needs.
+    #[inline]
+    pub(crate) fn has_room(&self, len: u32, bytes: Bytes, size: Bytes) -> bool {
+        if self.overflow == Overflow::FlowControl {
+            return !self.are_reached(len, bytes);
+        }
+        u64::from(len) < self.packets && bytes.saturating_add(size) <= self.bytes
+    }
+
+    /// Whether the upstream neighbour must hold its packets back.
+    pub(crate) fn hold_back(&self, len: u32, bytes: Bytes) -> bool {
+        self.overflow == Overflow::FlowControl && self.are_reached(len, bytes)
+    }
+
+    fn are_reached(&self, len: u32, bytes: Bytes) -> bool {
+        u64::from(len) >= self.packets || bytes >= self.bytes
+    }
+}
