@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 /// The axes of TCP with the algorithms of each.
 #[pyfunction]
 pub(crate) fn algorithms() -> String {
-    let axes = tcp::registry::axes().into_iter().map(|axis| {
+    let axes = tcp::axes().into_iter().map(|axis| {
         let entries: Vec<_> = axis.entries.iter().map(entry).collect();
         serde_json::json!({ "name": axis.name, "summary": axis.summary, "entries": entries })
     });

@@ -13,35 +13,65 @@ use crate::dupthresh::DupThresh;
 use crate::interdependence::Interdependence;
 use crate::poll::Poll;
 use crate::recovery::Recovery;
-use crate::registry::{Choice, Entry};
+use crate::registry::{Axis, Choice, Entry};
 use crate::rto::Rto;
 use crate::spurious::{Needs, Spurious};
 use crate::window::{Over, Window};
 use crate::{ack, congestion, dupthresh, poll, recovery, rto, spurious, window};
 
-/// A resolved profile.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The keys that belong to no axis.
-    pub plain: Plain,
+/// Makes [`Config`] and all that goes over every axis out of one list of them.
+macro_rules! axes {
+    ($($(#[$doc:meta])* $axis:ident: dyn $policy:ident = $default:literal, $summary:literal;)+) => {
+        /// A resolved profile.
+        #[derive(Clone, Debug)]
+        pub struct Config {
+            /// The keys that belong to no axis.
+            pub plain: Plain,
+            $($(#[$doc])* pub $axis: Choice<dyn $policy>,)+
+            /// The most that the window policy ever offers.
+            pub greatest_window: Bytes,
+        }
+
+        impl Config {
+            /// Reads every key, each for itself.
+            fn read(mut keys: Map<String, Value>) -> Result<Self, ConfigError> {
+                $(let $axis = choose(stringify!($axis), $default, $axis::ENTRIES, &mut keys)?;)+
+                let mut config = Self { plain: read_plain(keys)?, $($axis,)+ greatest_window: Bytes::ZERO };
+                config.greatest_window = config.window.build().greatest();
+                Ok(config)
+            }
+        }
+
+        /// Every axis with its algorithms.
+        #[must_use]
+        pub fn axes() -> Vec<Axis> {
+            vec![$(Axis::new(stringify!($axis), $summary, $axis::ENTRIES)),+]
+        }
+
+        /// The schema of each axis, by its key in a profile.
+        fn axis_schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
+            vec![$((stringify!($axis), axis_schema($axis::ENTRIES, $default, generator))),+]
+        }
+    };
+}
+
+axes! {
     /// Growth and reduction of the window.
-    pub congestion: Choice<dyn Congestion>,
+    congestion: dyn Congestion = "reno", "how cwnd and ssthresh grow and shrink";
     /// Loss recovery.
-    pub recovery: Choice<dyn Recovery>,
+    recovery: dyn Recovery = "sack-6675", "what counts as lost, what is sent again and when";
     /// The duplicate threshold.
-    pub dupthresh: Choice<dyn DupThresh>,
+    dupthresh: dyn DupThresh = "fixed", "how many duplicate ACKs mean a loss";
     /// Detection of false loss signals.
-    pub spurious: Choice<dyn Spurious>,
+    spurious: dyn Spurious = "none", "whether a loss signal was false, and what is undone";
     /// The retransmission timer.
-    pub rto: Choice<dyn Rto>,
+    rto: dyn Rto = "rfc6298", "the retransmission timer";
     /// When to acknowledge.
-    pub ack: Choice<dyn AckPolicy>,
+    ack: dyn AckPolicy = "delayed", "when the receiver acknowledges";
     /// Which segments ask for an acknowledgment.
-    pub poll: Choice<dyn Poll>,
+    poll: dyn Poll = "none", "which segments ask for an acknowledgment";
     /// What window to advertise.
-    pub window: Choice<dyn Window>,
-    /// The most that the window policy ever offers.
-    pub greatest_window: Bytes,
+    window: dyn Window = "fixed", "what window the receiver advertises";
 }
 
 /// The keys of a profile that belong to no axis.
@@ -186,22 +216,10 @@ impl Config {
     /// # Errors
     /// Unknown keys and algorithms, values without or with the wrong unit, combinations that make no sense.
     pub fn from_profile(profile: &Value) -> Result<Self, ConfigError> {
-        let mut keys = profile.as_object().cloned().ok_or_else(|| {
+        let keys = profile.as_object().cloned().ok_or_else(|| {
             error("", "a profile is a table".to_owned(), "write keys like sack = true".to_owned())
         })?;
-        let window = choose("window", "fixed", window::ENTRIES, &mut keys)?;
-        let config = Self {
-            congestion: choose("congestion", "reno", congestion::ENTRIES, &mut keys)?,
-            recovery: choose("recovery", "sack-6675", recovery::ENTRIES, &mut keys)?,
-            dupthresh: choose("dupthresh", "fixed", dupthresh::ENTRIES, &mut keys)?,
-            spurious: choose("spurious", "none", spurious::ENTRIES, &mut keys)?,
-            rto: choose("rto", "rfc6298", rto::ENTRIES, &mut keys)?,
-            ack: choose("ack", "delayed", ack::ENTRIES, &mut keys)?,
-            poll: choose("poll", "none", poll::ENTRIES, &mut keys)?,
-            greatest_window: window.build().greatest(),
-            window,
-            plain: read_plain(keys)?,
-        };
+        let config = Self::read(keys)?;
         config.check()?;
         Ok(config)
     }
@@ -325,17 +343,7 @@ impl Config {
 pub fn profile_schema() -> Schema {
     let mut generator = SchemaGenerator::default();
     let mut schema = Plain::json_schema(&mut generator);
-    let default = Config::from_profile(&Value::Object(Map::new())).expect("each axis has a default");
-    let axes = [
-        ("congestion", axis_schema(congestion::ENTRIES, default.congestion.id, &mut generator)),
-        ("recovery", axis_schema(recovery::ENTRIES, default.recovery.id, &mut generator)),
-        ("dupthresh", axis_schema(dupthresh::ENTRIES, default.dupthresh.id, &mut generator)),
-        ("spurious", axis_schema(spurious::ENTRIES, default.spurious.id, &mut generator)),
-        ("rto", axis_schema(rto::ENTRIES, default.rto.id, &mut generator)),
-        ("ack", axis_schema(ack::ENTRIES, default.ack.id, &mut generator)),
-        ("poll", axis_schema(poll::ENTRIES, default.poll.id, &mut generator)),
-        ("window", axis_schema(window::ENTRIES, default.window.id, &mut generator)),
-    ];
+    let axes = axis_schemas(&mut generator);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.extend(axes.into_iter().map(|(name, axis)| (name.to_owned(), axis.into())));
     }

@@ -43,7 +43,7 @@ mod timestamp;
 mod undo;
 pub mod window;
 
-pub use config::{Config, ConfigError, InitialWindow, Plain, profile_schema};
+pub use config::{Config, ConfigError, InitialWindow, Plain, axes, profile_schema};
 pub use endpoint::{Endpoint, Event, Loss, Ports};
 pub use interdependence::{ControlBlock, Interdependence};
 pub use options::Agreed;

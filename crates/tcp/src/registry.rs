@@ -1,9 +1,9 @@
 //! What varies between TCPs: the axes, and the algorithms of each.
 //!
-//! Each axis is a folder with one small trait and one file per algorithm; each such file ends in an
-//! [`Entry`], and the axis lists its entries. From these lists alone come the names in profiles, the
-//! schema, the choices of every form, the documentation's tables and the suites that each member must
-//! pass. A new algorithm is one new file and one line in its axis's list.
+//! Each axis is a folder with one small trait and one file per algorithm, which ends in an [`Entry`]. The axis lists
+//! its algorithms once, by `algorithms!`, and `config.rs` lists the axes once. From these lists alone come the names
+//! in profiles, the schema, the choices of every form, the documentation's tables, the benches and the suites that
+//! each algorithm must pass. A new algorithm is one new file and one line in its axis's list.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,16 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use units::text::REMEDY;
 
-use crate::{ack, congestion, dupthresh, poll, recovery, rto, spurious, window};
+/// Declares an axis's algorithms, one line each: the module of each file, and the list of their entries.
+macro_rules! algorithms {
+    ($(#[$doc:meta])* dyn $policy:ident: $($module:ident,)+) => {
+        $(mod $module;)+
+
+        $(#[$doc])*
+        pub const ENTRIES: &[$crate::registry::Entry<dyn $policy>] = &[$($module::ENTRY),+];
+    };
+}
+pub(crate) use algorithms;
 
 /// One algorithm of an axis whose trait is `T`.
 pub struct Entry<T: ?Sized + 'static> {
@@ -59,21 +68,6 @@ pub struct EntryInfo {
     pub summary: &'static str,
     /// The RFC or paper that defines it.
     pub source: &'static str,
-}
-
-/// Every axis with its algorithms, in the order of their lists.
-#[must_use]
-pub fn axes() -> Vec<Axis> {
-    vec![
-        axis("congestion", "how cwnd and ssthresh grow and shrink", congestion::ENTRIES),
-        axis("recovery", "what counts as lost, what is sent again and when", recovery::ENTRIES),
-        axis("dupthresh", "how many duplicate ACKs mean a loss", dupthresh::ENTRIES),
-        axis("spurious", "whether a loss signal was false, and what is undone", spurious::ENTRIES),
-        axis("rto", "the retransmission timer", rto::ENTRIES),
-        axis("ack", "when the receiver acknowledges", ack::ENTRIES),
-        axis("poll", "which segments ask for an acknowledgment", poll::ENTRIES),
-        axis("window", "what window the receiver advertises", window::ENTRIES),
-    ]
 }
 
 impl<T: ?Sized> Entry<T> {
@@ -125,6 +119,9 @@ impl<T: ?Sized> fmt::Debug for Choice<T> {
     }
 }
 
-fn axis<T: ?Sized>(name: &'static str, summary: &'static str, entries: &[Entry<T>]) -> Axis {
-    Axis { name, summary, entries: entries.iter().map(Entry::info).collect() }
+impl Axis {
+    /// The axis called `name`.
+    pub(crate) fn new<T: ?Sized>(name: &'static str, summary: &'static str, entries: &[Entry<T>]) -> Self {
+        Self { name, summary, entries: entries.iter().map(Entry::info).collect() }
+    }
 }

@@ -128,7 +128,7 @@ fn combinations() -> Vec<End> {
 
 /// The names of an axis's algorithms.
 fn entries(axis: &str) -> Vec<&'static str> {
-    let axes = tcp::registry::axes();
+    let axes = tcp::axes();
     let axis = axes.into_iter().find(|one| one.name == axis).expect("the axis exists");
     axis.entries.iter().map(|entry| entry.id).collect()
 }

@@ -38,7 +38,7 @@ fn a_megabyte_arrives_over_a_clean_pipe() {
 fn a_loss_three_gigabytes_after_another_is_repaired_as_fast() {
     const SIZE: u64 = 3_200_000_000;
     let mut lost = vec![];
-    for axis in tcp::registry::axes().into_iter().filter(|axis| axis.name == "recovery") {
+    for axis in tcp::axes().into_iter().filter(|axis| axis.name == "recovery") {
         for entry in axis.entries.iter().filter(|entry| entry.id != "timeout-only") {
             let profile = json!({
                 "mss": "60000 bytes", "recovery": { "algorithm": entry.id }, "nagle": false, "timestamps": true,

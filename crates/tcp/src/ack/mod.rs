@@ -5,33 +5,24 @@
 //!
 //! Start with `every_segment.rs`, then `delayed.rs`.
 
-mod ack_division;
-mod bsd;
-mod delayed;
-mod dupack_spoofing;
-mod every_segment;
-mod linux_2000;
-mod optimistic;
-mod polled;
-mod taba;
-
 use units::{Bytes, Duration, Instant};
 
 use crate::reassembly::Arrival;
-use crate::registry::Entry;
+use crate::registry::algorithms;
 
-/// The policies that there are.
-pub const ENTRIES: &[Entry<dyn AckPolicy>] = &[
-    every_segment::ENTRY,
-    delayed::ENTRY,
-    linux_2000::ENTRY,
-    polled::ENTRY,
-    bsd::ENTRY,
-    taba::ENTRY,
-    ack_division::ENTRY,
-    dupack_spoofing::ENTRY,
-    optimistic::ENTRY,
-];
+algorithms! {
+    /// The acknowledgment policies.
+    dyn AckPolicy:
+    every_segment,
+    delayed,
+    linux_2000,
+    polled,
+    bsd,
+    taba,
+    ack_division,
+    dupack_spoofing,
+    optimistic,
+}
 
 /// Decides when to acknowledge.
 pub trait AckPolicy: std::fmt::Debug + Send {

@@ -5,46 +5,34 @@
 //!
 //! Read `reno.rs` first; `classic.rs` is what its relatives share, `layer.rs` how rules lie over others.
 
-mod aimd;
-mod byte_counting;
 mod classic;
-mod cubic;
-mod growth_limit;
-mod high_speed;
-mod idle_restart;
 mod layer;
-mod limited_slow_start;
-mod packet_pair;
-mod reno;
 mod share;
 #[cfg(test)]
 mod trial;
-mod vegas;
-mod westwood;
-mod whole_segments;
 mod window;
-mod window_validation;
 
 use units::{Bytes, Duration, Instant, Seq};
 
-use crate::registry::Entry;
+use crate::registry::algorithms;
 
-/// The algorithms that there are.
-pub const ENTRIES: &[Entry<dyn Congestion>] = &[
-    reno::ENTRY,
-    aimd::ENTRY,
-    vegas::ENTRY,
-    westwood::ENTRY,
-    high_speed::ENTRY,
-    cubic::ENTRY,
-    byte_counting::ENTRY,
-    limited_slow_start::ENTRY,
-    packet_pair::ENTRY,
-    window_validation::ENTRY,
-    idle_restart::ENTRY,
-    growth_limit::ENTRY,
-    whole_segments::ENTRY,
-];
+algorithms! {
+    /// The congestion controls.
+    dyn Congestion:
+    reno,
+    aimd,
+    vegas,
+    westwood,
+    high_speed,
+    cubic,
+    byte_counting,
+    limited_slow_start,
+    packet_pair,
+    window_validation,
+    idle_restart,
+    growth_limit,
+    whole_segments,
+}
 
 /// How the congestion window grows and shrinks.
 pub trait Congestion: std::fmt::Debug + Send {

@@ -4,28 +4,21 @@
 //! pipe sees to that, and the others extend limited transmit where the threshold is not
 //! [constant](DupThresh::constant).
 
-mod average;
-mod constant_increase;
-mod ewma;
-mod fixed;
-mod rr;
-mod window_share;
-mod winthresh;
-
 use units::Bytes;
 
-use crate::registry::Entry;
+use crate::registry::algorithms;
 
-/// The policies that there are.
-pub const ENTRIES: &[Entry<dyn DupThresh>] = &[
-    fixed::ENTRY,
-    window_share::ENTRY,
-    constant_increase::ENTRY,
-    average::ENTRY,
-    ewma::ENTRY,
-    rr::ENTRY,
-    winthresh::ENTRY,
-];
+algorithms! {
+    /// The duplicate thresholds.
+    dyn DupThresh:
+    fixed,
+    window_share,
+    constant_increase,
+    average,
+    ewma,
+    rr,
+    winthresh,
+}
 
 /// Chooses the threshold.
 pub trait DupThresh: std::fmt::Debug + Send {

@@ -5,16 +5,17 @@
 //! ([`wire::Flags::POLL`]), and the receiver (`ack/polled.rs`) does as it is told (Landström 2008 §6.3).
 //! Both ends must understand it: they tell each other on their SYNs.
 
-mod none;
-mod nth;
-mod per_window;
-
 use units::{Bytes, Seq};
 
-use crate::registry::Entry;
+use crate::registry::algorithms;
 
-/// The policies that there are.
-pub const ENTRIES: &[Entry<dyn Poll>] = &[none::ENTRY, nth::ENTRY, per_window::ENTRY];
+algorithms! {
+    /// The polling policies.
+    dyn Poll:
+    none,
+    nth,
+    per_window,
+}
 
 /// Chooses the segments that ask.
 pub trait Poll: std::fmt::Debug + Send {

@@ -8,52 +8,39 @@
 //! Read `reno.rs` first, then `new_reno.rs`, then `sack_6675.rs`.
 
 mod after_timeout;
-mod aix;
-mod dcr;
 mod disorder;
 mod duplicates;
-mod fack;
-mod fack_linux_2000;
 mod forward;
 mod limited_transmit;
-mod ncr;
-mod new_reno;
-mod pr;
-mod rate_halving;
-mod reno;
-mod rr;
-mod sack_3517;
-mod sack_6675;
-mod tahoe;
-mod timeout_only;
 
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
 pub use after_timeout::{AfterTimeout, Style};
 
 use crate::Cause;
-use crate::registry::Entry;
+use crate::registry::algorithms;
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::spurious::SignalKind;
 use crate::timestamp::Timestamp;
 
-/// The algorithms that there are.
-pub const ENTRIES: &[Entry<dyn Recovery>] = &[
-    timeout_only::ENTRY,
-    tahoe::ENTRY,
-    reno::ENTRY,
-    new_reno::ENTRY,
-    sack_6675::ENTRY,
-    sack_3517::ENTRY,
-    ncr::ENTRY,
-    dcr::ENTRY,
-    rr::ENTRY,
-    fack::ENTRY,
-    fack_linux_2000::ENTRY,
-    rate_halving::ENTRY,
-    aix::ENTRY,
-    pr::ENTRY,
-];
+algorithms! {
+    /// The loss recoveries.
+    dyn Recovery:
+    timeout_only,
+    tahoe,
+    reno,
+    new_reno,
+    sack_6675,
+    sack_3517,
+    ncr,
+    dcr,
+    rr,
+    fack,
+    fack_linux_2000,
+    rate_halving,
+    aix,
+    pr,
+}
 
 /// Decides what is lost and what to do about it.
 pub trait Recovery: std::fmt::Debug + Send {

@@ -4,24 +4,25 @@
 //! doubles the length on each expiry, and keeps the doubled length until a fresh sample comes
 //! (Karn and Partridge 1987, RFC 6298 §5.5 and §3).
 
-mod bsd;
-mod eifel;
 mod fixed_point;
-mod linux_2000;
-mod ns_2;
-mod rfc6298;
-mod windows_2000;
 
 use units::text::write_duration;
 use units::{Duration, Instant};
 
 pub use rfc6298::Backoff;
 
-use crate::registry::{Entry, refusal};
+use crate::registry::{algorithms, refusal};
 
-/// The policies that there are.
-pub const ENTRIES: &[Entry<dyn Rto>] =
-    &[rfc6298::ENTRY, linux_2000::ENTRY, bsd::ENTRY, eifel::ENTRY, windows_2000::ENTRY, ns_2::ENTRY];
+algorithms! {
+    /// The retransmission timers.
+    dyn Rto:
+    rfc6298,
+    linux_2000,
+    bsd,
+    eifel,
+    windows_2000,
+    ns_2,
+}
 
 /// How long the retransmission timer runs.
 pub trait Rto: std::fmt::Debug + Send {

@@ -7,23 +7,23 @@
 //!
 //! Read `eifel.rs` first.
 
-mod dsack;
-mod eifel;
-mod f_rto;
-mod none;
-mod rtt_comparison;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, SeqRange};
 
 use crate::recovery::Ack;
-use crate::registry::Entry;
+use crate::registry::algorithms;
 use crate::scoreboard::Scoreboard;
 
-/// The detectors that there are.
-pub const ENTRIES: &[Entry<dyn Spurious>] =
-    &[none::ENTRY, eifel::ENTRY, f_rto::ENTRY, dsack::ENTRY, rtt_comparison::ENTRY];
+algorithms! {
+    /// The detectors of spurious retransmissions.
+    dyn Spurious:
+    none,
+    eifel,
+    f_rto,
+    dsack,
+    rtt_comparison,
+}
 
 /// The name of the detector that believes every signal.
 pub const NONE: &str = none::ENTRY.id;

@@ -3,20 +3,21 @@
 //! A policy names the room that it would offer; the endpoint then sees to it that the right edge of the
 //! window never moves left and never moves by silly amounts (RFC 9293 §3.8.6.2.2).
 
-mod fixed;
-mod linux;
-mod shared;
-
 use std::sync::Arc;
 
 use units::Bytes;
 
 pub use shared::{Over, Pool};
 
-use crate::registry::Entry;
+use crate::registry::algorithms;
 
-/// The policies that there are.
-pub const ENTRIES: &[Entry<dyn Window>] = &[fixed::ENTRY, linux::ENTRY, shared::ENTRY];
+algorithms! {
+    /// The policies for the advertised window.
+    dyn Window:
+    fixed,
+    linux,
+    shared,
+}
 
 /// Sizes the advertised window.
 pub trait Window: std::fmt::Debug + Send {

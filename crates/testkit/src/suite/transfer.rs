@@ -2,7 +2,7 @@
 //! carries a stream over a bad pipe.
 
 use serde_json::{Value, json};
-use tcp::registry::axes;
+use tcp::axes;
 use units::Duration;
 use wire::Payload;
 
