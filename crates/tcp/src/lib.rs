@@ -26,6 +26,7 @@ mod pacing;
 pub mod poll;
 mod polling;
 mod queue;
+mod ranges;
 mod reassembly;
 mod receive;
 mod receiving;

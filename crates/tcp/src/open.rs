@@ -5,7 +5,7 @@ use wire::{Flags, Payload, Segment, Timestamps};
 
 use crate::endpoint::{Endpoint, Loss};
 use crate::options::{Agreed, offer};
-use crate::scoreboard::Mark;
+use crate::scoreboard::{Mark, New};
 use crate::spurious::{Needs, without_evidence};
 use crate::state::{Change, State};
 use crate::timers::Timer;
@@ -18,7 +18,8 @@ impl Endpoint {
     pub(crate) fn poll_syn(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         if self.sending.nxt == self.sending.iss {
             let range = SeqRange::new(self.sending.iss, 1);
-            self.sending.board.push(range, Payload::EMPTY, true, false, now);
+            let syn = New { range, payload: Payload::EMPTY, syn: true, fin: false };
+            self.sending.board.push(syn, now, Bytes::ZERO);
             self.sending.nxt = range.end;
             self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
             *out = self.syn(now);
@@ -27,7 +28,7 @@ impl Endpoint {
         let oldest = self.sending.board.front()?;
         let Mark::Lost(cause) = oldest.mark else { return None };
         let earlier_copies = oldest.transmissions;
-        self.sending.board.on_retransmitted(0, now);
+        self.sending.board.on_retransmitted(0, now, Bytes::ZERO);
         *out = self.syn(now);
         Some(Kind::Retransmission { cause, earlier_copies })
     }

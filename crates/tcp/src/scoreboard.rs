@@ -1,22 +1,29 @@
-//! What is on its way: every segment sent and not yet acknowledged, with what is known of it.
+//! The scoreboard (RFC 6675 §3): every segment sent and not yet acknowledged, with its state.
 //!
-//! The recovery algorithms write the marks ([`Scoreboard::mark_lost`]), the endpoint reports what was
-//! sent and acknowledged. From the marks follows the *pipe*, the estimate of what is still in the
-//! network (RFC 6675 §2): everything outstanding, less what is SACKed, less what is taken for lost and
-//! not sent again, and twice what was sent again without being taken for lost. With no marks the pipe is
+//! The recovery algorithms mark segments as lost ([`Scoreboard::mark_lost`]); the endpoint reports what was
+//! sent, acknowledged and SACKed. From the marks follows the *pipe*, the estimate of the data in the
+//! network (RFC 6675 §2): everything outstanding, less what is SACKed, less what is marked lost and
+//! not sent again, plus what was sent again without being marked lost. With no marks the pipe is
 //! the FlightSize of RFC 5681.
+//!
+//! No operation walks the window. Segments are found by arithmetic ([`Scoreboard::index_of`]), and the
+//! sequence numbers that are SACKed or marked lost are kept as runs besides: a block that tells nothing new
+//! is recognised, and the first lost segment is found, in constant time; a block that extends a run touches
+//! its new segments only.
 
 use std::collections::VecDeque;
 
 use units::{Bytes, Instant, Seq, SeqRange};
 use wire::Payload;
 
+use crate::ranges::RangeSet;
+
 /// One segment that was sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// Its sequence numbers, SYN and FIN included.
+    /// Its sequence numbers, those of SYN and FIN included.
     pub range: SeqRange,
-    /// Its bytes.
+    /// Its data.
     pub payload: Payload,
     /// Whether it carries our SYN.
     pub syn: bool,
@@ -30,41 +37,56 @@ pub struct Sent {
     pub transmissions: u32,
     /// The congestion window when it was last sent.
     pub cwnd: Bytes,
-    /// What is believed of its last copy.
+    /// The state of its last copy.
     pub mark: Mark,
     /// Whether a copy of it was SACKed.
     pub sacked: bool,
-    /// Whether two copies of it are believed to be on their way.
+    /// Whether two copies of it count in the pipe.
     pub twice: bool,
 }
 
-/// What the sender believes of the last copy of a segment.
+/// The state of the last copy of a segment, as the sender takes it to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It is on its way.
+    /// In the network, or SACKed.
     InFlight,
-    /// It is lost and waits to be sent again, for this reason.
+    /// Lost, and to be sent again for this reason.
     Lost(crate::Cause),
 }
 
 /// The segments from `snd_una` to `snd_nxt`, in order, without gaps.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Scoreboard {
     sent: VecDeque<Sent>,
+    /// The most sequence numbers that any segment on the board takes, or has taken since the board was empty.
+    longest: u32,
+    /// Data from `snd_una` to `snd_nxt`.
     outstanding: Bytes,
+    /// Data of the segments that are SACKed, marked lost, in the network twice.
     sacked: Bytes,
     lost: Bytes,
     twice: Bytes,
-    /// How many segments are marked lost: a FIN alone has no bytes to count.
-    lost_segments: usize,
-    /// Index of the first segment marked lost, if there is one: keeps "what next?" short.
-    first_lost: Option<usize>,
-    /// End of the highest SACKed segment.
-    highest_sacked: Option<Seq>,
+    /// The sequence numbers of the segments that are SACKed.
+    sacked_runs: RangeSet,
+    /// Those of the segments that are marked lost.
+    lost_runs: RangeSet,
+}
+
+/// A segment that is sent for the first time.
+#[derive(Clone, Debug)]
+pub struct New {
+    /// Its sequence numbers, those of SYN and FIN included.
+    pub range: SeqRange,
+    /// Its data.
+    pub payload: Payload,
+    /// Whether it carries our SYN.
+    pub syn: bool,
+    /// Whether it carries our FIN.
+    pub fin: bool,
 }
 
 /// What a cumulative acknowledgment took off the board.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Data acknowledged.
     pub bytes: Bytes,
@@ -81,13 +103,34 @@ pub struct Acked {
     pub fin: bool,
 }
 
+impl Default for Scoreboard {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
 impl Scoreboard {
-    /// A new segment went out.
-    pub fn push(&mut self, range: SeqRange, payload: Payload, syn: bool, fin: bool, now: Instant) {
+    /// A board without segments.
+    pub const EMPTY: Self = Self {
+        sent: VecDeque::new(),
+        longest: 1,
+        outstanding: Bytes::ZERO,
+        sacked: Bytes::ZERO,
+        lost: Bytes::ZERO,
+        twice: Bytes::ZERO,
+        sacked_runs: RangeSet::EMPTY,
+        lost_runs: RangeSet::EMPTY,
+    };
+
+    /// A new segment is sent, at `now` and under the congestion window `cwnd`.
+    #[inline]
+    pub fn push(&mut self, new: New, now: Instant, cwnd: Bytes) {
+        let New { range, payload, syn, fin } = new;
         debug_assert!(
             self.sent.back().is_none_or(|last| last.range.end == range.start),
             "a gap on the board"
         );
+        self.longest = range.len().max(if self.sent.is_empty() { 1 } else { self.longest });
         self.outstanding += Bytes(u64::from(payload.len()));
         self.sent.push_back(Sent {
             range,
@@ -97,17 +140,18 @@ impl Scoreboard {
             first_sent: now,
             last_sent: now,
             transmissions: 1,
-            cwnd: Bytes::ZERO,
+            cwnd,
             mark: Mark::InFlight,
             sacked: false,
             twice: false,
         });
     }
 
-    /// The segment at `index` went out again.
-    pub fn on_retransmitted(&mut self, index: usize, now: Instant) {
+    /// The segment at `index` is sent again, at `now` and under the congestion window `cwnd`.
+    pub fn on_retransmitted(&mut self, index: usize, now: Instant, cwnd: Bytes) {
         let sent = &mut self.sent[index];
         sent.last_sent = now;
+        sent.cwnd = cwnd;
         sent.transmissions += 1;
         if sent.mark == Mark::InFlight {
             self.twice += if sent.sacked || sent.twice { Bytes::ZERO } else { sent.size() };
@@ -115,96 +159,109 @@ impl Scoreboard {
         } else {
             sent.mark = Mark::InFlight;
             self.lost -= sent.size();
-            self.lost_segments -= 1;
-            if self.first_lost == Some(index) {
-                self.find_first_lost(index + 1);
-            }
+            self.lost_runs.remove(sent.range);
         }
-    }
-
-    /// The segment at `index` was last sent under this congestion window.
-    pub fn sent_under(&mut self, index: usize, cwnd: Bytes) {
-        self.sent[index].cwnd = cwnd;
     }
 
     /// Takes off everything before `ack`. A segment acknowledged in part stays, shortened.
     pub fn acknowledge(&mut self, ack: Seq) -> Acked {
         let mut acked = Acked::default();
-        let mut ambiguous = false;
+        let mut sent_once = true;
         let mut last_sent = None;
-        while let Some(front) = self.sent.front_mut() {
+        while let Some(front) = self.sent.front() {
             if front.range.start.at_or_after(ack) {
                 break;
             }
+            sent_once &= front.transmissions == 1;
             if front.range.end.after(ack) {
-                let before = front.size();
-                acked.syn |= front.take_front(ack.since(front.range.start));
-                ambiguous |= front.transmissions > 1;
-                let part = before - front.size();
-                let (sacked, lost, twice) = (front.sacked, front.mark != Mark::InFlight, front.twice);
-                self.twice -= if twice { part } else { Bytes::ZERO };
-                self.uncount(part, sacked, lost, &mut acked);
+                self.shorten_front(ack, &mut acked);
                 break;
             }
-            ambiguous |= front.transmissions > 1;
             last_sent = Some(front.last_sent);
             acked.segments += 1;
             acked.syn |= front.syn;
             acked.fin |= front.fin;
-            let (size, sacked, was_lost) = (front.size(), front.sacked, front.mark != Mark::InFlight);
-            self.twice -= if front.twice { size } else { Bytes::ZERO };
+            let (size, share) = (front.size(), front.share());
             self.sent.pop_front();
-            self.first_lost = self.first_lost.and_then(|index| index.checked_sub(1));
-            self.uncount(size, sacked, was_lost, &mut acked);
-            if was_lost {
-                self.lost_segments -= 1;
-                self.find_first_lost(0);
-            }
+            self.uncount(size, share, &mut acked);
         }
-        if self.highest_sacked.is_some_and(|seq| seq.at_or_before(ack)) {
-            self.highest_sacked = None;
-        }
-        acked.sample = if ambiguous { None } else { last_sent };
+        self.outstanding -= acked.bytes;
+        self.sacked_runs.remove_before(ack);
+        self.lost_runs.remove_before(ack);
+        acked.sample = last_sent.filter(|_| sent_once);
         acked
     }
 
-    /// Marks as SACKed what lies wholly inside `block`; returns the bytes that are new.
+    /// Takes what lies before `ack` off the first segment, of which a part stays.
+    fn shorten_front(&mut self, ack: Seq, acked: &mut Acked) {
+        let Some(front) = self.sent.front_mut() else { return };
+        let before = front.size();
+        acked.syn |= front.take_front(ack.since(front.range.start));
+        let (part, share) = (before - front.size(), front.share());
+        self.uncount(part, share, acked);
+    }
+
+    /// Counts data of a segment as acknowledged.
+    #[inline]
+    fn uncount(&mut self, bytes: Bytes, share: PipeShare, acked: &mut Acked) {
+        acked.bytes += bytes;
+        match share {
+            PipeShare::Sacked => return self.sacked -= bytes,
+            PipeShare::Lost => self.lost -= bytes,
+            PipeShare::Twice => self.twice -= bytes,
+            PipeShare::Once => {}
+        }
+        acked.newly += bytes;
+    }
+
+    /// Marks the segments as SACKed that lie wholly inside `block`; returns their data, as far as it was not SACKed
+    /// before.
     pub fn sack(&mut self, block: SeqRange) -> Bytes {
-        let mut newly = Bytes::ZERO;
-        for index in self.index_of(block.start)..self.sent.len() {
-            let sent = &mut self.sent[index];
-            if sent.range.end.after(block.end) {
-                break;
-            }
+        if self.sacked_runs.containing(block.start).is_some_and(|run| run.covers(block)) {
+            return Bytes::ZERO;
+        }
+        let before = self.sacked;
+        let first = self.index_of(block.start);
+        let mut index = first;
+        let mut end = block.start;
+        while let Some(sent) = self.sent.get(index).filter(|sent| sent.range.end.at_or_before(block.end)) {
             if sent.sacked {
-                continue;
-            }
-            self.twice -= if std::mem::take(&mut sent.twice) { sent.size() } else { Bytes::ZERO };
-            sent.sacked = true;
-            newly += sent.size();
-            self.sacked += sent.size();
-            self.highest_sacked =
-                Some(self.highest_sacked.map_or(sent.range.end, |seq| seq.max(sent.range.end)));
-            if sent.mark != Mark::InFlight {
-                sent.mark = Mark::InFlight;
-                self.lost -= sent.size();
-                self.lost_segments -= 1;
-                if self.first_lost == Some(index) {
-                    self.find_first_lost(index + 1);
-                }
+                let run = self.sacked_runs.containing(sent.range.start);
+                end = run.map_or(sent.range.end, |run| run.end);
+                index = self.index_of(end);
+            } else {
+                end = sent.range.end;
+                self.sack_segment(index);
+                index += 1;
             }
         }
-        newly
+        if index > first {
+            self.sacked_runs.insert(SeqRange { start: self.sent[first].range.start, end });
+        }
+        self.sacked - before
+    }
+
+    /// A segment is SACKed that was not before.
+    fn sack_segment(&mut self, index: usize) {
+        self.forget_first_copy(index);
+        let sent = &mut self.sent[index];
+        sent.sacked = true;
+        self.sacked += sent.size();
+        if sent.mark != Mark::InFlight {
+            sent.mark = Mark::InFlight;
+            self.lost -= sent.size();
+            self.lost_runs.remove(sent.range);
+        }
     }
 
     /// Forgets all SACK marks: after a timeout the receiver may have reneged (RFC 2018 §8).
     pub fn forget_sacks(&mut self) {
-        self.sent.iter_mut().for_each(|sent| sent.sacked = false);
+        let runs = std::mem::take(&mut self.sacked_runs);
+        self.for_each_in(&runs, |sent| sent.sacked = false);
         self.sacked = Bytes::ZERO;
-        self.highest_sacked = None;
     }
 
-    /// Takes the segment at `index` for lost, unless it is SACKed or marked already.
+    /// Marks the segment at `index` as lost, unless it is SACKed or marked already.
     pub fn mark_lost(&mut self, index: usize, cause: crate::Cause) {
         self.forget_first_copy(index);
         let sent = &mut self.sent[index];
@@ -213,17 +270,17 @@ impl Scoreboard {
         }
         sent.mark = Mark::Lost(cause);
         self.lost += sent.size();
-        self.lost_segments += 1;
-        self.first_lost = Some(self.first_lost.map_or(index, |first| first.min(index)));
+        self.lost_runs.insert(sent.range);
     }
 
-    /// Of two copies of the segment at `index` that are on their way, takes the first for lost.
+    /// Of two copies of the segment at `index` that count in the pipe, takes one out.
+    #[inline]
     pub fn forget_first_copy(&mut self, index: usize) {
         let sent = &mut self.sent[index];
         self.twice -= if std::mem::take(&mut sent.twice) { sent.size() } else { Bytes::ZERO };
     }
 
-    /// Takes everything that is not SACKed for lost: the first segment because its timer ran out, the
+    /// Marks everything as lost that is not SACKed: the first segment because its timer ran out, the
     /// others because they lie behind it.
     pub fn mark_all_lost(&mut self) {
         for index in 0..self.sent.len() {
@@ -232,32 +289,86 @@ impl Scoreboard {
         }
     }
 
-    /// Changes the reason why the first segment is lost.
+    /// Changes the reason for which the first segment is lost.
     pub fn blame_first(&mut self, cause: crate::Cause) {
         if let Some(Sent { mark: Mark::Lost(reason), .. }) = self.sent.front_mut() {
             *reason = cause;
         }
     }
 
-    /// Takes nothing for lost any more.
+    /// Takes all marks of loss away, and counts each segment once in the pipe.
     pub fn clear_lost(&mut self) {
-        for sent in &mut self.sent {
-            (sent.mark, sent.twice) = (Mark::InFlight, false);
-        }
+        let runs = std::mem::take(&mut self.lost_runs);
+        self.for_each_in(&runs, |sent| sent.mark = Mark::InFlight);
         self.lost = Bytes::ZERO;
-        self.twice = Bytes::ZERO;
-        self.lost_segments = 0;
-        self.first_lost = None;
+        if !self.twice.is_zero() {
+            self.sent.iter_mut().for_each(|sent| sent.twice = false);
+            self.twice = Bytes::ZERO;
+        }
+    }
+
+    /// Changes the segments that `runs` consist of.
+    fn for_each_in(&mut self, runs: &RangeSet, change: impl Fn(&mut Sent)) {
+        for run in runs.iter() {
+            let inside = self.index_of(run.start)..self.index_of(run.end);
+            self.sent.range_mut(inside).for_each(&change);
+        }
     }
 
     /// The first segment that waits to be sent again, and why.
     #[must_use]
+    #[inline]
     pub fn first_lost(&self) -> Option<(usize, crate::Cause)> {
-        let index = self.first_lost?;
+        let index = self.index_of(self.lost_runs.first()?.start);
         match self.sent[index].mark {
             Mark::Lost(cause) => Some((index, cause)),
-            Mark::InFlight => unreachable!("first_lost points at a segment that is marked"),
+            Mark::InFlight => unreachable!("a lost run begins with a segment that is marked"),
         }
+    }
+
+    /// Index of the first segment in `among` that is not SACKed.
+    #[must_use]
+    pub fn first_hole(&self, among: std::ops::Range<usize>) -> Option<usize> {
+        let first = self.sent.get(among.start)?;
+        let run = if first.sacked { self.sacked_runs.containing(first.range.start) } else { None };
+        let index = run.map_or(among.start, |run| self.index_of(run.end));
+        (index < among.end).then_some(index)
+    }
+
+    /// IsLost() of RFC 3517 and RFC 6675 §4, turned round: every segment before this number is lost unless it is
+    /// SACKed. At it and above lie `dupthresh` runs of SACKed segments, or SACKed data of at least `enough`, in which
+    /// the two RFCs differ. `None` where there is less.
+    #[must_use]
+    pub fn lost_edge(&self, dupthresh: u32, enough: Bytes) -> Option<Seq> {
+        if self.sacked_runs.len() < dupthresh as usize && self.sacked < enough {
+            return None;
+        }
+        let mut missing = enough;
+        for (sequences, run) in (1..).zip(self.sacked_runs.iter().rev()) {
+            if sequences >= dupthresh || missing.is_zero() {
+                return self.last_before(run.end).map(|top| top.range.start);
+            }
+            let data = self.data_in(run);
+            let len = Bytes(u64::from(data.len()));
+            if len >= missing {
+                let from = data.start + (len - missing).0 as u32;
+                return self.last_before(from + 1).map(|sent| sent.range.start);
+            }
+            missing -= len;
+        }
+        None
+    }
+
+    /// The last segment that starts before `seq`.
+    fn last_before(&self, seq: Seq) -> Option<&Sent> {
+        self.sent.get(self.index_of(seq).checked_sub(1)?)
+    }
+
+    /// The data in a run of segments: its sequence numbers without those of SYN and FIN.
+    fn data_in(&self, run: SeqRange) -> SeqRange {
+        let syn = self.sent.front().is_some_and(|first| first.syn && first.range.start == run.start);
+        let fin = self.sent.back().is_some_and(|last| last.fin && last.range.end == run.end);
+        SeqRange { start: run.start + u32::from(syn), end: run.end - u32::from(fin) }
     }
 
     /// Data sent and not cumulatively acknowledged: FlightSize (RFC 5681 §2).
@@ -266,13 +377,14 @@ impl Scoreboard {
         self.outstanding
     }
 
-    /// The estimate of what is in the network (RFC 6675 §4).
+    /// The estimate of the data in the network (RFC 6675 §4).
     #[must_use]
+    #[inline]
     pub fn pipe(&self) -> Bytes {
         self.outstanding - self.sacked - self.lost + self.twice
     }
 
-    /// Bytes SACKed above the cumulative acknowledgment.
+    /// Data SACKed above the cumulative acknowledgment.
     #[must_use]
     pub const fn sacked(&self) -> Bytes {
         self.sacked
@@ -280,76 +392,110 @@ impl Scoreboard {
 
     /// End of the highest SACKed segment.
     #[must_use]
-    pub const fn highest_sacked(&self) -> Option<Seq> {
-        self.highest_sacked
+    #[inline]
+    pub fn highest_sacked(&self) -> Option<Seq> {
+        self.sacked_runs.last().map(|run| run.end)
     }
 
     /// The segment at `index`, counted from the oldest.
     #[must_use]
+    #[inline]
     pub fn get(&self, index: usize) -> Option<&Sent> {
         self.sent.get(index)
     }
 
     /// The oldest segment.
     #[must_use]
+    #[inline]
     pub fn front(&self) -> Option<&Sent> {
         self.sent.front()
     }
 
     /// The newest segment.
     #[must_use]
+    #[inline]
     pub fn back(&self) -> Option<&Sent> {
         self.sent.back()
     }
 
     /// How many segments are on the board.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.sent.len()
     }
 
     /// Whether nothing is outstanding.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }
 
     /// Index of the first segment that starts at or after `seq`.
+    ///
+    /// No segment is longer than `longest`, so that at least so many lie before `seq` as fit; in a bulk transfer, whose
+    /// segments are of one length, that is the answer. Else a binary search goes on from there.
     #[must_use]
+    #[inline]
     pub fn index_of(&self, seq: Seq) -> usize {
-        self.sent.partition_point(|sent| sent.range.start.before(seq))
-    }
-
-    fn uncount(&mut self, bytes: Bytes, sacked: bool, lost: bool, acked: &mut Acked) {
-        self.outstanding -= bytes;
-        acked.bytes += bytes;
-        if sacked {
-            self.sacked -= bytes;
-        } else {
-            acked.newly += bytes;
-        }
-        if lost {
-            self.lost -= bytes;
+        let Some(first) = self.sent.front().filter(|first| first.range.start.before(seq)) else { return 0 };
+        let least = (seq.since(first.range.start) / self.longest) as usize;
+        match self.sent.get(least) {
+            Some(sent) if sent.range.start.before(seq) => self.index_beyond(least, seq),
+            Some(_) => least,
+            None => self.sent.len(),
         }
     }
 
-    fn find_first_lost(&mut self, from: usize) {
-        self.first_lost = if self.lost_segments == 0 {
-            None
-        } else {
-            (from..self.sent.len()).find(|&index| self.sent[index].mark != Mark::InFlight)
-        };
+    /// The same, where the segment at `before` starts before `seq`.
+    fn index_beyond(&self, before: usize, seq: Seq) -> usize {
+        let next = before + 1;
+        if self.sent.get(next).is_none_or(|sent| !sent.range.start.before(seq)) {
+            return next;
+        }
+        let (mut low, mut high) = (next, self.sent.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.sent[middle].range.start.before(seq) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 }
 
+/// How a segment counts in the pipe.
+#[derive(Clone, Copy)]
+enum PipeShare {
+    Once,
+    Twice,
+    Sacked,
+    Lost,
+}
+
 impl Sent {
-    /// Its data: what FlightSize and the windows count. SYN and FIN weigh nothing.
+    /// The length of its data, which FlightSize and the windows count; SYN and FIN count nothing.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> Bytes {
         Bytes(u64::from(self.payload.len()))
     }
 
-    /// Cuts `count` numbers off the front; returns whether the SYN was among them.
+    /// How it counts in the pipe. What is SACKed or marked lost is not in the network twice.
+    #[inline]
+    fn share(&self) -> PipeShare {
+        match self.mark {
+            Mark::Lost(_) => PipeShare::Lost,
+            Mark::InFlight if self.sacked => PipeShare::Sacked,
+            Mark::InFlight if self.twice => PipeShare::Twice,
+            Mark::InFlight => PipeShare::Once,
+        }
+    }
+
+    /// Takes `count` numbers off the front; returns whether the SYN was among them.
     fn take_front(&mut self, count: u32) -> bool {
         let syn = u32::from(self.syn);
         let bytes = count - syn;
@@ -359,5 +505,7 @@ impl Sent {
     }
 }
 
+#[cfg(test)]
+mod oracle;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use crate::congestion::Departure;
 use crate::endpoint::Endpoint;
 use crate::receiving::Wanted;
 use crate::recovery::{Next, Room};
+use crate::scoreboard::New;
 use crate::sending::{Fin, Persist};
 use crate::spurious::Steer;
 use crate::state::{Change, State};
@@ -143,8 +144,8 @@ impl Endpoint {
         let range = SeqRange::new(self.sending.nxt, payload.len() + u32::from(fin));
         let push = self.sending.queue.is_empty() && !payload.is_empty();
         self.sending.nxt = range.end;
-        self.sending.board.push(range, payload.clone(), false, fin, now);
-        self.sending.board.sent_under(self.sending.board.len() - 1, self.sending.congestion.cwnd());
+        let new = New { range, payload: payload.clone(), syn: false, fin };
+        self.sending.board.push(new, now, self.sending.congestion.cwnd());
         if fin {
             self.sending.fin = Fin::Sent;
             self.change(Change::FinSent);
@@ -169,8 +170,7 @@ impl Endpoint {
         let sent = self.sending.board.get(index).expect("a policy names a segment on the board");
         let (range, payload, fin) = (sent.range, sent.payload.clone(), sent.fin);
         let earlier_copies = sent.transmissions;
-        self.sending.board.on_retransmitted(index, now);
-        self.sending.board.sent_under(index, self.sending.congestion.cwnd());
+        self.sending.board.on_retransmitted(index, now, self.sending.congestion.cwnd());
         self.sending.recovery.on_retransmitted(index, &mut self.sending.board);
         self.sending.spurious.on_retransmitted(now, range);
         self.tell_departure(now, Bytes(u64::from(payload.len())), true);

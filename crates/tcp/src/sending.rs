@@ -116,7 +116,7 @@ impl Sending {
             wl1: Seq::default(),
             wl2: Seq::default(),
             smss: config.plain.mss,
-            board: Scoreboard::default(),
+            board: Scoreboard::EMPTY,
             queue: SendQueue::default(),
             fin: Fin::Open,
             fin_acked: false,

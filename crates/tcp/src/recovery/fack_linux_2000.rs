@@ -306,8 +306,7 @@ impl FackLinux2000 {
     /// `tcp_xmit_retransmit_queue`: the next segment on the walk, were it sent again already or not.
     fn left_to_walk(&self, board: &Scoreboard) -> Option<usize> {
         let recover = self.after_timeout.recover()?;
-        let from = board.index_of(self.walked);
-        (from..board.index_of(recover)).find(|index| board.get(*index).is_some_and(|sent| !sent.sacked))
+        board.first_hole(board.index_of(self.walked)..board.index_of(recover))
     }
 
     /// `tcp_fast_retrans`, its second branch, below `high_seq`.

@@ -344,24 +344,6 @@ pub fn without_timestamps() -> Box<dyn Recovery> {
     Box::new(sack_6675::Sack6675::new(Style::default()))
 }
 
-/// IsLost() of RFC 3517 and RFC 6675 §4, turned round: everything before this is lost unless SACKed. Above it lie
-/// `dupthresh` discontiguous SACKed sequences, or as many SACKed bytes as are `enough`, in which the two RFCs differ.
-fn lost_edge(dupthresh: u32, enough: Bytes, board: &Scoreboard) -> Option<Seq> {
-    let top = board.index_of(board.highest_sacked()?);
-    let (mut sequences, mut bytes, mut within) = (0, Bytes::ZERO, false);
-    for sent in (0..top).rev().filter_map(|index| board.get(index)) {
-        if sent.sacked {
-            sequences += u32::from(!within);
-            bytes += sent.size();
-            if sequences >= dupthresh || bytes >= enough {
-                return Some(sent.range.start);
-            }
-        }
-        within = sent.sacked;
-    }
-    None
-}
-
 /// The rule that most algorithms share: what is marked lost first, then new data, as the window allows.
 /// With `forced` the first lost segment goes out whatever the window says, as a fast retransmit does
 /// (RFC 5681 §3.2 step 3).

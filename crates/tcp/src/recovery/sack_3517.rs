@@ -20,9 +20,7 @@ use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
 use super::limited_transmit::LimitedTransmit;
-use super::{
-    Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_edge, lost_first,
-};
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
@@ -320,8 +318,7 @@ impl FastRecovery {
     /// `NextSeg()` rule 3: with nothing known to be lost and nothing new to send, a hole below the highest SACK.
     fn maybe_lost(&self, board: &Scoreboard) -> Next {
         let Some(highest) = board.highest_sacked() else { return Next::Nothing };
-        let mut below = board.index_of(self.high_rxt)..board.index_of(highest);
-        let hole = below.find(|index| board.get(*index).is_some_and(|sent| !sent.sacked));
+        let hole = board.first_hole(board.index_of(self.high_rxt)..board.index_of(highest));
         hole.map_or(Next::Nothing, |index| Next::Retransmit { index, cause: Cause::Scoreboard })
     }
 }
@@ -330,7 +327,7 @@ impl LostBy {
     /// Everything before this is lost unless SACKed.
     fn edge(self, ack: &Ack, board: &Scoreboard) -> Option<Seq> {
         match self {
-            Self::Dupthresh => lost_edge(ack.dupthresh, ack.smss * u64::from(ack.dupthresh), board),
+            Self::Dupthresh => board.lost_edge(ack.dupthresh, ack.smss * u64::from(ack.dupthresh)),
             Self::AnyHole => board.highest_sacked(),
         }
     }

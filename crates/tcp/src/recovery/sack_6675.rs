@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
 use super::duplicates::Duplicates;
-use super::{
-    Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_edge, lost_first,
-};
+use super::{Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -183,7 +181,7 @@ impl Sack6675 {
     /// Everything before this is lost unless SACKed: more than (dupthresh − 1)·SMSS bytes are enough (§4).
     fn lost_edge(&self, ack: &Ack, board: &Scoreboard) -> Option<Seq> {
         let enough = ack.smss * u64::from(ack.dupthresh.saturating_sub(1)) + Bytes(1);
-        lost_edge(ack.dupthresh, enough, board)
+        board.lost_edge(ack.dupthresh, enough)
     }
 }
 
@@ -195,7 +193,7 @@ impl FastRecovery {
         let highest = board.highest_sacked().unwrap_or(self.high_rxt);
         let hole = |index: &usize| board.get(*index).is_some_and(|sent| !sent.sacked);
         let (from, to) = (board.index_of(self.high_rxt), board.index_of(highest));
-        if let Some(index) = (from..to).find(hole) {
+        if let Some(index) = board.first_hole(from..to) {
             return again(index);
         }
         let last = board.index_of(self.recover).checked_sub(1);

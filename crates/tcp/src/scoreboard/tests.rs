@@ -1,7 +1,8 @@
-//! The counts that the board keeps are those of a recount, whatever happens to it.
+//! Whatever happens to a board, it answers as the plain one does.
 
 use proptest::prelude::*;
 
+use super::oracle::PlainScoreboard;
 use super::*;
 use crate::Cause;
 
@@ -39,94 +40,140 @@ fn at(n: u64) -> Instant {
     Instant::from_nanos(n)
 }
 
-/// A board that starts near the wrap, and the next number to send.
+/// A board that starts near the wrap, the same board written plainly, and the next number to send.
 struct Sender {
     board: Scoreboard,
+    plain: PlainScoreboard,
     next: Seq,
     steps: u64,
 }
 
 impl Sender {
     const fn new() -> Self {
-        Self {
-            board: Scoreboard {
-                sent: VecDeque::new(),
-                outstanding: Bytes::ZERO,
-                sacked: Bytes::ZERO,
-                lost: Bytes::ZERO,
-                twice: Bytes::ZERO,
-                lost_segments: 0,
-                first_lost: None,
-                highest_sacked: None,
-            },
-            next: Seq(u32::MAX - 5000),
-            steps: 0,
-        }
+        Self { board: Scoreboard::EMPTY, plain: PlainScoreboard { sent: vec![] }, next: ORIGIN, steps: 0 }
     }
 
     fn una(&self) -> Seq {
         self.board.front().map_or(self.next, |first| first.range.start)
     }
 
-    fn push(&mut self, len: u32, fin: bool) {
+    fn push(&mut self, len: u32, syn: bool, fin: bool) {
         let payload = Payload::Pattern { offset: 0, len };
-        let range = SeqRange::new(self.next, len + u32::from(fin));
-        self.board.push(range, payload, false, fin, at(self.steps));
+        let range = SeqRange::new(self.next, len + u32::from(syn) + u32::from(fin));
+        let new = New { range, payload, syn, fin };
+        self.board.push(new.clone(), at(self.steps), Bytes(self.steps));
+        self.plain.push(new, at(self.steps), Bytes(self.steps));
         self.next = range.end;
     }
 
+    /// Takes a step on both boards; what they answer to it must be the same.
     fn take(&mut self, step: &Step) {
         self.steps += 1;
+        let (now, cwnd) = (at(self.steps), Bytes(self.steps));
         let len = self.board.len();
-        let outstanding = self.next.since(self.una());
+        let una = self.una();
+        let outstanding = self.next.since(una);
+        let Self { board, plain, .. } = self;
         match *step {
-            Step::Push { len, fin } => self.push(len, fin),
-            Step::Retransmit(index) if len > 0 => self.board.on_retransmitted(index % len, at(self.steps)),
-            Step::MarkLost(index) if len > 0 => self.board.mark_lost(index % len, Cause::Scoreboard),
-            Step::Acknowledge(by) => drop(self.board.acknowledge(self.una() + by.min(outstanding))),
-            Step::Sack { start, len } => drop(self.board.sack(SeqRange::new(self.una() + start, len))),
-            Step::MarkAllLost => self.board.mark_all_lost(),
-            Step::ClearLost => self.board.clear_lost(),
-            Step::ForgetSacks => self.board.forget_sacks(),
-            Step::BlameFirst => self.board.blame_first(Cause::FastRetransmit),
-            Step::ForgetFirstCopy(index) if len > 0 => self.board.forget_first_copy(index % len),
+            // Nothing follows a FIN.
+            Step::Push { .. } if board.back().is_some_and(|last| last.fin) => {}
+            Step::Push { len, fin } => self.push(len, false, fin),
+            Step::Retransmit(index) if len > 0 => {
+                board.on_retransmitted(index % len, now, cwnd);
+                plain.on_retransmitted(index % len, now, cwnd);
+            }
+            Step::MarkLost(index) if len > 0 => {
+                board.mark_lost(index % len, Cause::Scoreboard);
+                plain.mark_lost(index % len, Cause::Scoreboard);
+            }
+            Step::Acknowledge(by) => {
+                let ack = una + by.min(outstanding);
+                assert_eq!(board.acknowledge(ack), plain.acknowledge(ack));
+            }
+            Step::Sack { start, len } => {
+                let block = SeqRange::new(una + start, len);
+                assert_eq!(board.sack(block), plain.sack(block));
+            }
+            Step::MarkAllLost => (board.mark_all_lost(), plain.mark_all_lost()).0,
+            Step::ClearLost => (board.clear_lost(), plain.clear_lost()).0,
+            Step::ForgetSacks => (board.forget_sacks(), plain.forget_sacks()).0,
+            Step::BlameFirst => {
+                board.blame_first(Cause::FastRetransmit);
+                plain.blame_first(Cause::FastRetransmit);
+            }
+            Step::ForgetFirstCopy(index) if len > 0 => {
+                board.forget_first_copy(index % len);
+                plain.forget_first_copy(index % len);
+            }
             Step::Retransmit(_) | Step::MarkLost(_) | Step::ForgetFirstCopy(_) => {}
+        }
+    }
+
+    /// Every question is answered alike; `probe` names places on the board.
+    fn compare(&self, probe: usize) {
+        let Self { board, plain, .. } = self;
+        let state =
+            |sent: &Sent| (sent.range, sent.payload.len(), sent.mark, sent.sacked, sent.transmissions);
+        assert!(board.sent.iter().map(state).eq(plain.sent.iter().map(state)), "the segments");
+        assert_eq!(board.outstanding(), plain.sum(|_| true), "outstanding");
+        assert_eq!(board.sacked(), plain.sum(|sent| sent.sacked), "sacked");
+        assert_eq!(board.pipe(), plain.pipe(), "pipe");
+        assert_eq!(board.first_lost(), plain.first_lost(), "first lost");
+        assert_eq!(board.highest_sacked(), plain.highest_sacked(), "highest SACKed");
+        let len = board.len();
+        let (from, to) = (probe % (len + 1), probe / 7 % (len + 2));
+        assert_eq!(board.first_hole(from..to.min(len)), plain.first_hole(from..to.min(len)), "first hole");
+        let dupthresh = (probe % 9) as u32;
+        for enough in [0, 1, 700, 3000, probe as u64 % 20_000].map(Bytes) {
+            assert_eq!(board.lost_edge(dupthresh, enough), plain.lost_edge(dupthresh, enough), "lost edge");
+        }
+        for seq in plain.sent.iter().flat_map(|sent| [sent.range.start, sent.range.start + 1, sent.range.end])
+        {
+            assert_eq!(board.index_of(seq), plain.index_of(seq), "index of {seq}");
         }
     }
 }
 
-fn sum(board: &Scoreboard, counts: impl Fn(&Sent) -> bool) -> Bytes {
-    board.sent.iter().filter(|sent| counts(sent)).map(Sent::size).sum()
-}
-
-fn is_lost(sent: &Sent) -> bool {
-    sent.mark != Mark::InFlight
-}
-
-fn recount(board: &Scoreboard) {
-    assert_eq!(board.outstanding(), sum(board, |_| true), "outstanding");
-    assert_eq!(board.sacked(), sum(board, |sent| sent.sacked), "sacked");
-    let in_network = sum(board, |sent| !sent.sacked && !is_lost(sent));
-    assert_eq!(board.pipe(), in_network + sum(board, |sent| sent.twice), "pipe");
-    assert!(!board.sent.iter().any(|sent| sent.twice && (sent.sacked || is_lost(sent))), "no second copy");
-    let first_lost = board.sent.iter().position(is_lost);
-    assert_eq!(board.first_lost().map(|(index, _)| index), first_lost, "first lost");
-    let highest = board.sent.iter().rev().find(|sent| sent.sacked).map(|sent| sent.range.end);
-    assert_eq!(board.highest_sacked(), highest, "highest SACKed");
-    assert!(!board.sent.iter().any(|sent| sent.sacked && is_lost(sent)), "SACKed and lost");
-    let pairs = board.sent.iter().zip(board.sent.iter().skip(1));
-    assert!(pairs.into_iter().all(|(one, next)| one.range.end == next.range.start), "a gap");
-}
+const ORIGIN: Seq = Seq(u32::MAX - 5000);
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn all_counts_equal_a_recount_after_any_steps(steps in prop::collection::vec(step(), 0..120)) {
+    fn the_board_answers_as_the_plain_one_after_any_steps(
+        syn in any::<bool>(),
+        steps in prop::collection::vec((step(), any::<usize>()), 0..120),
+    ) {
         let mut sender = Sender::new();
-        for step in &steps {
+        if syn {
+            sender.push(0, true, false);
+        }
+        for (step, probe) in &steps {
             sender.take(step);
-            recount(&sender.board);
+            sender.compare(*probe);
+        }
+    }
+
+    #[test]
+    fn so_it_does_where_all_segments_are_of_one_length(
+        lost in prop::collection::vec(prop::bool::weighted(0.3), 40),
+        steps in prop::collection::vec((0..4usize, 0..40u32, any::<usize>()), 0..60),
+    ) {
+        let mut sender = Sender::new();
+        for _ in &lost {
+            sender.push(1000, false, false);
+        }
+        for (what, place, probe) in steps {
+            let index = (place as usize).min(sender.board.len().saturating_sub(1));
+            let start = (ORIGIN + place * 1000).since(sender.una());
+            let step = match what {
+                0 if lost[place as usize] => Step::MarkLost(index),
+                0 | 1 => Step::Sack { start, len: 1000 + 1000 * (probe % 5) as u32 },
+                2 => Step::Retransmit(sender.board.first_lost().map_or(index, |(first, _)| first)),
+                _ => Step::Acknowledge(1000 * (probe % 3) as u32),
+            };
+            sender.take(&step);
+            sender.compare(probe);
         }
     }
 }
@@ -137,7 +184,7 @@ fn four() -> Sender {
     sender.next = Seq(1000);
     for _ in 0..4 {
         sender.steps += 1;
-        sender.push(1000, false);
+        sender.push(1000, false, false);
     }
     sender
 }
@@ -168,7 +215,7 @@ fn what_is_acknowledged_in_part_stays_shortened() {
 fn a_sample_is_of_the_last_segment_and_of_none_that_was_sent_twice() {
     let mut board = four().board;
     assert_eq!(board.clone().acknowledge(Seq(3000)).sample, Some(at(2)));
-    board.on_retransmitted(0, at(9));
+    board.on_retransmitted(0, at(9), Bytes::ZERO);
     assert_eq!(board.acknowledge(Seq(3000)).sample, None);
     assert_eq!(board.acknowledge(Seq(4000)).sample, Some(at(3)));
 }
@@ -184,11 +231,11 @@ fn what_was_sacked_is_not_news_when_it_is_acknowledged() {
 #[test]
 fn a_lost_fin_without_data_waits_to_be_sent_again() {
     let mut sender = four();
-    sender.push(0, true);
+    sender.push(0, false, true);
     sender.board.mark_all_lost();
     for index in 0..4 {
         assert_eq!(sender.board.first_lost().map(|(first, _)| first), Some(index));
-        sender.board.on_retransmitted(index, at(20));
+        sender.board.on_retransmitted(index, at(20), Bytes::ZERO);
     }
     assert_eq!(sender.board.first_lost(), Some((4, Cause::AfterTimeout)));
 }
@@ -196,11 +243,11 @@ fn a_lost_fin_without_data_waits_to_be_sent_again() {
 #[test]
 fn a_segment_sent_again_without_being_lost_counts_twice_in_the_pipe() {
     let mut board = four().board;
-    board.on_retransmitted(1, at(9));
+    board.on_retransmitted(1, at(9), Bytes::ZERO);
     assert_eq!(board.pipe(), Bytes(5000));
     board.forget_first_copy(1);
     assert_eq!(board.pipe(), Bytes(4000));
-    board.on_retransmitted(2, at(9));
+    board.on_retransmitted(2, at(9), Bytes::ZERO);
     board.sack(block(3000, 4000));
     assert_eq!(board.pipe(), Bytes(3000));
 }
