@@ -1,4 +1,4 @@
-//! Bulk transfers through the kernel's sockets: the two ends of a flow.
+//! Bulk transfers through the kernel's sockets: sender and receiver of a flow.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
@@ -13,16 +13,16 @@ use crate::clock::Clock;
 use crate::socket::{KernelCounts, SocketOptions, connect_to, kernel_counts};
 use crate::stop::Stop;
 
-/// How much a flow sends.
+/// The amount of data of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// As many as go until a time of the run.
+    /// As many bytes as the path takes until a time of the run.
     Until(Instant),
 }
 
-/// The end that connects, sends and closes.
+/// The end of a flow that connects, sends and closes.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) flow: String,
@@ -33,7 +33,7 @@ pub(crate) struct Sender {
     pub(crate) options: SocketOptions,
 }
 
-/// The end that accepts, reads, and closes when the stream ends.
+/// The end of a flow that accepts, reads, and closes when the stream ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     pub(crate) flow: String,
@@ -41,49 +41,49 @@ pub(crate) struct Receiver {
     pub(crate) options: SocketOptions,
 }
 
-/// A receiver whose port is open, so that no SYN comes too early.
+/// A receiver whose port is open. Ports are opened before the run starts, so that no SYN is refused.
 #[derive(Debug)]
-pub(crate) struct Listening {
+pub(crate) struct ListeningReceiver {
     flow: String,
     listener: TcpListener,
 }
 
-/// What became of a sender.
+/// The result of a sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) flow: String,
     /// How the connection ended.
-    pub(crate) end: End,
+    pub(crate) end: ConnectionEnd,
     pub(crate) counts: KernelCounts,
 }
 
-/// How a connection ended, seen from the sender.
+/// How a connection ended, from the sender's view.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// Both directions were closed in order.
+pub(crate) enum ConnectionEnd {
+    /// Both directions were closed.
     Closed,
-    /// The run was over first.
+    /// The run ended first.
     Stopped,
-    /// The kernel gave up, in its own words.
+    /// The kernel gave up; its error message.
     Broken(String),
 }
 
-/// What became of a receiver.
+/// The result of a receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) flow: String,
-    /// Bytes that were read and were the right ones.
+    /// Bytes that were read and checked.
     pub(crate) bytes: u64,
 }
 
 impl Sender {
-    /// Connects at the start time, sends, closes, and waits for the other end to close.
+    /// Connects at the start time, sends, closes, and waits until the receiver closes.
     pub(crate) fn run(self, clock: Clock, stop: &Stop) -> Result<Sent, LiveError> {
         let mut stream = self.options.open(self.local).map_err(failed(&self.flow, "open a socket"))?;
         stop.watch(stream.try_clone().map_err(failed(&self.flow, "open a socket"))?);
         let end = match stop.wait_until(clock, self.start) {
-            true => End::of(self.transfer(&mut stream, clock), stop),
-            false => End::Stopped,
+            true => ConnectionEnd::of(self.transfer(&mut stream, clock), stop),
+            false => ConnectionEnd::Stopped,
         };
         let counts = kernel_counts(&stream).map_err(failed(&self.flow, "read the kernel's counts"))?;
         Ok(Sent { flow: self.flow, end, counts })
@@ -111,7 +111,7 @@ impl Sender {
         Ok(())
     }
 
-    /// How many bytes to write next, or `None` at the end; a write waits no longer than the end.
+    /// Returns how many bytes to write next, or `None` at the end. A write blocks at most until the end time.
     fn next_chunk(&self, stream: &TcpStream, clock: Clock, sent: u64) -> io::Result<Option<u32>> {
         match self.amount {
             Amount::Bytes(bytes) => Ok(chunk_of(bytes - sent)),
@@ -129,14 +129,14 @@ impl Sender {
 
 impl Receiver {
     /// Opens the port.
-    pub(crate) fn listen(self) -> Result<Listening, LiveError> {
+    pub(crate) fn listen(self) -> Result<ListeningReceiver, LiveError> {
         let listener = self.options.listen(self.local).map_err(failed(&self.flow, "listen"))?;
-        Ok(Listening { flow: self.flow, listener })
+        Ok(ListeningReceiver { flow: self.flow, listener })
     }
 }
 
-impl Listening {
-    /// Accepts one connection, reads to its end and checks every byte.
+impl ListeningReceiver {
+    /// Accepts one connection, reads it to its end and checks every byte.
     pub(crate) fn run(self, stop: &Stop) -> Result<Received, LiveError> {
         let listener = self.listener.try_clone().map_err(failed(&self.flow, "listen"))?;
         stop.watch(TcpStream::from(OwnedFd::from(listener)));
@@ -145,7 +145,7 @@ impl Listening {
             Err(error) if error.get_ref().is_some_and(|cause| cause.is::<WrongByte>()) => {
                 Err(LiveError::Corrupted { flow: self.flow, position: bytes })
             }
-            // A connection that breaks is the network's doing; the sender tells how it ended.
+            // A broken connection is an outcome; the sender reports it.
             _ => Ok(Received { flow: self.flow, bytes }),
         }
     }
@@ -156,7 +156,7 @@ impl Listening {
         let mut chunk = vec![0; CHUNK as usize];
         loop {
             match stream.read(&mut chunk) {
-                // Said and not only dropped: the run's end keeps the socket in view.
+                // Dropping the stream would not close the socket: `stop` holds a clone of it.
                 Ok(0) => return stream.shutdown(Shutdown::Write),
                 Ok(count) => check(&chunk[..count], bytes)?,
                 Err(error) if is_passing(&error) => {}
@@ -166,7 +166,7 @@ impl Listening {
     }
 }
 
-impl End {
+impl ConnectionEnd {
     fn of(outcome: io::Result<()>, stop: &Stop) -> Self {
         match outcome {
             _ if stop.stopped() => Self::Stopped,
@@ -176,13 +176,13 @@ impl End {
     }
 }
 
-/// A byte that the sender never wrote in that place.
+/// A byte differs from the one that the sender wrote in that place.
 #[derive(Debug, thiserror::Error)]
 #[error("a byte is not the one that was sent")]
 struct WrongByte;
 
-/// Compares what was read with the pattern from position `bytes` of the stream on, and counts the
-/// bytes that are right.
+/// Compares what was read with the pattern from position `bytes` of the stream on, and adds the number of equal bytes
+/// to `bytes`.
 fn check(read: &[u8], bytes: &mut u64) -> io::Result<()> {
     let right = (*bytes..)
         .zip(read)
@@ -192,7 +192,7 @@ fn check(read: &[u8], bytes: &mut u64) -> io::Result<()> {
     if right == read.len() { Ok(()) } else { Err(io::Error::other(WrongByte)) }
 }
 
-/// Reads to the end of what the other side says.
+/// Reads until the receiver closes.
 fn await_end(stream: &mut TcpStream) -> io::Result<()> {
     let mut rest = [0; 64];
     loop {
@@ -205,8 +205,8 @@ fn await_end(stream: &mut TcpStream) -> io::Result<()> {
     }
 }
 
-/// Whether a call only has to be repeated: it was interrupted, or ran into its own time limit.
-/// `TimedOut` is not among them: that is TCP giving up.
+/// Returns whether the call is to be repeated: it was interrupted, or its time limit expired. `TimedOut` is not among
+/// these errors: TCP has given up then.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock)
 }
@@ -219,7 +219,7 @@ fn failed(flow: &str, step: &'static str) -> impl FnOnce(io::Error) -> LiveError
     move |source| LiveError::Flow { flow: flow.to_owned(), step, source }
 }
 
-/// Bytes written or read at once: many segments, so that the application is never what limits.
+/// Bytes written or read at once: many segments, so that the application does not limit the flow.
 const CHUNK: u32 = 64 * 1024;
 
 #[cfg(test)]
@@ -234,7 +234,7 @@ mod tests {
         SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)
     }
 
-    fn listening() -> (Listening, SocketAddrV4) {
+    fn listening() -> (ListeningReceiver, SocketAddrV4) {
         let receiver = Receiver { flow: "f".into(), local: local(0), options: SocketOptions::default() };
         let listening = receiver.listen().unwrap();
         let port = listening.listener.local_addr().unwrap().port();
@@ -251,7 +251,7 @@ mod tests {
         let (listening, remote) = listening();
         let receiving = thread::spawn(move || listening.run(&Stop::default()).unwrap());
         let sent = sender(remote, Amount::Bytes(300_001)).run(Clock::start(), &Stop::default()).unwrap();
-        assert_eq!(sent.end, End::Closed);
+        assert_eq!(sent.end, ConnectionEnd::Closed);
         assert_eq!(receiving.join().unwrap().bytes, 300_001);
     }
 
@@ -278,7 +278,7 @@ mod tests {
             tell.send((sent.is_ok(), clock.now())).unwrap();
         });
         let _unread = listening.listener.accept().unwrap();
-        // A sender that does not look at the clock waits for a reader for ever.
+        // A sender that does not check the clock blocks for ever, as nobody reads.
         let (ended_well, at) = told.recv_timeout(StdDuration::from_secs(60)).expect("it has to end");
         assert!(ended_well && at >= end, "{at}");
     }
@@ -286,6 +286,6 @@ mod tests {
     #[test]
     fn a_refused_connection_is_an_outcome() {
         let sent = sender(local(1), Amount::Bytes(1)).run(Clock::start(), &Stop::default()).unwrap();
-        assert!(matches!(sent.end, End::Broken(_)), "{sent:?}");
+        assert!(matches!(sent.end, ConnectionEnd::Broken(_)), "{sent:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The system's clock, as the run's own time.
+//! The system's clock as the time of a run.
 
 use units::Instant;
 
@@ -9,13 +9,13 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that starts to run now.
+    /// Starts a clock at zero.
     #[expect(clippy::disallowed_methods, reason = "this crate is where the system's clock may be read")]
     pub(crate) fn start() -> Self {
         Self { start: std::time::Instant::now() }
     }
 
-    /// What time it is in the run.
+    /// Returns the time of the run.
     pub(crate) fn now(&self) -> Instant {
         let nanos = self.start.elapsed().as_nanos();
         Instant::from_nanos(u64::try_from(nanos).expect("a run is shorter than 584 years"))

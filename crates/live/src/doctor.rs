@@ -1,4 +1,4 @@
-//! What this machine can do live, and the remedy for what it cannot.
+//! Checks of what live runs need on this machine, each with a remedy.
 
 use std::env;
 use std::fmt;
@@ -13,16 +13,16 @@ use crate::namespace::{self, Right};
 use crate::sysctl::{self, Sysctls};
 use crate::tun;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was looked at, one word.
+    /// What was checked, one word.
     pub check: String,
-    /// Whether it is as it should be.
+    /// Whether the check passed.
     pub ok: bool,
     /// What was found.
     pub says: String,
-    /// What to do where it is not as it should be.
+    /// What to do if the check failed.
     pub remedy: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// Looks at everything that live runs need or can use.
+/// Checks everything that live runs need or can use.
 #[must_use]
 pub fn doctor() -> Vec<Check> {
     let mut checks = needed();
@@ -56,7 +56,7 @@ pub fn doctor() -> Vec<Check> {
     checks
 }
 
-/// What is missing for a run with this congestion control and these settings.
+/// Returns the failed checks for a run with this congestion control and these settings.
 pub(crate) fn obstacles(congestion: Option<&str>, sysctls: &Sysctls) -> Vec<Check> {
     let mut checks = needed();
     checks.extend(congestion.map(|name| self::congestion(Some(name))));
@@ -65,7 +65,7 @@ pub(crate) fn obstacles(congestion: Option<&str>, sysctls: &Sysctls) -> Vec<Chec
     checks
 }
 
-/// The kernel that runs, "Linux 6.18.44".
+/// Returns name and release of the kernel, "Linux 6.18.44".
 pub(crate) fn kernel_version() -> String {
     uname().map_or_else(
         |_| "unknown".to_owned(),
@@ -113,9 +113,9 @@ fn namespaces() -> Check {
     }
 }
 
-/// Names the knob that forbids user namespaces here, of those that distributions use.
+/// Returns the remedy for the setting that forbids user namespaces on this machine.
 fn namespace_remedy() -> String {
-    KNOBS
+    NAMESPACE_SETTINGS
         .iter()
         .find(|(path, forbids, _)| fs::read_to_string(path).is_ok_and(|value| value.trim() == *forbids))
         .map_or_else(
@@ -127,8 +127,8 @@ fn namespace_remedy() -> String {
         )
 }
 
-/// Where distributions forbid user namespaces: file, forbidding value, remedy.
-const KNOBS: [(&str, &str, &str); 3] = [
+/// Settings by which distributions forbid user namespaces: file, forbidding value, remedy.
+const NAMESPACE_SETTINGS: [(&str, &str, &str); 3] = [
     ("/proc/sys/user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
     ("/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
     (
@@ -173,7 +173,7 @@ fn setting(name: &str) -> Check {
     }
 }
 
-/// Whether timers are finer than the kernel's tick; without, releases are milliseconds late.
+/// Checks whether timers are finer than the kernel's tick. If they are not, deliveries are milliseconds late.
 fn timers() -> Check {
     use nix::time::{ClockId, clock_getres};
     match clock_getres(ClockId::CLOCK_MONOTONIC) {

@@ -1,41 +1,41 @@
-//! Why a live run did not work.
+//! The errors of live runs.
 
 use std::io;
 
 use crate::doctor::Check;
 
-/// A live run could not start, or failed on its way.
+/// A live run could not start, or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// This machine or its kernel lacks something; each check says what, and the remedy.
+    /// This machine does not allow live runs; the failed checks say what is missing, with remedies.
     #[error("a live run is not possible here: {}", sentences(.0))]
     CannotStart(Vec<Check>),
 
-    /// The scenario contradicts itself.
+    /// The specification is contradictory.
     #[error(transparent)]
     Build(#[from] sim::BuildError),
 
-    /// The scenario asks for what only virtual time has.
+    /// The scenario has a workload that only virtual time has.
     #[error(
         "flow {flow}: the workload {workload} runs in virtual time only; in real time flows have bytes or until"
     )]
     Workload {
-        /// Which flow.
+        /// The flow.
         flow: String,
-        /// Its workload.
+        /// The workload.
         workload: &'static str,
     },
 
     /// The kernel refused a setting.
     #[error("host {host}: the kernel refused {name} = {value:?}: {source}")]
     Sysctl {
-        /// In which host.
+        /// The host.
         host: String,
         /// The setting.
         name: String,
-        /// The value asked for.
+        /// The requested value.
         value: String,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 
@@ -46,31 +46,31 @@ pub enum LiveError {
     /// A host's namespace, device or address could not be set up, or its device failed.
     #[error("host {host}: cannot {step}: {source}")]
     Host {
-        /// Which host.
+        /// The host.
         host: String,
-        /// What was being done.
+        /// The step that failed.
         step: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 
     /// A flow's connection failed.
     #[error("flow {flow}: cannot {step}: {source}")]
     Flow {
-        /// Which flow.
+        /// The flow.
         flow: String,
-        /// What was being done.
+        /// The step that failed.
         step: &'static str,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 
-    /// The receiver read a byte that the sender never wrote there.
+    /// The receiver read a byte that differs from the one that the sender wrote.
     #[error("flow {flow}: byte {position} of the stream is not the one that was sent")]
     Corrupted {
-        /// Which flow.
+        /// The flow.
         flow: String,
-        /// Place of the first wrong byte, counted from 0.
+        /// Position of the first wrong byte in the stream, from 0.
         position: u64,
     },
 
@@ -79,11 +79,11 @@ pub enum LiveError {
     Command {
         /// The program.
         program: String,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// Whoever heard of the progress broke the run off.
+    /// The progress callback ended the run.
     #[error("the run was broken off")]
     Interrupted,
 

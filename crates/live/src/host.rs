@@ -1,10 +1,11 @@
-//! A host of the scenario as a network namespace: a thread that moves into a new one, gives it a
-//! TUN device and an address, and then runs there whatever the host has to do.
+//! A host of the scenario as a network namespace: a thread that enters a new namespace, gives it a TUN device and an
+//! address, and runs the host's senders, receivers and program there.
 
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle, Scope};
@@ -12,22 +13,22 @@ use std::thread::{self, JoinHandle, Scope};
 use nix::unistd::{getpid, gettid};
 
 use crate::LiveError;
-use crate::bell::Ringer;
-use crate::bulk::{Listening, Received, Receiver, Sender, Sent};
+use crate::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
+use crate::channel::ReportSender;
 use crate::clock::Clock;
-use crate::command::{CommandLine, Ended, Environment};
+use crate::command::{CommandLine, Environment};
 use crate::namespace;
 use crate::netlink::{Interface, Netlink};
 use crate::stop::Stop;
 use crate::sysctl::{self, Sysctls};
 use crate::tun::Tun;
 
-/// What a host is and has to do.
+/// A host's address, device, settings and tasks.
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct HostSpec {
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
-    /// The largest packet that its device takes, in bytes.
+    /// The MTU of the device, in bytes.
     pub(crate) mtu: u32,
     pub(crate) sysctls: Sysctls,
     pub(crate) senders: Vec<Sender>,
@@ -35,93 +36,94 @@ pub(crate) struct Plan {
     pub(crate) command: Option<CommandLine>,
 }
 
-/// Something in a host that ended.
+/// The result of a host's task.
 #[derive(Debug)]
 pub(crate) enum Report {
+    /// A sender has ended.
     Sent(Sent),
+    /// A receiver has ended.
     Received(Received),
-    Ended(Ended),
+    /// The user's program has exited.
+    Exited(ExitStatus),
 }
 
-/// A host that stands: its device belongs to the caller, its thread waits for the run to begin.
+/// A host that is set up. The caller owns its device; its thread waits for [`Host::start`].
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
-    /// Where its network namespace can be entered from (nsenter(1)) while the run goes on.
+    /// The path by which nsenter(1) can enter the network namespace during the run.
     pub(crate) namespace: String,
     pub(crate) tun: Tun,
     /// The settings as the kernel reads them back.
     pub(crate) sysctls: Sysctls,
-    gate: mpsc::Sender<Begin>,
+    start: mpsc::Sender<Start>,
     thread: JoinHandle<u64>,
 }
 
-/// What a host's thread needs to begin.
+/// The signal to start the tasks.
 #[derive(Clone, Debug)]
-pub(crate) struct Begin {
+pub(crate) struct Start {
     pub(crate) clock: Clock,
-    /// For the user's program, if one is run.
+    /// The environment of the user's program.
     pub(crate) environment: Environment,
 }
 
-/// What the host's thread hands out once the host stands.
+/// What the host's thread hands to the caller once the host is set up.
 struct Prepared {
     namespace: String,
     tun: Tun,
     sysctls: Sysctls,
 }
 
-impl Plan {
-    /// How many reports the host will make.
+impl HostSpec {
+    /// Returns how many reports the host sends.
     pub(crate) fn reports(&self) -> usize {
         self.senders.len() + self.receivers.len() + usize::from(self.command.is_some())
     }
 }
 
 impl Host {
-    /// Builds the host and waits until it stands.
-    pub(crate) fn build(
-        plan: Plan,
-        stop: Arc<Stop>,
-        ringer: Ringer<Result<Report, LiveError>>,
-    ) -> Result<Self, LiveError> {
-        let (name, address) = (plan.name.clone(), plan.address);
+    /// Sets the host up in a thread of its own.
+    pub(crate) fn set_up(spec: HostSpec, stop: Arc<Stop>, reports: Reports) -> Result<Self, LiveError> {
+        let (name, address) = (spec.name.clone(), spec.address);
         let (ready, prepared) = channel();
-        let (gate, opened) = channel();
+        let (start, started) = channel();
         let thread = thread::Builder::new()
             .name(name.clone())
-            .spawn(move || live_in(&plan, &ready, &opened, &stop, &ringer))
+            .spawn(move || run_host(&spec, &ready, &started, &stop, &reports))
             .map_err(failed(&name, "start its thread"))?;
         let died = |_| failed(&name, "set up its namespace")(io::Error::other("its thread died"));
         let Prepared { namespace, tun, sysctls } = prepared.recv().map_err(died)??;
-        Ok(Self { name, address, namespace, tun, sysctls, gate, thread })
+        Ok(Self { name, address, namespace, tun, sysctls, start, thread })
     }
 
-    /// Lets the host begin.
-    pub(crate) fn begin(&self, begin: Begin) {
-        // A thread that is gone has said why through its reports.
-        let _ = self.gate.send(begin);
+    /// Starts the host's tasks.
+    pub(crate) fn start(&self, start: Start) {
+        // A thread that is gone has sent the reason as a report.
+        let _ = self.start.send(start);
     }
 
-    /// Waits for the host's thread. Gives how many packets the device dropped because we did not
-    /// read them in time; it is gone afterwards.
-    pub(crate) fn end(self) -> u64 {
-        drop(self.gate);
-        // A panic there has been printed, and its missing report ends the run.
+    /// Waits for the end of the host's thread. Returns how many packets the device dropped because they were not read in
+    /// time. The namespace and the device are gone afterwards.
+    pub(crate) fn join(self) -> u64 {
+        drop(self.start);
+        // A panic there has been printed, and a report of it has ended the run.
         self.thread.join().unwrap_or(0)
     }
 }
 
-/// The life of a host's thread.
-fn live_in(
-    plan: &Plan,
+type Reports = ReportSender<Result<Report, LiveError>>;
+
+/// The main function of a host's thread. Returns how many packets the device dropped.
+fn run_host(
+    spec: &HostSpec,
     ready: &mpsc::Sender<Result<Prepared, LiveError>>,
-    opened: &mpsc::Receiver<Begin>,
+    started: &mpsc::Receiver<Start>,
     stop: &Stop,
-    ringer: &Ringer<Result<Report, LiveError>>,
+    reports: &Reports,
 ) -> u64 {
-    let listening = match prepare(plan) {
+    let listening = match prepare(spec) {
         Ok((prepared, listening)) => {
             let _ = ready.send(Ok(prepared));
             listening
@@ -131,87 +133,87 @@ fn live_in(
             return 0;
         }
     };
-    if let Ok(begin) = opened.recv() {
-        thread::scope(|scope| work(scope, plan, listening, &begin, stop, ringer));
-        // The namespace must outlive its work: there may be a FIN to acknowledge yet.
-        let _ = opened.recv();
+    if let Ok(start) = started.recv() {
+        thread::scope(|scope| run_tasks(scope, spec, listening, &start, stop, reports));
+        // The namespace outlives its tasks: a FIN may remain to be acknowledged.
+        let _ = started.recv();
     }
     device_drops().unwrap_or(0)
 }
 
-fn prepare(plan: &Plan) -> Result<(Prepared, Vec<Listening>), LiveError> {
-    namespace::enter_new_network().map_err(failed(&plan.name, "make a network namespace"))?;
+fn prepare(spec: &HostSpec) -> Result<(Prepared, Vec<ListeningReceiver>), LiveError> {
+    namespace::enter_new_network().map_err(failed(&spec.name, "make a network namespace"))?;
     sysctl::set_defaults();
-    let sysctls = set_all(plan)?;
-    let tun = Tun::create(INTERFACE).map_err(failed(&plan.name, "make a TUN device"))?;
-    configure(plan).map_err(failed(&plan.name, "set up its interfaces"))?;
-    let listening = plan.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
+    let sysctls = set_all(spec)?;
+    let tun = Tun::create(INTERFACE).map_err(failed(&spec.name, "make a TUN device"))?;
+    configure(spec).map_err(failed(&spec.name, "set up its interfaces"))?;
+    let listening = spec.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
     let namespace = format!("/proc/{}/task/{}/ns/net", getpid(), gettid());
     Ok((Prepared { namespace, tun, sysctls }, listening))
 }
 
-fn set_all(plan: &Plan) -> Result<Sysctls, LiveError> {
+fn set_all(spec: &HostSpec) -> Result<Sysctls, LiveError> {
     let set = |(name, value): (&String, &String)| match sysctl::set(name, value) {
         Ok(now) => Ok((name.clone(), now)),
         Err(source) => Err(LiveError::Sysctl {
-            host: plan.name.clone(),
+            host: spec.name.clone(),
             name: name.clone(),
             value: value.clone(),
             source,
         }),
     };
-    plan.sysctls.iter().map(set).collect()
+    spec.sysctls.iter().map(set).collect()
 }
 
-fn configure(plan: &Plan) -> io::Result<()> {
+fn configure(spec: &HostSpec) -> io::Result<()> {
     let netlink = Netlink::open()?;
     netlink.up(Interface::named("lo")?)?;
     let interface = Interface::named(INTERFACE)?;
-    netlink.shape(interface, plan.mtu, DEVICE_QUEUE)?;
-    netlink.add_address(interface, plan.address)?;
+    netlink.shape(interface, spec.mtu, DEVICE_QUEUE)?;
+    netlink.add_address(interface, spec.address)?;
     netlink.up(interface)?;
     netlink.add_default_route(interface)
 }
 
-/// One thread for each thing that the host does: they may block, and inherit the namespace.
-fn work<'scope, 'env>(
+/// Starts a thread for each task. The threads inherit the namespace.
+fn run_tasks<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
-    plan: &'env Plan,
-    listening: Vec<Listening>,
-    begin: &'env Begin,
+    spec: &'env HostSpec,
+    listening: Vec<ListeningReceiver>,
+    start: &'env Start,
     stop: &'env Stop,
-    ringer: &'env Ringer<Result<Report, LiveError>>,
+    reports: &'env Reports,
 ) {
-    let clock = begin.clock;
-    let work = Work { host: &plan.name, ringer };
+    let clock = start.clock;
+    let task = Task { host: &spec.name, reports };
     for one in listening {
-        scope.spawn(move || work.report(|| one.run(stop).map(Report::Received)));
+        scope.spawn(move || task.run(|| one.run(stop).map(Report::Received)));
     }
-    for one in &plan.senders {
-        scope.spawn(move || work.report(|| one.clone().run(clock, stop).map(Report::Sent)));
+    for one in &spec.senders {
+        scope.spawn(move || task.run(|| one.clone().run(clock, stop).map(Report::Sent)));
     }
-    if let Some(one) = &plan.command {
-        scope.spawn(move || work.report(|| one.run(&begin.environment, stop).map(Report::Ended)));
+    if let Some(one) = &spec.command {
+        scope.spawn(move || task.run(|| one.run(&start.environment, stop).map(Report::Exited)));
     }
 }
 
-/// Something that a host does, which ends in one report, whatever happens.
+/// A task of a host. It sends exactly one report.
 #[derive(Clone, Copy)]
-struct Work<'a> {
+struct Task<'a> {
     host: &'a str,
-    ringer: &'a Ringer<Result<Report, LiveError>>,
+    reports: &'a Reports,
 }
 
-impl Work<'_> {
-    /// Does it and rings. A panic is a report too: the driver would wait for ever without one.
-    fn report(self, part: impl FnOnce() -> Result<Report, LiveError>) {
+impl Task<'_> {
+    /// Runs the task and reports its result. A panic is reported as an error: the driver waits for every report.
+    fn run(self, task: impl FnOnce() -> Result<Report, LiveError>) {
         let died = |_| Err(failed(self.host, "go on")(io::Error::other("a thread of it panicked")));
-        self.ringer.ring(catch_unwind(AssertUnwindSafe(part)).unwrap_or_else(died));
+        self.reports.send(catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(died));
     }
 }
 
-/// Packets that did not fit into the device's queue, by the kernel's count: the twelfth number of
-/// the device's line (Linux, net/core/net-procfs.c).
+/// Returns how many packets did not fit into the device's queue: the twelfth number of the device's line (Linux,
+/// net/core/net-procfs.c).
 fn device_drops() -> Option<u64> {
     const TRANSMIT_DROPS: usize = 11;
     let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
@@ -223,8 +225,8 @@ fn failed(host: &str, step: &'static str) -> impl FnOnce(io::Error) -> LiveError
     move |source| LiveError::Host { host: host.to_owned(), step, source }
 }
 
-/// The device's name, the same in every host: each has a namespace of its own.
+/// The device's name, the same in every namespace.
 const INTERFACE: &str = "hop0";
-/// Packets that may wait in the device until we read them. Queueing belongs to the emulated link,
-/// so this is more than the largest window in packets that a Linux sender has by default.
+/// Length of the device's queue, in packets. Queueing belongs to the emulated link, so this is more than the largest
+/// window that a Linux sender has by default.
 const DEVICE_QUEUE: u32 = 10_000;

@@ -1,5 +1,5 @@
-//! Network namespaces without names: they live as long as the threads and devices in them, so
-//! nothing is left behind, however the process ends.
+//! Network namespaces without names. They live as long as the threads and devices in them, so nothing is left behind,
+//! however the process ends.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 use serde::Serialize;
 
-/// By what right network namespaces are made.
+/// The right by which the process makes network namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Right {
@@ -20,27 +20,27 @@ pub enum Right {
     UserNamespace,
 }
 
-/// Obtains the right to make network namespaces: nothing to do where there is the privilege, else
-/// the process moves to a user namespace, which it may do only before it has a second thread.
+/// Obtains the right to make network namespaces. A process without privilege moves to a user namespace, which the
+/// kernel permits only while it has one thread.
 pub(crate) fn obtain_right() -> io::Result<Right> {
     if privileged() {
         return Ok(Right::Privilege);
     }
     let (uid, gid) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER)?;
-    // A group may be mapped without privilege only when setgroups(2) is given up.
+    // The kernel maps a group without privilege only after setgroups(2) is denied (user_namespaces(7)).
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
     fs::write("/proc/self/gid_map", format!("0 {gid} 1"))?;
     Ok(Right::UserNamespace)
 }
 
-/// Moves this thread, and those that it starts from here on, to a new network namespace.
+/// Moves this thread, and the threads that it starts later, to a new network namespace.
 pub(crate) fn enter_new_network() -> io::Result<()> {
     Ok(unshare(CloneFlags::CLONE_NEWNET)?)
 }
 
-/// Whether network namespaces can be made here, found out by making one that is gone at once.
+/// Tries whether network namespaces can be made, by making one in a child process that ends at once.
 pub(crate) fn possible() -> io::Result<Right> {
     let (right, kinds) = match privileged() {
         true => (Right::Privilege, CloneFlags::CLONE_NEWNET),
@@ -51,16 +51,15 @@ pub(crate) fn possible() -> io::Result<Right> {
     // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
     unsafe { child.pre_exec(move || Ok(unshare(kinds)?)) };
     match child.status() {
-        // Namespaces were made, and only then was there no program called "true".
+        // The namespaces were made; only the program "true" is missing.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(right),
         Err(error) => Err(error),
         Ok(_) => Ok(right),
     }
 }
 
-/// Whether this thread has CAP_SYS_ADMIN. Asked of the system, and not tried out in a thread of its
-/// own: for a moment after its end that thread would still count, and stand in the way of a user
-/// namespace.
+/// Returns whether this thread has CAP_SYS_ADMIN. It is read from /proc and not tried out in another thread: that thread
+/// would still count for a moment after its end, and the kernel would refuse the user namespace.
 fn privileged() -> bool {
     const CAP_SYS_ADMIN: u32 = 21;
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();

@@ -1,7 +1,7 @@
-//! A network namespace's interfaces, addresses and routes, set through rtnetlink(7).
+//! Interfaces, addresses and routes of a network namespace, set through rtnetlink(7).
 //!
-//! Messages are a header, a fixed part and attributes, all in the machine's byte order except for
-//! addresses; every request asks for an acknowledgment, which carries the kernel's error number.
+//! A message is a header, a fixed part and attributes, all in the machine's byte order except for addresses. Every
+//! request asks for an acknowledgment, which carries the kernel's error number.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -12,18 +12,18 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, sendto, socket,
 };
 
-/// A way to change the interfaces of the namespace of the thread that opened it.
+/// A route socket of the namespace of the thread that opened it.
 #[derive(Debug)]
 pub(crate) struct Netlink {
     socket: OwnedFd,
 }
 
-/// An interface of this namespace, by its number.
+/// The index of an interface in this namespace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interface(u32);
 
 impl Netlink {
-    /// Opens the kernel's route socket of this thread's namespace.
+    /// Opens a route socket in this thread's namespace.
     pub(crate) fn open() -> io::Result<Self> {
         let socket = socket(
             AddressFamily::Netlink,
@@ -35,12 +35,12 @@ impl Netlink {
         Ok(Self { socket })
     }
 
-    /// Takes an interface up.
+    /// Sets an interface up.
     pub(crate) fn up(&self, interface: Interface) -> io::Result<()> {
         self.request(Message::new(libc::RTM_NEWLINK).link(interface, UP))
     }
 
-    /// Sets the largest packet (bytes) and how many packets may wait to be read from the device.
+    /// Sets the MTU in bytes and the length of the device's queue in packets.
     pub(crate) fn shape(&self, interface: Interface, mtu: u32, queue: u32) -> io::Result<()> {
         let message = Message::new(libc::RTM_NEWLINK)
             .link(interface, 0)
@@ -49,7 +49,7 @@ impl Netlink {
         self.request(message)
     }
 
-    /// Gives an interface an address, without a network around it.
+    /// Gives an interface an address with a prefix of one host.
     pub(crate) fn add_address(&self, interface: Interface, address: Ipv4Addr) -> io::Result<()> {
         let message = Message::new(libc::RTM_NEWADDR)
             .create()
@@ -59,7 +59,7 @@ impl Netlink {
         self.request(message)
     }
 
-    /// Sends everything that is not for this host through an interface.
+    /// Makes the default route lead through an interface.
     pub(crate) fn add_default_route(&self, interface: Interface) -> io::Result<()> {
         let message = Message::new(libc::RTM_NEWROUTE)
             .create()
@@ -72,18 +72,18 @@ impl Netlink {
         sendto(self.socket.as_raw_fd(), &message.finish(), &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
         let mut answer = [0; 1024];
         let length = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-        verdict(&answer[..length])
+        acknowledged(&answer[..length])
     }
 }
 
 impl Interface {
-    /// The interface of this namespace with this name.
+    /// Returns the interface with this name.
     pub(crate) fn named(name: &str) -> io::Result<Self> {
         Ok(Self(nix::net::if_::if_nametoindex(name)?))
     }
 }
 
-/// A request in the making.
+/// A request under construction.
 struct Message {
     kind: u16,
     flags: u16,
@@ -95,7 +95,7 @@ impl Message {
         Self { kind, flags: (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16, body: Vec::new() }
     }
 
-    /// The thing is to be made and must not be there yet.
+    /// Asks to create the object, which must not exist yet.
     fn create(mut self) -> Self {
         self.flags |= (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
         self
@@ -150,8 +150,8 @@ impl Message {
     }
 }
 
-/// What an acknowledgment says: after the header stands 0 or a negative error number.
-fn verdict(answer: &[u8]) -> io::Result<()> {
+/// Reads an acknowledgment: after the header is 0 or a negative error number.
+fn acknowledged(answer: &[u8]) -> io::Result<()> {
     let number =
         |at: usize| answer.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes);
     match number(HEADER_LEN) {
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attributes_are_padded_to_four_bytes_but_tell_their_true_length() {
+    fn attributes_are_padded_to_four_bytes_but_carry_their_true_length() {
         let bytes = Message::new(libc::RTM_NEWLINK).attribute(3, b"lasthop").finish();
         assert_eq!(bytes.len(), HEADER_LEN + 12);
         assert_eq!(bytes[HEADER_LEN..HEADER_LEN + 2], 11_u16.to_ne_bytes());
@@ -183,9 +183,9 @@ mod tests {
     fn an_acknowledgment_carries_the_kernels_error() {
         let mut answer = vec![0; HEADER_LEN];
         answer.extend((-libc::EPERM).to_ne_bytes());
-        assert_eq!(verdict(&answer).unwrap_err().raw_os_error(), Some(libc::EPERM));
+        assert_eq!(acknowledged(&answer).unwrap_err().raw_os_error(), Some(libc::EPERM));
         answer[HEADER_LEN..].fill(0);
-        assert!(verdict(&answer).is_ok());
-        assert!(verdict(&answer[..10]).is_err());
+        assert!(acknowledged(&answer).is_ok());
+        assert!(acknowledged(&answer[..10]).is_err());
     }
 }

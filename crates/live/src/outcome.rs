@@ -1,4 +1,4 @@
-//! What a live run leaves behind.
+//! The results of a live run.
 
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
@@ -8,103 +8,102 @@ use serde::Serialize;
 use sim::{ObservedFlow, Summary};
 use trace::flow::Side;
 
-use crate::bulk::{End, Sent};
+use crate::bulk::{ConnectionEnd, Sent};
 use crate::doctor::kernel_version;
 use crate::host::Report;
+use crate::host_captures::{HostCaptures, summarise};
 use crate::lateness::Lateness;
 use crate::namespace::Right;
-use crate::run::Options;
-use crate::scene::Scene;
+use crate::options::Options;
 use crate::scheduling::Scheduling;
 use crate::session::Session;
-use crate::sightings::{Sightings, summarise};
+use crate::setup::Setup;
 use crate::socket::KernelCounts;
 use crate::sysctl::Sysctls;
 
-/// What is left of a live run.
+/// The results of a live run.
 #[derive(Clone, Debug)]
 pub struct LiveOutcome {
-    /// Its numbers.
+    /// The statistics.
     pub summary: LiveSummary,
-    /// The tables that were asked for, by name, and `flows`.
+    /// The requested tables by name, and `flows`.
     pub tables: Vec<(&'static str, RecordBatch)>,
-    /// The captures that were asked for, by the name of their point: pcapng files.
+    /// The requested captures by the name of their capture point, as pcapng files.
     pub captures: Vec<(String, Vec<u8>)>,
 }
 
-/// The object that `lasthop live --json` prints: that of a run in virtual time, and what only a
-/// run in real time has.
+/// The object that `lasthop live --json` prints: the keys of a run in virtual time, and those of real time.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveSummary {
-    /// The same as in virtual time. Flows are as seen at the sending host's boundary.
+    /// The keys of a run in virtual time. Flows are measured at the sending host's device.
     #[serde(flatten)]
     pub run: Summary,
-    /// How late packets were released.
+    /// How late packets were delivered.
     pub lateness: Lateness,
-    /// Packets that were lost outside the links, or led nowhere.
+    /// Packets that were lost outside the links.
     pub outside: Outside,
-    /// How the driver was scheduled.
+    /// The driver's scheduling class.
     pub scheduling: Scheduling,
-    /// By what right the namespaces were made.
+    /// The right by which the namespaces were made.
     pub right: Right,
-    /// The stacks under test.
+    /// The kernel under test.
     pub kernel: Kernel,
-    /// How the user's program ended, if one was run.
+    /// The exit of the user's program, if one ran.
     pub command: Option<CommandSummary>,
 }
 
-/// Packets that never came to a link.
+/// Packets that never reached a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Outside {
-    /// Packets that a host's device dropped before they were read: no link had a part in their
-    /// loss, so a run with any is not to be trusted.
+    /// Packets that a host's device dropped before they were read. The emulated link did not drop them, so a run with
+    /// any is not valid.
     pub device_drops: u64,
-    /// Packets to an address that nobody has, or other than IPv4.
+    /// Packets without a route: to an unknown address, or not IPv4.
     pub unroutable: u64,
 }
 
 /// The kernel under test.
 #[derive(Clone, Debug, Serialize)]
 pub struct Kernel {
-    /// Its name and release.
+    /// Name and release.
     pub version: String,
-    /// The congestion control asked for, if one was.
+    /// The requested congestion control, if any.
     pub congestion: Option<String>,
-    /// The settings asked for, as the kernel reads them back.
+    /// The requested settings, as the kernel reads them back.
     pub sysctls: Sysctls,
-    /// What the sending kernels counted on each flow.
+    /// The sending kernels' counters of each flow.
     pub flows: Vec<KernelFlow>,
 }
 
-/// A flow in the sending kernel's own eyes.
+/// The sending kernel's counters of a flow.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelFlow {
-    /// The flow.
+    /// The flow's name.
     pub flow: String,
-    /// Bytes that the receiving program read, every one checked.
+    /// Bytes that the receiving program read and checked.
     pub received: u64,
-    /// Why it ended, where not in order.
+    /// Why the connection broke, if it did.
     pub broken: Option<String>,
-    /// The kernel's counts.
+    /// The counters.
     #[serde(flatten)]
     pub counts: KernelCounts,
 }
 
-/// How the user's program ended.
+/// The exit of the user's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CommandSummary {
-    /// Its exit status, unless a signal ended it.
+    /// The exit status, unless a signal ended the program.
     pub status: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that ended the program.
     pub signal: Option<i32>,
 }
 
-/// Puts together what a session left.
-pub(crate) fn gather(scene: &Scene<'_>, session: Session, options: &Options<'_>) -> LiveOutcome {
+/// Computes the results of a session.
+pub(crate) fn gather(setup: &Setup<'_>, session: Session, options: &Options<'_>) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
-    let outside = Outside { device_drops: session.device_drops, unroutable: session.between.unroutable() };
-    let flows = observed(scene, &session.sightings, &session.reports);
-    let mut outcome = session.between.finish(session.ended, flows);
+    let outside = Outside { device_drops: session.device_drops, unroutable: session.network.unroutable() };
+    let flows = observed(setup, &session.captures, &session.reports);
+    let mut outcome = session.network.finish(session.ended, flows);
     if session.all_done {
         let what = if command.is_some() { "the program ended" } else { "every flow closed" };
         what.clone_into(&mut outcome.summary.stopped_by);
@@ -113,30 +112,30 @@ pub(crate) fn gather(scene: &Scene<'_>, session: Session, options: &Options<'_>)
         version: kernel_version(),
         congestion: options.congestion.clone(),
         sysctls: session.sysctls.into_iter().next().unwrap_or_default(),
-        flows: scene.flows.iter().filter_map(|flow| KernelFlow::of(&flow.name, &session.reports)).collect(),
+        flows: setup.flows.iter().filter_map(|flow| KernelFlow::of(&flow.name, &session.reports)).collect(),
     };
     let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.right);
     let summary = LiveSummary { run: outcome.summary, lateness, outside, scheduling, right, kernel, command };
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
 }
 
-/// The flows as they were seen at their senders' boundaries.
-fn observed(scene: &Scene<'_>, sightings: &Sightings, reports: &[Report]) -> Vec<ObservedFlow> {
-    let flows = scene.flows.iter().enumerate();
+/// Returns the flows as captured at their senders.
+fn observed(setup: &Setup<'_>, captures: &HostCaptures, reports: &[Report]) -> Vec<ObservedFlow> {
+    let flows = setup.flows.iter().enumerate();
     let observe = |(index, flow): (usize, &sim::FlowSpec)| {
-        let ends = scene.ends(index);
-        let host = scene.hosts.iter().position(|node| *node == flow.from).expect("a flow begins at a host");
-        let seen = sightings.flow(host, ends);
-        let name = |node: usize| scene.spec.nodes[node].name.as_str();
-        let mut summary = summarise(flow, [name(flow.from), name(flow.to)], seen);
+        let ends = setup.ends(index);
+        let host = setup.hosts.iter().position(|node| *node == flow.from).expect("a flow begins at a host");
+        let captured = captures.flow(host, ends);
+        let name = |node: usize| setup.spec.nodes[node].name.as_str();
+        let mut summary = summarise(flow, [name(flow.from), name(flow.to)], captured);
         summary.completed &= received(&flow.name, reports) == Some(summary.bytes);
-        let diagnosis = seen.map(|flow| flow.half(Side::Opener).diagnosis()).unwrap_or_default();
+        let diagnosis = captured.map(|flow| flow.half(Side::Opener).diagnosis()).unwrap_or_default();
         ObservedFlow { ends: ends.map(SocketAddr::V4), summary, diagnosis }
     };
     flows.map(observe).collect()
 }
 
-/// How many bytes of a flow its receiver read.
+/// Returns how many bytes of a flow its receiver read.
 fn received(flow: &str, reports: &[Report]) -> Option<u64> {
     reports.iter().find_map(|report| match report {
         Report::Received(received) if received.flow == flow => Some(received.bytes),
@@ -153,9 +152,9 @@ impl KernelFlow {
         let Sent { flow, end, counts, .. } = sent.clone();
         let received = received(&flow, reports).unwrap_or(0);
         let broken = match end {
-            End::Closed => None,
-            End::Stopped => Some("the run was over".to_owned()),
-            End::Broken(why) => Some(why),
+            ConnectionEnd::Closed => None,
+            ConnectionEnd::Stopped => Some("the run was over".to_owned()),
+            ConnectionEnd::Broken(why) => Some(why),
         };
         Some(Self { flow, received, broken, counts })
     }
@@ -164,7 +163,7 @@ impl KernelFlow {
 impl CommandSummary {
     fn of(report: &Report) -> Option<Self> {
         match report {
-            Report::Ended(ended) => Some(Self { status: ended.status.code(), signal: ended.status.signal() }),
+            Report::Exited(status) => Some(Self { status: status.code(), signal: status.signal() }),
             _ => None,
         }
     }

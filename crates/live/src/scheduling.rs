@@ -1,4 +1,4 @@
-//! Asking the system to run the driver on time.
+//! The scheduling class of the driver's thread.
 
 use std::io;
 
@@ -7,54 +7,54 @@ use nix::libc;
 use nix::sys::prctl::set_timerslack;
 use serde::Serialize;
 
-/// How the driver's thread is scheduled.
+/// The scheduling class of the driver's thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduling {
-    /// Before all ordinary threads (SCHED_FIFO, sched(7)), which takes privilege.
+    /// Before all ordinary threads (SCHED_FIFO, sched(7)); needs privilege.
     Fifo,
-    /// Among ordinary threads, with a short time slice: woken up, it need not wait for the end of
-    /// somebody else's longer one (the EEVDF scheduler of Linux 6.12 and on).
+    /// Among ordinary threads, with a short time slice: when it wakes up, it does not wait for the end of another
+    /// thread's longer slice (the EEVDF scheduler, from Linux 6.12 on).
     ShortSlice,
-    /// As any thread.
+    /// Like any thread.
     Ordinary,
 }
 
-/// This thread's scheduling, as good as is permitted; given back when dropped.
+/// A raised scheduling class of this thread; dropping it restores the ordinary one.
 #[derive(Debug)]
-pub(crate) struct Urgency(Scheduling);
+pub(crate) struct Priority(Scheduling);
 
-impl Urgency {
-    /// Wakes this thread when its time comes and not a little later (the default slack is 50 µs),
-    /// and puts it before other threads as far as that is permitted.
-    pub(crate) fn take() -> Self {
-        // Refused only by kernels without the call; then releases are a little later, and it is said.
+impl Priority {
+    /// Sets the timer slack of this thread to 1 ns (the default is 50 µs), and raises its scheduling class as far as the
+    /// system permits.
+    pub(crate) fn raise() -> Self {
+        // Kernels without the call refuse it; deliveries are then later, which the run reports.
         let _ = set_timerslack(1);
         let fifo = || schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0).map(|()| Scheduling::Fifo);
         let short = || schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE).map(|()| Scheduling::ShortSlice);
         Self(fifo().or_else(|_| short()).unwrap_or(Scheduling::Ordinary))
     }
 
-    /// What was permitted.
+    /// Returns the class that was permitted.
     pub(crate) fn scheduling(&self) -> Scheduling {
         self.0
     }
 }
 
-impl Drop for Urgency {
+impl Drop for Priority {
     fn drop(&mut self) {
         const DEFAULT_SLACK: u64 = 0;
         const DEFAULT_SLICE: u64 = 0;
         let _ = set_timerslack(DEFAULT_SLACK);
         if self.0 != Scheduling::Ordinary {
-            // Going back to ordinary is always permitted (sched(7)).
+            // Lowering the class is always permitted (sched(7)).
             let _ = schedule(libc::SCHED_OTHER, 0, DEFAULT_SLICE);
         }
     }
 }
 
-/// Sets the scheduling of the calling thread (sched_setattr(2)); threads and programs that it
-/// starts do not inherit it. `slice` is in nanoseconds.
+/// Sets the scheduling of the calling thread (sched_setattr(2)). Threads and programs that it starts do not inherit it.
+/// `slice` is in nanoseconds.
 fn schedule(policy: libc::c_int, priority: u32, slice: u64) -> io::Result<()> {
     const THIS_THREAD: libc::pid_t = 0;
     const FLAGS: libc::c_uint = 0;
@@ -73,9 +73,9 @@ fn schedule(policy: libc::c_int, priority: u32, slice: u64) -> io::Result<()> {
     Ok(Errno::result(result).map(drop)?)
 }
 
-/// Any real-time priority is before all ordinary threads; the lowest is enough.
+/// The lowest real-time priority: it is before all ordinary threads.
 const LOWEST_FIFO: u32 = 1;
-/// The shortest slice that the scheduler grants, 0.1 ms (Linux, kernel/sched/syscalls.c).
+/// The shortest slice of the scheduler, 0.1 ms (Linux, kernel/sched/syscalls.c).
 const SHORTEST_SLICE: u64 = 100_000;
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// The calling thread's policy: number 41 of its line, 39 behind the name (proc_pid_stat(5)).
+    /// Returns the calling thread's policy: field 41 of its line, 39 behind the name (proc_pid_stat(5)).
     fn policy() -> libc::c_int {
         let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
         let behind_name = &stat[stat.rfind(')').unwrap() + 2..];
@@ -92,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn urgency_is_this_threads_alone_and_is_given_back() {
+    fn the_raised_class_is_of_this_thread_alone_and_is_restored() {
         thread::spawn(|| {
-            let urgency = Urgency::take();
+            let priority = Priority::raise();
             let expected =
-                if urgency.scheduling() == Scheduling::Fifo { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
+                if priority.scheduling() == Scheduling::Fifo { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
             assert_eq!(policy() & !libc::SCHED_RESET_ON_FORK, expected);
             assert_eq!(thread::spawn(policy).join().unwrap(), libc::SCHED_OTHER);
-            drop(urgency);
+            drop(priority);
             assert_eq!(policy(), libc::SCHED_OTHER);
         })
         .join()

@@ -1,81 +1,81 @@
-//! One live run: hosts around a world, from their building to their end.
+//! One live run: sets up the hosts, drives the network between them, and takes everything down.
 
 use std::sync::Arc;
 
 use units::{Duration, Instant};
 
 use crate::LiveError;
-use crate::bell::{Reports, bell};
-use crate::between::Between;
+use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
 use crate::command::Environment;
 use crate::driver::Driver;
-use crate::host::{Begin, Host, Plan, Report};
+use crate::host::{Host, HostSpec, Report, Start};
+use crate::host_captures::HostCaptures;
 use crate::lateness::Lateness;
 use crate::namespace::{self, Right};
-use crate::run::Progress;
-use crate::scheduling::{Scheduling, Urgency};
-use crate::sightings::Sightings;
+use crate::network::Network;
+use crate::options::Progress;
+use crate::scheduling::{Priority, Scheduling};
 use crate::stop::Stop;
 use crate::sysctl::Sysctls;
 
-/// What a run leaves behind.
+/// The state at the end of a run, from which the results are computed.
 pub(crate) struct Session {
-    pub(crate) between: Between,
-    pub(crate) sightings: Sightings,
+    pub(crate) network: Network,
+    pub(crate) captures: HostCaptures,
     pub(crate) reports: Vec<Report>,
-    /// Whether the hosts ended it, and not the time or a link.
+    /// Whether the hosts ended the run, and not the stop time or a link.
     pub(crate) all_done: bool,
     pub(crate) lateness: Lateness,
     pub(crate) scheduling: Scheduling,
     pub(crate) right: Right,
-    /// Each host's settings, in the order of the plans.
+    /// The settings of each host, in the order of the hosts.
     pub(crate) sysctls: Vec<Sysctls>,
-    /// Packets that a host's device dropped before we read them.
+    /// Packets that the hosts' devices dropped before they were read.
     pub(crate) device_drops: u64,
-    /// When the last packet was through, or the run was stopped.
+    /// When the last packet was delivered, or the run was stopped.
     pub(crate) ended: Instant,
 }
 
-type Outcomes = Reports<Result<Report, LiveError>>;
+type Reports = ReportReceiver<Result<Report, LiveError>>;
 
-/// Builds the hosts, runs what they have to do across the world, and takes everything down. The
-/// run ends when every host has done its part, when a program of the user's has ended, or at `end`.
+/// Sets up the hosts, runs their senders, receivers and programs across the network, and takes everything down. The
+/// run ends when every host has reported, when the user's program has exited, or at `end`.
 pub(crate) fn run(
-    plans: Vec<Plan>,
-    between: Between,
-    sightings: Sightings,
+    hosts: Vec<HostSpec>,
+    network: Network,
+    captures: HostCaptures,
     end: Instant,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
     let right = namespace::obtain_right().map_err(LiveError::UserNamespace)?;
     let stop = Arc::new(Stop::default());
-    let expected = plans.iter().map(Plan::reports).sum();
-    let (hosts, outcomes) = build(plans, &stop)?;
+    let expected = hosts.iter().map(HostSpec::reports).sum();
+    let (hosts, reports) = set_up(hosts, &stop)?;
     let clock = Clock::start();
-    let urgency = Urgency::take();
-    let mut driver = Driver::new(between, sightings, clock, hosts.iter().map(|host| &host.tun).collect());
+    let priority = Priority::raise();
+    let mut driver = Driver::new(network, captures, clock, hosts.iter().map(|host| &host.tun).collect());
     let environment = environment(&hosts);
-    hosts.iter().for_each(|host| host.begin(Begin { clock, environment: environment.clone() }));
-    let driven = Course { outcomes: &outcomes, expected, clock, end }.drive(&mut driver, progress.as_mut());
+    hosts.iter().for_each(|host| host.start(Start { clock, environment: environment.clone() }));
+    let driven = MainLoop { reports: &reports, expected, clock, end }.drive(&mut driver, progress.as_mut());
     let ended = clock.now();
     stop.stop();
-    let Driver { between, sightings, releases, .. } = driver;
-    let scheduling = urgency.scheduling();
-    drop(urgency);
+    let Driver { network, captures, lateness, .. } = driver;
+    let scheduling = priority.scheduling();
+    drop(priority);
     let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
-    let device_drops = hosts.into_iter().map(Host::end).sum();
-    let (mut reports, all_done) = driven?;
-    while let Some(report) = outcomes.next() {
-        reports.push(report?);
+    let device_drops = hosts.into_iter().map(Host::join).sum();
+    let (mut received, all_done) = driven?;
+    while let Some(report) = reports.try_recv() {
+        received.push(report?);
     }
     Ok(Session {
-        between,
-        sightings,
-        reports,
+        network,
+        captures,
+        reports: received,
         all_done,
         device_drops,
-        lateness: releases.lateness(),
+        lateness: lateness.summary(),
         scheduling,
         right,
         sysctls,
@@ -83,13 +83,13 @@ pub(crate) fn run(
     })
 }
 
-fn build(plans: Vec<Plan>, stop: &Arc<Stop>) -> Result<(Vec<Host>, Outcomes), LiveError> {
-    let (ringer, outcomes) = bell().map_err(LiveError::Wait)?;
-    let build = |plan| Host::build(plan, Arc::clone(stop), ringer.clone());
-    Ok((plans.into_iter().map(build).collect::<Result<_, _>>()?, outcomes))
+fn set_up(hosts: Vec<HostSpec>, stop: &Arc<Stop>) -> Result<(Vec<Host>, Reports), LiveError> {
+    let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
+    let set_up = |spec| Host::set_up(spec, Arc::clone(stop), sender.clone());
+    Ok((hosts.into_iter().map(set_up).collect::<Result<_, _>>()?, reports))
 }
 
-/// Tells a program where the hosts are. The first host is the one that it runs in.
+/// Returns the variables that tell a program the hosts' addresses and namespaces. The program runs in the first host.
 fn environment(hosts: &[Host]) -> Environment {
     let named = hosts.iter().flat_map(|host| {
         let name = variable(&host.name);
@@ -103,25 +103,25 @@ fn environment(hosts: &[Host]) -> Environment {
     named.chain(own).chain(peer).collect()
 }
 
-/// The name of a host, as part of the name of an environment variable.
+/// Returns the name of a host as part of the name of an environment variable.
 fn variable(name: &str) -> String {
     let letter =
         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
     name.chars().map(letter).collect()
 }
 
-/// What a run waits for.
-struct Course<'a> {
-    outcomes: &'a Outcomes,
-    /// How many reports the hosts will make.
+/// The loop of a run, and what ends it.
+struct MainLoop<'a> {
+    reports: &'a Reports,
+    /// How many reports the hosts send.
     expected: usize,
     clock: Clock,
     end: Instant,
 }
 
-impl Course<'_> {
-    /// Drives until the hosts are done, and on until the last packets are through. Gives the
-    /// reports, and whether it was the hosts that ended it.
+impl MainLoop<'_> {
+    /// Drives until the hosts are done and the last packets are delivered. Returns the reports, and whether the hosts
+    /// ended the run.
     fn drive(
         &self,
         driver: &mut Driver<'_>,
@@ -129,30 +129,30 @@ impl Course<'_> {
     ) -> Result<(Vec<Report>, bool), LiveError> {
         let mut reports = Vec::new();
         while !self.is_done(&reports) {
-            if self.clock.now() >= self.end || driver.between.is_over() {
+            if self.clock.now() >= self.end || driver.network.is_over() {
                 return Ok((reports, false));
             }
-            if progress.as_mut().is_some_and(|hear| hear(self.clock.now()).is_break()) {
+            if progress.as_mut().is_some_and(|callback| callback(self.clock.now()).is_break()) {
                 return Err(LiveError::Interrupted);
             }
             let pause = self.clock.now() + PROGRESS_EVERY;
-            driver.run(self.outcomes, pause.min(self.end)).map_err(LiveError::Wait)?;
-            while let Some(report) = self.outcomes.next() {
+            driver.run(self.reports, pause.min(self.end)).map_err(LiveError::Wait)?;
+            while let Some(report) = self.reports.try_recv() {
                 reports.push(report?);
             }
         }
-        let patience = (self.clock.now() + LONGEST_DRAIN).min(self.end);
-        driver.drain(self.outcomes, patience).map_err(LiveError::Wait)?;
+        let latest = (self.clock.now() + LONGEST_DRAIN).min(self.end);
+        driver.drain(self.reports, latest).map_err(LiveError::Wait)?;
         Ok((reports, true))
     }
 
-    /// Whether every host has done its part; a program of the user's ends the run by itself.
+    /// Returns whether all reports are there, or that of the user's program, whose exit ends the run.
     fn is_done(&self, reports: &[Report]) -> bool {
-        reports.len() >= self.expected || reports.iter().any(|report| matches!(report, Report::Ended(_)))
+        reports.len() >= self.expected || reports.iter().any(|report| matches!(report, Report::Exited(_)))
     }
 }
 
-/// How often progress is told: as often as a person reads it.
+/// Interval of the progress callback: as often as a person reads it.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
-/// How long the last packets may take to get through once every host is done.
+/// How long the last packets may take once every host is done.
 const LONGEST_DRAIN: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! TCP sockets with what a scenario says about them, set before the handshake shows it.
+//! TCP sockets with the options of a scenario, set before the handshake that announces them.
 
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, listen, setsockopt, socket,
 };
 
-/// What is asked of a kernel's socket; `None` leaves the kernel's own choice.
+/// Socket options; `None` leaves the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SocketOptions {
     /// The congestion control, by the kernel's name for it (TCP_CONGESTION).
@@ -20,7 +20,7 @@ pub(crate) struct SocketOptions {
     pub(crate) nodelay: bool,
     /// The maximum segment size in bytes (TCP_MAXSEG).
     pub(crate) maxseg: Option<u32>,
-    /// The traffic class, which the IP header has as its precedence (IP_TOS).
+    /// The traffic class: the precedence in the IP header (IP_TOS).
     pub(crate) class: u8,
     /// The send buffer in bytes (SO_SNDBUF; the kernel doubles it for its own bookkeeping).
     pub(crate) send_buffer: Option<usize>,
@@ -29,8 +29,8 @@ pub(crate) struct SocketOptions {
 }
 
 impl SocketOptions {
-    /// A socket bound to `local`, not yet connected. It is a `TcpStream` so that it can be watched
-    /// and shut down while it connects.
+    /// Opens a socket bound to `local`, not yet connected. It is a `TcpStream` so that [`crate::stop::Stop`] can shut it
+    /// down while it connects.
     pub(crate) fn open(&self, local: SocketAddrV4) -> io::Result<TcpStream> {
         let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
         self.apply(&socket)?;
@@ -41,7 +41,7 @@ impl SocketOptions {
         Ok(stream)
     }
 
-    /// A listener on `local`; the sockets that it accepts inherit the options.
+    /// Opens a listener on `local`. The sockets that it accepts inherit the options.
     pub(crate) fn listen(&self, local: SocketAddrV4) -> io::Result<TcpListener> {
         let socket = OwnedFd::from(self.open(local)?);
         listen(&socket, Backlog::new(1)?)?;
@@ -68,7 +68,7 @@ impl SocketOptions {
     }
 }
 
-/// Connects an open socket, waiting as long as the kernel tries.
+/// Connects an open socket. Blocks as long as the kernel tries.
 pub(crate) fn connect_to(stream: &TcpStream, remote: SocketAddrV4) -> io::Result<()> {
     loop {
         match connect(stream.as_raw_fd(), &SockaddrIn::from(remote)) {
@@ -78,14 +78,14 @@ pub(crate) fn connect_to(stream: &TcpStream, remote: SocketAddrV4) -> io::Result
     }
 }
 
-/// What the sending kernel counted on one connection (TCP_INFO).
+/// The sending kernel's counters of one connection (TCP_INFO).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct KernelCounts {
     /// Data segments sent, retransmissions included (tcpi_data_segs_out).
     pub data_segments: u32,
     /// Segments retransmitted (tcpi_total_retrans).
     pub retransmissions: u32,
-    /// Retransmissions that a D-SACK called needless (tcpi_dsack_dups).
+    /// Retransmissions that a D-SACK reported as unnecessary (tcpi_dsack_dups).
     pub dsacked: u32,
     /// Retransmission timeouts, where the kernel counts them (tcpi_total_rto, Linux 6.7 and on).
     pub timeouts: Option<u16>,
@@ -95,7 +95,7 @@ pub struct KernelCounts {
     pub srtt_us: u32,
 }
 
-/// Asks the kernel for its counts of a connection.
+/// Reads the kernel's counters of a connection.
 pub(crate) fn kernel_counts(stream: &TcpStream) -> io::Result<KernelCounts> {
     let mut info = [0_u8; TCP_INFO_LEN];
     let mut length = TCP_INFO_LEN as libc::socklen_t;
@@ -132,7 +132,7 @@ impl KernelCounts {
     }
 }
 
-/// Room for more than today's kernels tell.
+/// Bytes for `struct tcp_info`: more than current kernels return.
 const TCP_INFO_LEN: usize = 512;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Ending what waits inside a socket: the run's end reaches every thread of every host.
+//! The end of a run, for threads that block in sockets or wait for a time.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,8 +8,8 @@ use units::Instant;
 
 use crate::clock::Clock;
 
-/// Shared by the run and the threads in its hosts. Sockets are put in its care before they block;
-/// at the end each is shut down, which wakes whoever waits in it.
+/// The stop signal that the run and the threads of its hosts share. Threads register their sockets before they block;
+/// stopping shuts the sockets down, which wakes the threads.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     state: Mutex<State>,
@@ -23,23 +23,23 @@ struct State {
 }
 
 impl Stop {
-    /// Ends all waiting, now and later.
+    /// Ends the run: every wait returns, now and later.
     pub(crate) fn stop(&self) {
         let mut state = self.lock();
         state.stopped = true;
         for socket in state.sockets.drain(..) {
-            // A socket that is not connected any more needs no waking.
+            // A socket that is no longer connected blocks nobody.
             let _ = socket.shutdown(Shutdown::Both);
         }
         self.changed.notify_all();
     }
 
-    /// Whether the run is over.
+    /// Returns whether the run is over.
     pub(crate) fn stopped(&self) -> bool {
         self.lock().stopped
     }
 
-    /// Takes a socket into care. A listener's is a stream too: shutting it down ends `accept`.
+    /// Registers a socket to be shut down. That of a listener is a stream too: shutting it down ends `accept`.
     pub(crate) fn watch(&self, socket: TcpStream) {
         let mut state = self.lock();
         if state.stopped {
@@ -49,7 +49,7 @@ impl Stop {
         }
     }
 
-    /// Waits for a time of the run; returns whether it came before the run was over.
+    /// Waits for a time of the run. Returns whether it came before the end of the run.
     pub(crate) fn wait_until(&self, clock: Clock, time: Instant) -> bool {
         let mut state = self.lock();
         while !state.stopped {
@@ -63,7 +63,7 @@ impl Stop {
         false
     }
 
-    /// Waits a while; returns whether it passed before the run was over.
+    /// Waits for a span of time. Returns whether it passed before the end of the run.
     pub(crate) fn wait_for(&self, length: StdDuration) -> bool {
         let state = self.lock();
         let (state, _) = self
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stopping_wakes_who_waits_for_a_connection() {
+    fn stopping_wakes_a_thread_that_waits_for_a_connection() {
         let stop = Arc::new(Stop::default());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         stop.watch(TcpStream::from(OwnedFd::from(listener.try_clone().unwrap())));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn stopping_wakes_who_waits_for_a_time() {
+    fn stopping_wakes_a_thread_that_waits_for_a_time() {
         let stop = Arc::new(Stop::default());
         let same = Arc::clone(&stop);
         let waiting = thread::spawn(move || same.wait_until(Clock::start(), Instant::NEVER));

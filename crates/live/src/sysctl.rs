@@ -1,4 +1,4 @@
-//! The kernel's settings, per namespace: which ones a scenario may set, and setting them.
+//! Kernel settings of a network namespace: which of them a scenario may set, and setting them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,17 +8,17 @@ use std::path::PathBuf;
 /// Settings by name, "net.ipv4.tcp_sack" and so on.
 pub type Sysctls = BTreeMap<String, String>;
 
-/// What every host gets unless the scenario says otherwise, with the reason.
+/// Settings of every host that the scenario does not set, with the reason.
 const DEFAULTS: [(&str, &str); 3] = [
-    // Else a connection starts with the ssthresh and RTT of the one before it to the same host.
+    // Otherwise a connection starts with the ssthresh and RTT of an earlier one to the same host.
     ("net.ipv4.tcp_no_metrics_save", "1"),
-    // Router solicitations and the like have no place on the link under test.
+    // Router solicitations would be extra packets on the link under test.
     ("net.ipv6.conf.all.disable_ipv6", "1"),
     ("net.ipv6.conf.default.disable_ipv6", "1"),
 ];
 
-/// The settings that a scenario may set: those of TCP, the sizes of socket buffers, and path MTU
-/// discovery. They are settings of the namespace, so they end with the run.
+/// Settings that a scenario may set: those of TCP, the sizes of socket buffers, and path MTU discovery. They belong to
+/// the namespace, so they end with the run.
 const ALLOWED: [&str; 5] = [
     "net.ipv4.tcp_",
     "net.core.rmem_",
@@ -27,37 +27,37 @@ const ALLOWED: [&str; 5] = [
     "net.ipv4.ip_local_port_range",
 ];
 
-/// Whether a scenario may set this.
+/// Returns whether a scenario may set this.
 pub(crate) fn allowed(name: &str) -> bool {
     let plain =
         name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._".contains(&byte));
     plain && !name.contains("..") && ALLOWED.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// What a scenario may set, for messages.
+/// Returns the settings that a scenario may set, for messages.
 pub(crate) fn allowed_names() -> String {
     ALLOWED.map(|name| if name.ends_with('_') { format!("{name}*") } else { name.to_owned() }).join(", ")
 }
 
-/// Where this thread's namespace keeps the setting.
+/// Returns the file of the setting in this thread's namespace.
 pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(name.replace('.', "/"))
 }
 
-/// The setting's value in this thread's namespace.
+/// Reads the setting's value in this thread's namespace.
 pub(crate) fn read(name: &str) -> io::Result<String> {
     Ok(fs::read_to_string(path(name))?.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Sets what every host gets, where this kernel has it; nobody asked for these by name.
+/// Applies the settings of every host, as far as this kernel has them.
 pub(crate) fn set_defaults() {
     for (name, value) in DEFAULTS {
-        // A kernel without IPv6 lacks two of them, and needs them not.
+        // A kernel without IPv6 lacks two of them and does not need them.
         let _ = fs::write(path(name), value);
     }
 }
 
-/// Sets one setting in this thread's namespace and returns what the kernel made of it.
+/// Changes a setting in this thread's namespace and returns its value as the kernel reads it back.
 pub(crate) fn set(name: &str, value: &str) -> io::Result<String> {
     fs::write(path(name), value)?;
     read(name)
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scenario_may_set_tcp_and_nothing_that_leaves_its_room() {
+    fn a_scenario_may_set_tcp_and_nothing_outside_the_namespace() {
         assert!(allowed("net.ipv4.tcp_sack"));
         assert!(allowed("net.core.rmem_max"));
         assert!(!allowed("kernel.core_pattern"));

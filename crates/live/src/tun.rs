@@ -1,4 +1,4 @@
-//! TUN devices: where a kernel's IP packets come out, and where they go in.
+//! TUN devices: the kernel's IP packets are read from them and written to them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -7,28 +7,25 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use nix::libc;
 
-/// Where TUN devices are made (Linux, Documentation/networking/tuntap.rst).
+/// The file that makes TUN devices (Linux, Documentation/networking/tuntap.rst).
 pub(crate) const DEVICE: &str = "/dev/net/tun";
 
-/// One TUN device, in the network namespace of the thread that made it. The device is gone when
-/// this is dropped.
+/// A TUN device in the network namespace of the thread that made it. Dropping it removes the device.
 #[derive(Debug)]
 pub(crate) struct Tun {
     device: File,
 }
 
 impl Tun {
-    /// Makes a device called `name`, down and without an address. Packets are bare IP: without
-    /// the header of packet information, and without a virtio header, so that the kernel hands out
-    /// no segment longer than the MTU.
+    /// Makes a device called `name`, down and without an address. Packets are bare IP, without a header of packet
+    /// information and without a virtio header, so that no segment is longer than the MTU.
     pub(crate) fn create(name: &str) -> io::Result<Self> {
         let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
         attach(&device, name)?;
         Ok(Self { device })
     }
 
-    /// The next packet that the kernel sent, in `buffer`; its length, or `None` when there is none
-    /// at the moment.
+    /// Reads the next packet that the kernel sent into `buffer`. Returns its length, or `None` when there is none.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.device).read(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -37,7 +34,7 @@ impl Tun {
         }
     }
 
-    /// Hands the kernel a packet; when this returns, its stack has had the packet.
+    /// Writes a packet to the kernel. Its stack has processed the packet when this returns.
     pub(crate) fn send(&self, packet: &[u8]) -> io::Result<()> {
         (&self.device).write(packet).map(drop)
     }

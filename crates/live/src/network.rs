@@ -1,23 +1,23 @@
-//! The World as it stands between real hosts.
+//! The scenario's links between real hosts: a `sim::World` whose hosts are external nodes.
 
 use sim::{ExternalEvent, ExternalPacket, NodeKind, ObservedFlow, Outcome, Spec, World};
 use units::{Instant, PacketId};
 
 use crate::LiveError;
 
-/// A world whose hosts are elsewhere. Hosts are numbered in the order of the scenario's nodes.
+/// The emulated network. Hosts are numbered in the order of the scenario's nodes.
 ///
-/// Order of calls: `handle_packet` and `handle_timeout` with a time that never runs back, after
-/// everything that was due before it; then `poll_delivery` and `poll_event` until there is nothing;
-/// then `poll_timeout`.
-pub(crate) struct Between {
+/// Order of calls: `handle_packet` or `handle_timeout`, with times that never decrease; then `poll_delivery` and
+/// `poll_event` until they return `None`; then `poll_timeout`. Everything that is due before a time is handled before
+/// a call with that time.
+pub(crate) struct Network {
     world: World,
     /// The node of each host.
     nodes: Vec<usize>,
 }
 
-impl Between {
-    /// The links of `spec` between hosts that are elsewhere; its flows are theirs.
+impl Network {
+    /// Builds the links of `spec`. The flows of `spec` run in the hosts, not here.
     pub(crate) fn new(spec: &Spec) -> Result<Self, LiveError> {
         let mut spec = spec.clone();
         spec.flows.clear();
@@ -31,55 +31,55 @@ impl Between {
         Ok(Self { world: World::new(spec)?, nodes })
     }
 
-    /// A host sent a packet; its identity, unless it leads nowhere.
+    /// Takes a packet that a host sent. Returns its identity, or `None` where it has no route.
     pub(crate) fn handle_packet(&mut self, now: Instant, host: usize, packet: &[u8]) -> Option<PacketId> {
         self.run_until(now);
         self.world.inject(now, self.nodes[host], packet.to_vec()).expect(NO_FLOWS)
     }
 
-    /// A time that `poll_timeout` gave has come.
+    /// Handles everything that is due by `now`, a time that `poll_timeout` returned.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.run_until(now);
     }
 
-    /// The next packet that reaches a host now.
+    /// Returns the next packet that has reached a host, and the host.
     pub(crate) fn poll_delivery(&mut self) -> Option<(usize, ExternalPacket)> {
         let (node, packet) = self.world.poll_external()?;
         let host = self.nodes.iter().position(|known| *known == node).expect("only hosts are external");
         Some((host, packet))
     }
 
-    /// What else happened to a packet.
+    /// Returns the next drop or delay of a packet.
     pub(crate) fn poll_event(&mut self) -> Option<ExternalEvent> {
         self.world.poll_external_event()
     }
 
-    /// When something happens next.
+    /// Returns the time of the next event.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.world.next_event()
     }
 
-    /// Whether the host's first link takes packets; if not, they wait in the host.
+    /// Returns whether the host's first link accepts packets. If it does not, packets wait in the host's device.
     pub(crate) fn accepts(&self, host: usize) -> bool {
         self.world.accepts(self.nodes[host])
     }
 
-    /// Whether the run is over: its time has come, or a link stopped it.
+    /// Returns whether the run is over: the stop time has come, or a link has stopped the run.
     pub(crate) fn is_over(&self) -> bool {
         self.world.is_over()
     }
 
-    /// Packets that are somewhere between the hosts.
+    /// Returns how many packets are in transit between the hosts.
     pub(crate) fn packets_under_way(&self) -> usize {
         self.world.packets_under_way()
     }
 
-    /// Packets from the hosts that led nowhere: to an address that nobody has, or no IPv4.
+    /// Returns how many packets of the hosts had no route: an unknown destination address, or not IPv4.
     pub(crate) fn unroutable(&self) -> u64 {
         self.world.unroutable()
     }
 
-    /// What is left of the run at `now`, with the flows that were seen.
+    /// Ends the run at `now` and returns its results, with the flows that were captured.
     pub(crate) fn finish(mut self, now: Instant, flows: Vec<ObservedFlow>) -> Outcome {
         self.run_until(now);
         self.world.stop();
@@ -91,5 +91,5 @@ impl Between {
     }
 }
 
-/// Why the world cannot fail: only its own flows have streams that it checks.
-const NO_FLOWS: &str = "a world without flows of its own has no stream to go wrong";
+/// Why the world cannot fail: it checks only the streams of its own flows.
+const NO_FLOWS: &str = "a world without flows of its own checks no stream";

@@ -1,4 +1,4 @@
-//! What passes the hosts' boundaries, and the flows' numbers from it.
+//! The packets captured at each host's device, and the flows' statistics from them.
 
 use std::net::{SocketAddr, SocketAddrV4};
 
@@ -7,38 +7,32 @@ use trace::capture::Capture;
 use trace::flow::{Flow, Side};
 use units::{Bytes, Instant, PacketId};
 
-/// What was seen at each host's boundary, in the order of the hosts.
+/// One capture for each host, in the order of the hosts.
 #[derive(Debug)]
-pub(crate) struct Sightings {
-    hosts: Vec<Capture>,
-    /// Packets that could not be read as IP.
-    unreadable: u64,
+pub(crate) struct HostCaptures {
+    captures: Vec<Capture>,
 }
 
-impl Sightings {
-    /// Nothing seen yet, at `hosts` boundaries; the flows' milestones are noted when they come.
+impl HostCaptures {
+    /// Makes empty captures for `hosts` hosts. They note when a flow reaches one of the milestones.
     pub(crate) fn new(hosts: usize, flows: &[FlowSpec]) -> Self {
         let mut milestones: Vec<Bytes> =
             flows.iter().flat_map(|flow| flow.milestones.iter().copied()).collect();
         milestones.sort();
         milestones.dedup();
-        Self { hosts: vec![Capture::with_milestones(milestones); hosts], unreadable: 0 }
+        Self { captures: vec![Capture::with_milestones(milestones); hosts] }
     }
 
-    /// A host's kernel sent a packet.
-    pub(crate) fn sent(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
-        self.see(now, host, id, packet);
+    /// Captures a packet that a host's kernel sent or received.
+    pub(crate) fn handle_packet(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
+        // A packet that is not IP is counted by the capture, and concerns no flow.
+        let _ = self.captures[host].handle_packet(now, id, packet);
     }
 
-    /// A host's kernel got a packet.
-    pub(crate) fn received(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
-        self.see(now, host, id, packet);
-    }
-
-    /// Something became of a packet between the hosts. All are told: the loss of an acknowledgment
-    /// matters to whom it was for.
-    pub(crate) fn told(&mut self, event: &ExternalEvent) {
-        for capture in &mut self.hosts {
+    /// Notes a drop or delay of a packet in every capture: the loss of an acknowledgment explains the behaviour of the
+    /// host that it was sent to.
+    pub(crate) fn handle_event(&mut self, event: &ExternalEvent) {
+        for capture in &mut self.captures {
             match event.fate {
                 ExternalFate::Lost { rule } => capture.handle_loss(event.at, event.id, &event.bytes, rule),
                 ExternalFate::Delayed { by, cause } => {
@@ -48,25 +42,19 @@ impl Sightings {
         }
     }
 
-    /// The flow that was seen at `host` between two ends, the opener first.
+    /// Returns the latest flow captured at `host` between two ends, the one that opened it first.
     pub(crate) fn flow(&self, host: usize, ends: [SocketAddrV4; 2]) -> Option<&Flow> {
         let ends = ends.map(SocketAddr::V4);
-        self.hosts[host].flows().iter().rev().find(|flow| flow.ends() == ends)
-    }
-
-    fn see(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
-        if self.hosts[host].handle_packet(now, id, packet).is_err() {
-            self.unreadable += 1;
-        }
+        self.captures[host].flows().iter().rev().find(|flow| flow.ends() == ends)
     }
 }
 
-/// The numbers of a flow whose opener sends, as seen at its opener; of a flow that was never seen,
-/// only the names.
-pub(crate) fn summarise(spec: &FlowSpec, names: [&str; 2], seen: Option<&Flow>) -> FlowSummary {
+/// Returns the statistics of a flow, captured at the host that opens it and sends. A flow without packets has only its
+/// names.
+pub(crate) fn summarise(spec: &FlowSpec, names: [&str; 2], captured: Option<&Flow>) -> FlowSummary {
     let [from, to] = names.map(str::to_owned);
     let named = FlowSummary { flow: spec.name.clone(), from, to, ..FlowSummary::default() };
-    let Some(flow) = seen else { return named };
+    let Some(flow) = captured else { return named };
     let sender = flow.half(Side::Opener);
     let counters = sender.counters();
     let diagnosis = sender.diagnosis();
@@ -89,7 +77,7 @@ pub(crate) fn summarise(spec: &FlowSpec, names: [&str; 2], seen: Option<&Flow>) 
     }
 }
 
-/// The flow's own milestones, in the order of the specification; each was noted for every flow.
+/// Returns the flow's milestones in the order of the specification. The capture notes those of all flows for each.
 fn milestones(spec: &FlowSpec, flow: &Flow) -> Vec<MilestoneSummary> {
     let began = flow.syn_at().unwrap_or(flow.first_seen());
     let seen = |bytes: &Bytes| flow.half(Side::Opener).milestones().iter().find(|one| one.bytes == *bytes);

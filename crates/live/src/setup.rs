@@ -1,4 +1,4 @@
-//! The scenario as hosts that have something to do.
+//! The scenario as hosts to set up, each with its senders and receivers.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -9,20 +9,20 @@ use units::{Bytes, Instant};
 use crate::LiveError;
 use crate::bulk::{Amount, Receiver, Sender};
 use crate::command::CommandLine;
-use crate::host::Plan;
-use crate::run::Options;
+use crate::host::HostSpec;
+use crate::options::Options;
 use crate::socket::SocketOptions;
 
-/// The scenario, with the hosts' places.
-pub(crate) struct Scene<'a> {
+/// The scenario, with the flows that run and the nodes that are hosts.
+pub(crate) struct Setup<'a> {
     pub(crate) spec: &'a Spec,
     /// The flows to run.
     pub(crate) flows: &'a [FlowSpec],
-    /// The nodes that are hosts.
+    /// The indices of the nodes that are hosts.
     pub(crate) hosts: Vec<usize>,
 }
 
-/// Refuses flows that no kernel's socket sends as they want.
+/// Refuses workloads that only virtual time has.
 pub(crate) fn check(flows: &[FlowSpec]) -> Result<(), LiveError> {
     flows.iter().try_for_each(|flow| match &flow.workload {
         Workload::Bulk(_) => Ok(()),
@@ -32,7 +32,7 @@ pub(crate) fn check(flows: &[FlowSpec]) -> Result<(), LiveError> {
     })
 }
 
-/// How much a bulk flow sends; a workload, which [`check`] refuses, nothing.
+/// Returns the amount of a bulk flow, and nothing for a workload that [`check`] refuses.
 fn amount(workload: &Workload) -> Amount {
     match workload {
         Workload::Bulk(sim::Amount::Bytes(bytes)) => Amount::Bytes(bytes.0),
@@ -41,24 +41,27 @@ fn amount(workload: &Workload) -> Amount {
     }
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Setup<'a> {
+    /// Finds the hosts of `spec`.
     pub(crate) fn new(spec: &'a Spec, flows: &'a [FlowSpec]) -> Self {
         let is_host = |node: &usize| spec.nodes[*node].kind.address().is_some();
         Self { spec, flows, hosts: (0..spec.nodes.len()).filter(is_host).collect() }
     }
 
+    /// Returns the stop time.
     pub(crate) fn end(&self) -> Instant {
         self.spec.stop.map_or(Instant::NEVER, |stop| Instant::START + stop)
     }
 
-    pub(crate) fn plans(&self, options: &Options<'_>) -> Vec<Plan> {
-        self.hosts.iter().enumerate().map(|(host, node)| self.plan(host, *node, options)).collect()
+    /// Returns the specification of each host.
+    pub(crate) fn host_specs(&self, options: &Options<'_>) -> Vec<HostSpec> {
+        self.hosts.iter().enumerate().map(|(host, node)| self.host_spec(host, *node, options)).collect()
     }
 
-    fn plan(&self, host: usize, node: usize, options: &Options<'_>) -> Plan {
+    fn host_spec(&self, host: usize, node: usize, options: &Options<'_>) -> HostSpec {
         let flows = || self.flows.iter().enumerate();
         let address = self.address(node);
-        Plan {
+        HostSpec {
             name: self.spec.nodes[node].name.clone(),
             address,
             mtu: self.mtu(node),
@@ -75,7 +78,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The largest packet that every link at the node takes.
+    /// Returns the largest packet that every link at the node takes.
     fn mtu(&self, node: usize) -> u32 {
         let links = self.spec.links.iter().filter(|link| link.ends.contains(&node));
         let smallest = links.map(|link| link.mtu).min().unwrap_or(LARGEST_MTU).min(LARGEST_MTU);
@@ -115,14 +118,14 @@ impl<'a> Scene<'a> {
         Receiver { flow: flow.name.clone(), local: self.ends(index)[1], options }
     }
 
-    /// The profile's segment size, where it is smaller than what the path carries anyway.
+    /// Returns the profile's segment size where it is smaller than the one that follows from the MTU.
     fn maxseg(&self, flow: &FlowSpec, profile: &tcp::Config) -> Option<u32> {
         const HEADERS: u32 = 40;
         let by_mtu = self.mtu(flow.from).min(self.mtu(flow.to)).saturating_sub(HEADERS);
         u32::try_from(profile.plain.mss.0).ok().filter(|mss| *mss < by_mtu)
     }
 
-    /// The sender's and the receiver's end of a flow. Each flow has ports of its own.
+    /// Returns the sender's and the receiver's end of a flow. Each flow has ports of its own.
     pub(crate) fn ends(&self, index: usize) -> [SocketAddrV4; 2] {
         let flow = &self.flows[index];
         let port = |first: u16| first.wrapping_add(index as u16);
@@ -132,7 +135,7 @@ impl<'a> Scene<'a> {
         ]
     }
 
-    /// A host's address.
+    /// Returns a host's address.
     fn address(&self, node: usize) -> Ipv4Addr {
         self.spec.nodes[node]
             .kind
@@ -148,8 +151,8 @@ fn command(words: &[OsString]) -> Option<CommandLine> {
 
 /// The largest IPv4 packet (RFC 791 §3.1).
 const LARGEST_MTU: Bytes = Bytes(65_535);
-/// Ports of the flows' two ends, each counted up from here. Kernels give out ports from 32768 on
-/// by themselves (ip_local_port_range), so a user's program does not meet these.
+/// The first port of senders; each flow takes the next. Kernels choose ports from 32768 on (ip_local_port_range), so a
+/// user's program does not collide with these.
 const FIRST_SENDER_PORT: u16 = 20_001;
-/// iperf's port, which Wireshark does not take for another protocol.
+/// The first port of receivers: iperf's, which Wireshark does not decode as another protocol.
 const FIRST_RECEIVER_PORT: u16 = 5_001;
