@@ -8,13 +8,14 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 		\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.csv' -o -name '*.md' -o -name '*.json' \) \
 		-not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: help setup packages demo test soak bench format lint lock clean
+.PHONY: help setup packages demo test soak fuzz fuzz-again bench format lint lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    set everything up, run a paper's baseline table, draw it, and try one transfer between real kernels"
 	@echo "make test    set everything up and run all tests"
 	@echo "make soak    a million connections over bad pipes, every stream byte for byte (COUNT=n for n of them)"
+	@echo "make fuzz    fuzz every target for 20 s (SECONDS=n; RUNS=n for n executions each; TARGETS='endpoint pair')"
 	@echo "make bench   measure speed and memory; a table here, figures in target/bench.json"
 	@echo "make format  format all sources, Rust and Python"
 	@echo "make lint    formatting, lints and types, Rust and Python"
@@ -68,6 +69,16 @@ soak:
 	@begun=$$(date +%s); target/debug/examples/soak $(COUNT); status=$$?; \
 		echo "$$(( $$(date +%s) - begun )) s"; exit $$status
 
+# For SECONDS each, or for RUNS executions each. See fuzz/README.md.
+TARGETS ?= endpoint pair scenario packet capture flow
+SECONDS ?= $(if $(RUNS),0,20)
+fuzz:
+	@fuzz/run $(SECONDS) $(or $(RUNS),-1) $(TARGETS)
+
+# One input of one target once more: make fuzz-again TARGET=endpoint INPUT=file
+fuzz-again:
+	cargo run --package lasthop-fuzz --example replay --locked --quiet -- $(TARGET) $(INPUT)
+
 bench: setup
 	$(BIN)/python benches/report.py
 
@@ -79,6 +90,7 @@ format: setup
 lint: setup
 	git ls-files '*.rs' | xargs rustfmt --edition 2024 --check
 	cargo clippy --workspace --all-targets --locked --quiet -- --deny warnings
+	cargo clippy --package lasthop-fuzz --features libfuzzer --bins --locked --quiet -- --deny warnings
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy

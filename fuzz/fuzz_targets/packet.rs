@@ -1,24 +1,4 @@
-//! Any bytes as a packet. What can be read without anything odd can be written and read again.
+//! The target `packet` as a program of libFuzzer.
 #![no_main]
 
-use std::net::IpAddr;
-
-use libfuzzer_sys::fuzz_target;
-use wire::{Transport, emit_ipv4, emit_ipv6, parse};
-
-fuzz_target!(|bytes: &[u8]| {
-    let Ok(parsed) = parse(bytes) else { return };
-    let Transport::Tcp(segment) = &parsed.transport else { return };
-    // What nobody sends need not fit: repeated or unknown options may be laid out shorter or longer.
-    if segment.options.wire_len() > 40 || segment.wire_len() > 60_000 {
-        return;
-    }
-    let again = match (parsed.header.source(), parsed.header.destination()) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => emit_ipv4(source, destination, 0, segment),
-        (IpAddr::V6(source), IpAddr::V6(destination)) => emit_ipv6(source, destination, segment),
-        _ => unreachable!("a packet has two addresses of one kind"),
-    };
-    let again = parse(&again).expect("our own packet");
-    assert_eq!(again.segment(), Some(segment));
-    assert!(again.oddities.is_empty());
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::packet::run(bytes));

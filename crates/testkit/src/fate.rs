@@ -15,6 +15,8 @@ pub enum Fate {
     Drop,
     /// It is damaged on the way; the receiver's checksum throws it away, so it is a drop by another name.
     Corrupt,
+    /// It arrives with a congestion mark (RFC 3168 §5), where its sender understands marks.
+    Mark,
     /// It arrives, and once more so much later.
     Duplicate(Duration),
     /// It arrives so much later than the one-way delay: packets behind it overtake it.

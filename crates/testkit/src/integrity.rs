@@ -54,6 +54,12 @@ impl Ends {
         (self.shipped.len(), self.drawn.len())
     }
 
+    /// All ends, each with its name.
+    #[must_use]
+    pub fn into_all(self) -> Vec<(String, Arc<Config>)> {
+        self.shipped.into_iter().chain(self.drawn).collect()
+    }
+
     /// Sender and receiver of a connection. Every pairing comes once before any comes again.
     fn pairing(&self, number: u64) -> [&End; 2] {
         let all = self.shipped.len() as u64 * self.shipped.len() as u64;

@@ -84,6 +84,7 @@ pub struct Pair {
     counter: u64,
     keep_sent: bool,
     steps: u64,
+    step_limit: u64,
 }
 
 impl Side {
@@ -138,6 +139,7 @@ impl Pair {
             counter: 0,
             keep_sent: false,
             steps: 0,
+            step_limit: MOST_STEPS,
         }
     }
 
@@ -182,6 +184,13 @@ impl Pair {
         self
     }
 
+    /// Packets and timers after which [`Pair::run`] panics; 5 million at first.
+    #[must_use]
+    pub const fn step_limit(mut self, steps: u64) -> Self {
+        self.step_limit = steps;
+        self
+    }
+
     /// One end.
     #[must_use]
     pub const fn host(&self, side: Side) -> &Host {
@@ -202,7 +211,7 @@ impl Pair {
     /// Goes on until nothing is left to happen or `limit` has passed; whether nothing is left.
     ///
     /// # Panics
-    /// If it takes so many steps that the two must be talking in circles.
+    /// If it takes more steps than the limit, as an exchange without end does.
     pub fn run(&mut self, limit: Duration) -> bool {
         let end = Instant::START + limit;
         self.serve(Side::Client);
@@ -212,7 +221,12 @@ impl Pair {
                 return false;
             }
             self.steps += 1;
-            assert!(self.steps < MOST_STEPS, "{MOST_STEPS} steps by {}: the ends talk in circles", self.now);
+            assert!(
+                self.steps < self.step_limit,
+                "{} steps by {}: an endless exchange",
+                self.steps,
+                self.now
+            );
             self.now = next;
             self.step();
         }
@@ -262,6 +276,10 @@ impl Pair {
         match fate {
             Fate::Drop | Fate::Corrupt => {}
             Fate::Deliver => self.put(arrival, from, transmit.segment),
+            Fate::Mark => {
+                let ecn = transmit.segment.ecn.marked().unwrap_or_default();
+                self.put(arrival, from, Segment { ecn, ..transmit.segment });
+            }
             Fate::Delay(by) => self.put(arrival + by, from, transmit.segment),
             Fate::Duplicate(after) => {
                 self.put(arrival, from, transmit.segment.clone());

@@ -1,0 +1,40 @@
+//! Any text as a scenario file. One that is accepted runs.
+
+use std::sync::LazyLock;
+
+use ::scenario::{Resolved, Search};
+use sim::World;
+use testkit::profile::repository;
+
+/// Where profiles and presets are found.
+static SEARCH: LazyLock<Search> = LazyLock::new(|| Search::new([repository()]));
+
+/// Resolves the text as a scenario. The canonical JSON of what is accepted resolves to the same, and its world runs
+/// for some thousand instants.
+pub fn run(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let nothing: [&str; 0] = [];
+    let file = repository().join("scenarios").join("fuzz.toml");
+    let Ok(resolved) = ::scenario::parse(text, file, &nothing, None, &SEARCH) else { return };
+    let again = Resolved::from_json(&resolved.json()).expect("our own JSON");
+    assert_eq!(again.hash(), resolved.hash(), "a resolved scenario changes on its way through JSON");
+    let spec = resolved.to_spec().expect("a resolved scenario is a specification");
+    if let Ok(mut world) = World::new(spec) {
+        advance(&mut world);
+    }
+}
+
+/// Runs the world through its first instants.
+fn advance(world: &mut World) {
+    for _ in 0..INSTANTS {
+        let Some(next) = world.next_event() else { return };
+        assert!(next >= world.now(), "an event lies in the past");
+        world.run_until(next).expect("the stream that arrives is the one that was sent");
+        if world.is_over() {
+            return;
+        }
+    }
+}
+
+/// Enough for slow start, losses and timeouts.
+const INSTANTS: usize = 3_000;
