@@ -162,7 +162,7 @@ impl Peer {
             let plausible = segment.ack.after(self.acked) && segment.ack.at_or_before(self.sent_end);
             self.acked = if plausible { segment.ack } else { self.acked };
         }
-        self.endpoint.handle_segment(self.now, segment);
+        self.endpoint.handle_segment(self.now, &segment);
     }
 
     fn segment(
