@@ -191,7 +191,7 @@ impl Endpoint {
     }
 
     /// RFC 9293 §3.10.7.4: a newer segment brings the window; an older one must not.
-    fn update_window(&mut self, now: Instant, segment: &Segment) {
+    pub(crate) fn update_window(&mut self, now: Instant, segment: &Segment) {
         let Self { sending, agreed, .. } = self;
         let newer = sending.wl1.before(segment.seq)
             || (sending.wl1 == segment.seq && sending.wl2.at_or_before(segment.ack));

@@ -1,106 +1,117 @@
-//! A set of sequence numbers, kept as the runs that it consists of.
+//! A set of sequence numbers, kept as the ranges that it consists of.
 
 use std::collections::VecDeque;
 
 use units::{Seq, SeqRange};
 
-/// Disjoint ranges in the order of the stream. Ranges that touch are one range. All of them lie within 2³¹ numbers, as a
-/// window does, so that their order is well defined.
+/// Disjoint ranges in the order of the stream, each with the value of the last insertion into it. Ranges that touch are
+/// one range. All of them lie within 2³¹ numbers, as a window does, so that their order is well defined.
 ///
 /// The ends are looked at first: in a transfer, what is added mostly extends the last range, and what is taken out
 /// mostly shortens the first. Everything else is a binary search.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RangeSet {
-    ranges: VecDeque<SeqRange>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeSet<T = ()> {
+    ranges: VecDeque<(SeqRange, T)>,
 }
 
-impl RangeSet {
+impl<T> Default for RangeSet<T> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl<T> RangeSet<T> {
     /// A set without numbers.
     pub const EMPTY: Self = Self { ranges: VecDeque::new() };
+}
 
+impl<T: Copy> RangeSet<T> {
     /// Whether there is no number in it.
-    #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// How many ranges there are.
-    #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
     /// The range of the lowest numbers.
-    #[must_use]
     #[inline]
     pub fn first(&self) -> Option<SeqRange> {
-        self.ranges.front().copied()
+        self.ranges.front().map(|(range, _)| *range)
     }
 
     /// The range of the highest numbers.
-    #[must_use]
     #[inline]
     pub fn last(&self) -> Option<SeqRange> {
-        self.ranges.back().copied()
+        self.ranges.back().map(|(range, _)| *range)
     }
 
     /// The ranges, from the lowest numbers to the highest.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = SeqRange> {
-        self.ranges.iter().copied()
+        self.ranges.iter().map(|(range, _)| *range)
     }
 
     /// The range that `seq` lies in.
-    #[must_use]
     pub fn containing(&self, seq: Seq) -> Option<SeqRange> {
-        let range = *self.ranges.get(self.first_ending_after(seq))?;
-        range.contains(seq).then_some(range)
+        self.get(seq).map(|(range, _)| range)
     }
 
-    /// Adds `range`; returns the range of the set that it is part of now.
-    pub fn insert(&mut self, range: SeqRange) -> SeqRange {
+    /// The range that `seq` lies in, and its value.
+    pub fn get(&self, seq: Seq) -> Option<(SeqRange, T)> {
+        let found = *self.ranges.get(self.first_ending_after(seq))?;
+        found.0.contains(seq).then_some(found)
+    }
+
+    /// Adds `range`; returns the range of the set that it is part of now, which has this value.
+    pub fn insert(&mut self, range: SeqRange, value: T) -> SeqRange {
         if range.is_empty() {
             return range;
         }
         let from = self.first_ending_at_or_after(range.start);
         let mut whole = range;
         let mut to = from;
-        while let Some(other) = self.ranges.get(to).filter(|other| other.start.at_or_before(range.end)) {
+        while let Some((other, _)) =
+            self.ranges.get(to).filter(|(other, _)| other.start.at_or_before(range.end))
+        {
             whole = SeqRange { start: whole.start.min(other.start), end: whole.end.max(other.end) };
             to += 1;
         }
-        self.replace(from, to, whole);
+        self.replace(from, to, (whole, value));
         whole
     }
 
     /// Takes the numbers of `range` out.
     pub fn remove(&mut self, range: SeqRange) {
         let mut index = self.first_ending_after(range.start);
-        while let Some(other) = self.ranges.get_mut(index) {
+        while let Some((other, value)) = self.ranges.get_mut(index) {
             if range.is_empty() || other.start.at_or_after(range.end) {
                 break;
             }
             let behind = SeqRange { start: range.end, end: other.end };
-            let has_front = other.start.before(range.start);
             let has_behind = behind.start.before(behind.end);
-            match (has_front, has_behind) {
-                (true, _) => {
-                    other.end = range.start;
-                    index += 1;
-                    if has_behind {
-                        self.ranges.insert(index, behind);
-                    }
+            if other.start.before(range.start) {
+                other.end = range.start;
+                index += 1;
+                if has_behind {
+                    let value = *value;
+                    self.ranges.insert(index, (behind, value));
                 }
-                (false, true) => *other = behind,
-                (false, false) => drop(self.ranges.remove(index)),
+            } else if has_behind {
+                *other = behind;
+            } else {
+                self.ranges.remove(index);
             }
         }
     }
 
     /// Takes all numbers before `seq` out.
+    #[inline]
     pub fn remove_before(&mut self, seq: Seq) {
-        while let Some(first) = self.ranges.front_mut() {
+        while let Some((first, _)) = self.ranges.front_mut() {
             if first.end.after(seq) {
                 first.start = first.start.max(seq);
                 break;
@@ -110,7 +121,7 @@ impl RangeSet {
     }
 
     /// Puts `whole` in the place of the ranges `from..to`.
-    fn replace(&mut self, from: usize, to: usize, whole: SeqRange) {
+    fn replace(&mut self, from: usize, to: usize, whole: (SeqRange, T)) {
         if from == to {
             return self.ranges.insert(from, whole);
         }
@@ -120,7 +131,7 @@ impl RangeSet {
         }
     }
 
-    /// Index of the first range of which a number comes after `seq` or is `seq`.
+    /// Index of the first range in which a number is `seq` or comes after it.
     fn first_ending_after(&self, seq: Seq) -> usize {
         self.first_with(|range| range.end.after(seq))
     }
@@ -132,18 +143,19 @@ impl RangeSet {
 
     /// Index of the first range of which `reaches` is true; it is false of all before, and true of all behind.
     #[inline]
-    fn first_with(&self, reaches: impl Fn(&SeqRange) -> bool) -> usize {
-        let last = self.ranges.len().wrapping_sub(1);
-        if self.ranges.front().is_none_or(&reaches) {
+    fn first_with(&self, reaches: impl Fn(SeqRange) -> bool) -> usize {
+        let falls_short = |(range, _): &(SeqRange, T)| !reaches(*range);
+        let len = self.ranges.len();
+        if !self.ranges.front().is_some_and(falls_short) {
             return 0;
         }
-        if self.ranges.back().is_none_or(|range| !reaches(range)) {
-            return self.ranges.len();
+        if self.ranges.back().is_some_and(falls_short) {
+            return len;
         }
-        if self.ranges.get(last.wrapping_sub(1)).is_some_and(|range| !reaches(range)) {
-            return last;
+        if self.ranges.get(len - 2).is_some_and(falls_short) {
+            return len - 1;
         }
-        self.ranges.partition_point(|range| !reaches(range))
+        self.ranges.partition_point(falls_short)
     }
 }
 
@@ -159,14 +171,14 @@ mod tests {
     }
 
     fn runs(numbers: &[bool]) -> Vec<SeqRange> {
-        let mut runs = RangeSet::EMPTY.ranges;
+        let mut runs = vec![];
         for (n, _) in (0..).zip(numbers).filter(|(_, is_in)| **is_in) {
-            match runs.back_mut().filter(|run| run.end == ORIGIN + n) {
+            match runs.last_mut().filter(|run: &&mut SeqRange| run.end == ORIGIN + n) {
                 Some(run) => run.end += 1,
-                None => runs.push_back(range(n, n + 1)),
+                None => runs.push(range(n, n + 1)),
             }
         }
-        runs.into()
+        runs
     }
 
     #[derive(Clone, Debug)]
@@ -189,11 +201,12 @@ mod tests {
         fn the_ranges_are_the_runs_of_the_numbers_in_the_set(steps in prop::collection::vec(step(), 0..60)) {
             let mut set = RangeSet::default();
             let mut numbers = [false; LEN as usize];
-            for step in steps {
+            for (number, step) in steps.into_iter().enumerate() {
                 match step {
                     Step::Insert(start, len) => {
                         let end = (start + len).min(LEN);
-                        let whole = set.insert(range(start, end));
+                        let whole = set.insert(range(start, end), number);
+                        prop_assert!(start == end || set.get(ORIGIN + start) == Some((whole, number)));
                         numbers[start as usize..end as usize].fill(true);
                         prop_assert!(start == end || runs(&numbers).contains(&whole));
                     }

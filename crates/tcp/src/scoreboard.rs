@@ -236,7 +236,7 @@ impl Scoreboard {
             }
         }
         if index > first {
-            self.sacked_runs.insert(SeqRange { start: self.sent[first].range.start, end });
+            self.sacked_runs.insert(SeqRange { start: self.sent[first].range.start, end }, ());
         }
         self.sacked - before
     }
@@ -270,7 +270,7 @@ impl Scoreboard {
         }
         sent.mark = Mark::Lost(cause);
         self.lost += sent.size();
-        self.lost_runs.insert(sent.range);
+        self.lost_runs.insert(sent.range, ());
     }
 
     /// Of two copies of the segment at `index` that count in the pipe, takes one out.

@@ -25,9 +25,8 @@ impl Endpoint {
     /// send. Every field of `out` is overwritten, so that one slot serves any number of segments; what it
     /// holds after `None` means nothing.
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
-        if let Some(Transmit { segment, kind }) = self.outbox.pop_front() {
-            *out = segment;
-            return Some(kind);
+        if !self.outbox.is_empty() {
+            return self.poll_outbox(out);
         }
         if matches!(self.state, State::SynSent | State::SynReceived)
             && let Some(kind) = self.poll_syn(now, out)
@@ -42,6 +41,13 @@ impl Endpoint {
         self.poll_stream(now, out)
     }
 
+    #[cold]
+    fn poll_outbox(&mut self, out: &mut Segment) -> Option<Kind> {
+        let Transmit { segment, kind } = self.outbox.pop_front()?;
+        *out = segment;
+        Some(kind)
+    }
+
     /// The next segment of an end that has something to send, or to hear of.
     fn poll_stream(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         let room = self.room();
@@ -50,10 +56,12 @@ impl Endpoint {
             Next::New => return Some(self.send_new(now, room.new.unwrap_or(Bytes::ZERO), out)),
             Next::Nothing => self.watch_recovery_deadline(),
         }
-        if let Persist::Probing { probes, due: true } = self.sending.persist
-            && let Some(kind) = self.probe(now, probes, out)
-        {
-            return Some(kind);
+        let probe = match self.sending.persist {
+            Persist::Probing { probes, due: true } => self.probe(now, probes, out),
+            _ => None,
+        };
+        if probe.is_some() {
+            return probe;
         }
         let ack = self.poll_ack(now, out);
         if ack.is_none() {

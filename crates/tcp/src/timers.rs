@@ -24,6 +24,9 @@ pub enum Timer {
 /// When each timer runs out.
 #[derive(Clone, Copy, Debug)]
 pub struct Timers {
+    /// A bit for each timer that is set, that of [`Timer::ALL`]`[i]` being bit `i`. Few are set at a time.
+    set: u8,
+    /// When they run out; of a timer that is not set, when it did last.
     at: [Instant; Timer::ALL.len()],
 }
 
@@ -38,39 +41,62 @@ impl Timer {
         Self::KeepAlive,
         Self::TimeWait,
     ];
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
 }
 
 impl Timers {
     /// None is set.
-    pub const UNSET: Self = Self { at: [Instant::NEVER; Timer::ALL.len()] };
+    pub const UNSET: Self = Self { set: 0, at: [Instant::NEVER; Timer::ALL.len()] };
 
-    /// Sets a timer, whether or not it was set.
-    pub const fn set(&mut self, timer: Timer, at: Instant) {
+    /// Sets a timer, whether or not it was set. One that is to run out at [`Instant::NEVER`] is not set.
+    #[inline]
+    pub fn set(&mut self, timer: Timer, at: Instant) {
         self.at[timer as usize] = at;
+        self.set |= timer.bit();
+        if at == Instant::NEVER {
+            self.clear(timer);
+        }
     }
 
     /// Unsets a timer.
+    #[inline]
     pub const fn clear(&mut self, timer: Timer) {
-        self.at[timer as usize] = Instant::NEVER;
+        self.set &= !timer.bit();
     }
 
     /// Whether a timer is set.
     #[must_use]
-    pub fn is_set(&self, timer: Timer) -> bool {
-        self.at[timer as usize] != Instant::NEVER
+    #[inline]
+    pub const fn is_set(&self, timer: Timer) -> bool {
+        self.set & timer.bit() != 0
     }
 
     /// When the next one runs out.
     #[must_use]
+    #[inline]
     pub fn next(&self) -> Option<Instant> {
-        self.at.iter().copied().min().filter(|at| *at != Instant::NEVER)
+        self.running().map(|timer| self.at[timer as usize]).min()
     }
 
     /// Takes out one timer that has run out by `now`.
     pub fn take_expired(&mut self, now: Instant) -> Option<Timer> {
-        let timer = Timer::ALL.into_iter().find(|timer| self.at[*timer as usize] <= now)?;
+        let timer = self.running().find(|timer| self.at[*timer as usize] <= now)?;
         self.clear(timer);
         Some(timer)
+    }
+
+    /// The timers that are set, in the order of [`Timer::ALL`].
+    #[inline]
+    fn running(&self) -> impl Iterator<Item = Timer> {
+        let mut left = self.set;
+        std::iter::from_fn(move || {
+            let timer = *Timer::ALL.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(timer)
+        })
     }
 }
 
@@ -79,6 +105,19 @@ mod tests {
     use units::Duration;
 
     use super::*;
+
+    #[test]
+    fn a_timer_that_never_runs_out_is_not_set() {
+        let mut timers = Timers::UNSET;
+        timers.set(Timer::KeepAlive, Instant::START);
+        timers.set(Timer::KeepAlive, Instant::NEVER);
+        assert_eq!((timers.is_set(Timer::KeepAlive), timers.next()), (false, None));
+    }
+
+    #[test]
+    fn the_bits_stand_in_the_order_of_the_timers() {
+        assert!(Timer::ALL.into_iter().enumerate().all(|(i, timer)| timer.bit() == 1 << i));
+    }
 
     #[test]
     fn timers_run_out_in_time_and_once() {
