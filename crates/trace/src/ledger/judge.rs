@@ -1,34 +1,22 @@
 //! The judging: one sweep over everything that happened, in the order of sending.
+//!
+//! The sweep may pause anywhere: what it has judged depends only on packets that were sent before.
 
 use units::PacketId;
 
 use crate::position::Span;
 
 use super::copies::{Book, Copies};
-use super::{Diagnosis, Dropped, Ledger, Resent, TimedOut, TimeoutVerdict, Verdict, Why, causes};
-
-/// The verdicts on what `ledger` was told.
-pub(super) fn judge(mut ledger: Ledger) -> Diagnosis {
-    ledger.drops.sort_by_key(|drop| drop.packet);
-    let mut sweep = Sweep::new(&ledger);
-    let mut timeouts = ledger.timeouts.iter().peekable();
-    for (index, resent) in ledger.retransmissions.iter().enumerate() {
-        sweep.lose_packets_before(resent.sent.packet);
-        while let Some(timeout) = timeouts.next_if(|timeout| timeout.before <= index) {
-            sweep.judge_timeout(timeout);
-        }
-        sweep.judge_retransmission(resent);
-    }
-    sweep.lose_packets_before(PacketId(u64::MAX));
-    timeouts.for_each(|timeout| sweep.judge_timeout(timeout));
-    sweep.diagnosis
-}
+use super::{Diagnosis, Dropped, Resent, TimedOut, TimeoutVerdict, Verdict, Why, causes};
 
 /// Where the sweep stands: everything sent before this point has been booked.
-struct Sweep<'a> {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Judge {
     book: Book,
-    drops: &'a [Dropped],
-    retransmissions: &'a [Resent],
+    /// How many drops, retransmissions and timeouts the sweep has passed.
+    booked: usize,
+    judged: usize,
+    judged_timeouts: usize,
     last_timeout_spurious: bool,
     last_fast_retransmit_needless: bool,
     /// Between which positions a needless retransmission can have caused duplicate ACKs.
@@ -36,30 +24,59 @@ struct Sweep<'a> {
     diagnosis: Diagnosis,
 }
 
-impl<'a> Sweep<'a> {
-    fn new(ledger: &'a Ledger) -> Self {
-        Self {
-            book: Book::default(),
-            drops: &ledger.drops,
-            retransmissions: &ledger.retransmissions,
-            last_timeout_spurious: false,
-            last_fast_retransmit_needless: false,
-            duplicates: None,
-            diagnosis: Diagnosis::default(),
+impl Judge {
+    /// Judges the retransmissions up to and with `last`, and the timeouts before them.
+    pub(super) fn sweep(
+        &mut self,
+        last: PacketId,
+        drops: &mut [Dropped],
+        retransmissions: &[Resent],
+        timeouts: &[TimedOut],
+    ) {
+        let next = retransmissions.get(self.judged).filter(|next| next.sent.packet <= last);
+        if next.is_none() && last < PacketId(u64::MAX) {
+            return;
         }
+        // Drops are told of in the order of time; those that were booked were of packets sent earlier.
+        drops[self.booked..].sort_by_key(|drop| drop.packet);
+        while let Some(resent) = retransmissions.get(self.judged).filter(|next| next.sent.packet <= last) {
+            self.lose_packets_before(resent.sent.packet, drops, retransmissions);
+            self.judge_timeouts(timeouts, |timeout, index| timeout.before <= index);
+            self.judge_retransmission(resent);
+            self.judged += 1;
+        }
+        if last == PacketId(u64::MAX) {
+            self.lose_packets_before(last, drops, retransmissions);
+        }
+    }
+
+    /// The verdict on a retransmission that the sweep has passed.
+    pub(super) fn verdict(&self, packet: PacketId) -> Option<&Verdict> {
+        self.diagnosis.verdict(packet)
+    }
+
+    /// All verdicts, with those on the timeouts that are left.
+    pub(super) fn finish(mut self, timeouts: &[TimedOut]) -> Diagnosis {
+        self.judge_timeouts(timeouts, |_, _| true);
+        self.diagnosis
     }
 
     /// Books the losses of packets sent before `packet`, whenever they happened.
-    fn lose_packets_before(&mut self, packet: PacketId) {
-        while let Some((drop, rest)) = self.drops.split_first().filter(|(drop, _)| drop.packet < packet) {
-            let original = !self.is_retransmission(drop.packet);
-            self.book.lose(drop.span, drop.loss, original);
-            self.drops = rest;
+    fn lose_packets_before(&mut self, packet: PacketId, drops: &[Dropped], retransmissions: &[Resent]) {
+        while let Some(drop) = drops.get(self.booked).filter(|drop| drop.packet < packet) {
+            let resent =
+                retransmissions.binary_search_by_key(&drop.packet, |resent| resent.sent.packet).is_ok();
+            self.book.lose(drop.span, drop.loss, !resent);
+            self.booked += 1;
         }
     }
 
-    fn is_retransmission(&self, packet: PacketId) -> bool {
-        self.retransmissions.binary_search_by_key(&packet, |resent| resent.sent.packet).is_ok()
+    /// Judges the next timeouts as long as they are due before the retransmission that the sweep stands at.
+    fn judge_timeouts(&mut self, timeouts: &[TimedOut], due: impl Fn(&TimedOut, usize) -> bool) {
+        while let Some(timeout) = timeouts.get(self.judged_timeouts).filter(|next| due(next, self.judged)) {
+            self.judge_timeout(timeout);
+            self.judged_timeouts += 1;
+        }
     }
 
     fn judge_timeout(&mut self, timeout: &TimedOut) {

@@ -23,6 +23,7 @@ mod tests;
 use units::{Duration, Instant, PacketId, Seq, SeqRange};
 
 use crate::position::{Positions, Span};
+use judge::Judge;
 
 pub use verdict::{Diagnosis, HeldUp, Loss, TimeoutVerdict, Verdict, Why};
 
@@ -41,6 +42,8 @@ pub struct Ledger {
     lost_ack: u64,
     /// The delay that lasts longest of those told of, and its end.
     delay: Option<(Instant, HeldUp)>,
+    /// What has been judged before the end.
+    judge: Judge,
 }
 
 /// A packet that carries sequence numbers (data, SYN or FIN) which were sent before.
@@ -146,10 +149,23 @@ impl Ledger {
         self.timeouts.len() as u64
     }
 
+    /// The verdict on the retransmission `packet`, before the end. Every packet sent before it must have met its
+    /// fate by now: a drop that is told of later would come too late to count.
+    pub fn verdict(&mut self, packet: PacketId) -> Option<&Verdict> {
+        self.judge_through(packet);
+        self.judge.verdict(packet)
+    }
+
     /// The verdicts. What has not been dropped by now is taken to arrive.
     #[must_use]
-    pub fn finish(self) -> Diagnosis {
-        judge::judge(self)
+    pub fn finish(mut self) -> Diagnosis {
+        self.judge_through(PacketId(u64::MAX));
+        self.judge.finish(&self.timeouts)
+    }
+
+    /// Judges every retransmission up to and with `last`.
+    fn judge_through(&mut self, last: PacketId) {
+        self.judge.sweep(last, &mut self.drops, &self.retransmissions, &self.timeouts);
     }
 }
 
