@@ -104,6 +104,7 @@ impl Resolved {
             queue: keeps(Table::Queue),
             segments: keeps(Table::Segments),
             captures: captures.collect::<Result<_, _>>()?,
+            payload: self.record.payload,
             transfers: keeps(Table::Transfers),
             queue_lengths: keeps(Table::QueueLengths),
             measure: self.measure_spec(keeps(Table::Progress)),

@@ -103,9 +103,8 @@ pub enum BuildError {
     },
 }
 
-/// Builds the engine of `spec`.
+/// Builds the engine of `spec`, which was checked.
 pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>, BuildError> {
-    check(spec)?;
     let streams = Streams::new(spec.seed);
     let links: Vec<Direction> = spec.links.iter().flat_map(|link| directions(link, &streams)).collect();
     let mut routes = Vec::new();
@@ -289,7 +288,7 @@ fn no_route(spec: &Spec, flow: &FlowSpec) -> BuildError {
     BuildError::NoRoute { flow: flow.name.clone(), from: name(flow.from), to: name(flow.to) }
 }
 
-fn check(spec: &Spec) -> Result<(), BuildError> {
+pub(crate) fn check(spec: &Spec) -> Result<(), BuildError> {
     check_names("nodes", spec.nodes.iter().map(|node| &node.name))?;
     check_names("links", spec.links.iter().map(|link| &link.name))?;
     check_names("flows", spec.flows.iter().map(|flow| &flow.name))?;

@@ -20,8 +20,9 @@ use crate::kinship::Kinship;
 use crate::measure::{DelayHistogram, FlowReading, Gauge, LinkMeter, LinkReading, Reading};
 use crate::packet::{Body, Boxes, Label, Parcel};
 use crate::queue::EventQueue;
-use crate::record::Recorder;
+use crate::record::{Recorder, Records};
 use crate::route::LinkDirection;
+use crate::spec::Spec;
 use crate::witness::witness;
 use crate::workload::News;
 use crate::world::{RunError, Stop};
@@ -341,6 +342,22 @@ impl<R: Recorder> Engine<R> {
                 self.stopped = Some(Stop::Time);
             }
         }
+    }
+
+    /// The records that have become complete, if they are many.
+    pub(crate) fn take_records(&mut self, spec: &Spec) -> Option<Records> {
+        if !self.recorder.is_full() {
+            return None;
+        }
+        let (diagnoses, connections) = (&self.diagnoses, &mut self.connections);
+        let open = connections.iter().enumerate().filter(|(_, connection)| connection.stage != Stage::Idle);
+        let places: BTreeMap<u32, usize> =
+            open.map(|(place, connection)| (connection.conversation, place)).collect();
+        let mut verdicts = |conversation, packet| match diagnoses.get(&conversation) {
+            Some(diagnosis) => diagnosis.verdict(packet).copied(),
+            None => connections[*places.get(&conversation)?].ledger.verdict(packet).copied(),
+        };
+        Some(self.recorder.take(spec, &mut verdicts))
     }
 
     /// Whether a direction of a link takes packets.

@@ -37,6 +37,7 @@ pub use build::BuildError;
 pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow};
 pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 pub use queue::EventQueue;
+pub use record::{ROWS, Records};
 pub use spec::{
     Amount, CapturePoint, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec, Spec, WindowSpec,
     Workload,

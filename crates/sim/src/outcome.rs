@@ -6,7 +6,7 @@ use units::Instant;
 use crate::engine::Engine;
 use crate::external::ObservedFlow;
 use crate::measure::{LinkMeasures, LinkReading, Reading, Sample, Seen};
-use crate::record::{self, Recorder};
+use crate::record::{self, Recorder, Records};
 use crate::spec::{NodeKind, Spec};
 use crate::summary::{Clock, FlowSummary, LinkSummary, Summary};
 use crate::world::{Outcome, Stop};
@@ -31,7 +31,7 @@ pub(crate) fn gather<R: Recorder>(
         flows,
         links: links(spec, &last, &windows),
     };
-    let (mut tables, captures) = engine.recorder.finish(spec, &summary, &diagnoses);
+    let Records { mut tables, captures } = engine.recorder.finish(spec, &summary, &diagnoses);
     tables.extend(measured_tables(spec, &last, &windows, &samples));
     if spec.record.transfers {
         tables.push(transfers);

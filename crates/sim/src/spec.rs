@@ -134,6 +134,8 @@ pub struct RecordSpec {
     pub segments: bool,
     /// Where packets are captured.
     pub captures: Vec<CapturePoint>,
+    /// Whether captures keep whole packets, and not their headers alone.
+    pub payload: bool,
     /// The table `queue_lengths`: for how long each queue had each length, in each window.
     pub queue_lengths: bool,
     /// The table `transfers`: every file, page or echo that a program waited for.

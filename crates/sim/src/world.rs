@@ -7,7 +7,7 @@ use units::{Duration, Instant, PacketId};
 use crate::build::{self, BuildError};
 use crate::engine::Engine;
 use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow};
-use crate::record::{Metering, Nothing, Off, Recording};
+use crate::record::{Metering, Nothing, Off, Recording, Records};
 use crate::route::LinkDirection;
 use crate::spec::Spec;
 use crate::summary::Summary;
@@ -29,9 +29,9 @@ pub struct World {
 pub struct Outcome {
     /// Its numbers.
     pub summary: Summary,
-    /// The tables that were asked for, by name, and `flows`.
+    /// The tables that were asked for, by name, and `flows`: what [`World::take_records`] has not given before.
     pub tables: Vec<(&'static str, RecordBatch)>,
-    /// The captures that were asked for, by the name of their point: pcapng files.
+    /// The captures that were asked for, pcapng files by the name of their point: the rest of each likewise.
     pub captures: Vec<(String, Vec<u8>)>,
 }
 
@@ -88,6 +88,7 @@ impl World {
     /// # Errors
     /// If the specification contradicts itself, or two hosts of a flow cannot reach each other.
     pub fn new(spec: Spec) -> Result<Self, BuildError> {
+        build::check(&spec)?;
         let engine = if spec.record.is_on() {
             AnyEngine::Recording(Box::new(build::engine(&spec, Recording::new(&spec))?))
         } else if spec.record.measure.links || spec.record.queue_lengths {
@@ -197,6 +198,12 @@ impl World {
     #[must_use]
     pub fn packets_under_way(&self) -> usize {
         each!(&self.engine, engine => engine.packets_under_way())
+    }
+
+    /// The records that have become complete, if there are so many that they should be taken out of memory. A driver
+    /// that writes them while the run goes on needs no more memory for a long run than for a short one.
+    pub fn take_records(&mut self) -> Option<Records> {
+        each!(&mut self.engine, engine => engine.take_records(&self.spec))
     }
 
     /// What is left of the run.

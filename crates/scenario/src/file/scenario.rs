@@ -105,6 +105,9 @@ pub struct Record {
     /// The hosts, routers and links whose packets are captured, by name.
     #[serde(default)]
     pub captures: Vec<String>,
+    /// Whether captures keep whole packets. Without it they keep the headers, and how long each packet was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub payload: bool,
 }
 
 /// A table of a run.

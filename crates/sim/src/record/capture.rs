@@ -1,12 +1,16 @@
-//! Captures: what passed a point, as a pcapng file with each packet's fate in its comment.
+//! Captures: what passed a point, as a pcapng file.
+//!
+//! Of each packet a capture keeps the headers, or all of it where the specification asks for the payload. A packet has a
+//! comment, and its identity, where there is more to say than that it was queued and delivered: it was dropped, damaged
+//! or held on the link that it entered or came from, or it was sent again.
 //!
 //! One point is one interface. For a node, packets go out or come in; at a link, what goes down is
 //! outbound and what goes up is inbound. (Two interfaces in a file of raw IP packets, one for each
 //! direction, are refused by libpcap, and with it by tcptrace: it takes their link types for different.)
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use trace::ledger::Diagnosis;
 use units::Instant;
 use wire::Payload;
 use wire::capture::{Direction, Frame, Interface, VIRTUAL_EPOCH};
@@ -15,9 +19,9 @@ use wire::pcapng::{Section, Writer};
 use wire::udp::Datagram;
 
 use super::passage::{Fate, Passage};
-use super::sent::{Content, DATAGRAM_HEADERS, Described};
+use super::sent::{Content, DATAGRAM_HEADERS, Described, Extent, LONGEST_HEADERS, captured_len};
 use super::tables::direction;
-use super::{Recording, verdict};
+use super::{Kept, ROWS, Until, Verdicts};
 use crate::packet::Packet;
 use crate::spec::{CapturePoint, Spec};
 
@@ -27,17 +31,22 @@ const DATAGRAM_PORT: u16 = 5004;
 /// A point of observation, and what passed it.
 pub(super) struct Tap {
     point: CapturePoint,
+    name: String,
+    extent: Extent,
     /// The directions of links that begin at the point.
     leaving: Vec<u32>,
-    caught: Vec<Caught>,
+    /// What is not written yet, in order of time.
+    waiting: VecDeque<Caught>,
+    file: Writer<Vec<u8>>,
 }
 
+/// A packet that passed a point.
 #[derive(Clone, Copy)]
-struct Caught {
+pub(super) struct Caught {
     at: Instant,
     direction: Direction,
-    packet: u32,
-    passage: u32,
+    pub(super) packet: u32,
+    pub(super) passage: u32,
 }
 
 impl Tap {
@@ -49,7 +58,13 @@ impl Tap {
                 .map(|direction| direction as u32)
                 .collect(),
         };
-        Self { point, leaving, caught: Vec::new() }
+        let name = match point {
+            CapturePoint::Node(node) => spec.nodes[node].name.clone(),
+            CapturePoint::Link(link) => spec.links[link].name.clone(),
+        };
+        let extent = if spec.record.payload { Extent::Packet } else { Extent::Headers };
+        let file = begin(&name, extent, spec).expect("memory takes every byte");
+        Self { point, name, extent, leaving, waiting: VecDeque::new(), file }
     }
 
     /// A packet enters a link: it leaves a node.
@@ -69,65 +84,81 @@ impl Tap {
 
     fn catch(&mut self, at: Instant, direction: Direction, packet: &Packet) {
         let (packet, passage) = (packet.described, packet.passage);
-        self.caught.push(Caught { at, direction, packet, passage });
+        self.waiting.push_back(Caught { at, direction, packet, passage });
     }
 
-    /// The point's name and its file.
-    pub(super) fn finish(self, kept: &Recording, spec: &Spec, diagnoses: &[Diagnosis]) -> (String, Vec<u8>) {
-        let name = match self.point {
-            CapturePoint::Node(node) => spec.nodes[node].name.clone(),
-            CapturePoint::Link(link) => spec.links[link].name.clone(),
-        };
-        let file = self.write(&name, kept, spec, diagnoses).expect("memory takes every byte");
-        (name, file)
+    /// Whether so much waits that it should be written.
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting.len() >= ROWS
     }
 
-    fn write(
-        &self,
-        name: &str,
-        kept: &Recording,
-        spec: &Spec,
-        diagnoses: &[Diagnosis],
-    ) -> std::io::Result<Vec<u8>> {
-        let section = Section {
-            application: concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_owned(),
-            comment: format!("scenario {}, seed {}", spec.name, spec.seed),
-            ..Section::default()
-        };
-        let mut writer = Writer::new(Vec::new(), &section)?;
-        writer.add_interface(&Interface::raw_ip(name))?;
-        for caught in &self.caught {
-            writer.write(&caught.frame(kept, spec, diagnoses))?;
+    /// What is not written yet.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Caught> {
+        self.waiting.iter()
+    }
+
+    /// The point's name, and the bytes of its file since they were last taken.
+    pub(super) fn take(
+        &mut self,
+        until: Until,
+        kept: &Kept<'_>,
+        verdicts: &mut Verdicts<'_>,
+    ) -> (String, Vec<u8>) {
+        while let Some(caught) = self.waiting.pop_front_if(|caught| until.covers(caught.packet)) {
+            let frame = caught.frame(self.extent, kept, verdicts);
+            self.file.write(&frame).expect("memory takes every byte");
         }
-        writer.finish()
+        (self.name.clone(), std::mem::take(self.file.get_mut()))
     }
 }
 
+/// A file without packets.
+fn begin(name: &str, extent: Extent, spec: &Spec) -> std::io::Result<Writer<Vec<u8>>> {
+    let section = Section {
+        application: concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_owned(),
+        comment: format!("scenario {}, seed {}", spec.name, spec.seed),
+        ..Section::default()
+    };
+    let mut writer = Writer::new(Vec::new(), &section)?;
+    let snap_len = if extent == Extent::Headers { LONGEST_HEADERS } else { 0 };
+    writer.add_interface(&Interface { snap_len, ..Interface::raw_ip(name) })?;
+    Ok(writer)
+}
+
 impl Caught {
-    fn frame(&self, kept: &Recording, spec: &Spec, diagnoses: &[Diagnosis]) -> Frame {
+    fn frame(&self, extent: Extent, kept: &Kept<'_>, verdicts: &mut Verdicts<'_>) -> Frame {
         let packet = kept.register.described(self.packet);
         let at = VIRTUAL_EPOCH + self.at.saturating_since(Instant::START);
+        let (mut data, original_len) = bytes(packet, kept.spec);
+        data.truncate(captured_len(&data, extent));
+        let comment = self.comment(packet, kept, verdicts);
         Frame {
             direction: Some(self.direction),
-            packet: Some(packet.id),
-            comment: Some(self.comment(packet, kept, spec, diagnoses)),
-            ..Frame::new(0, at, bytes(packet, spec))
+            packet: comment.as_ref().map(|_| packet.id),
+            comment,
+            original_len,
+            ..Frame::new(0, at, data)
         }
     }
 
-    /// Who the packet is, what became of it on the link, and the verdict if it was sent again.
-    fn comment(&self, packet: &Described, kept: &Recording, spec: &Spec, diagnoses: &[Diagnosis]) -> String {
-        let passage = &kept.passages[self.passage as usize];
-        let link = &spec.links[passage.link as usize / 2].name;
+    /// What the packet is, what became of it on the link, and the verdict if it was sent again; nothing for a packet
+    /// that was queued and delivered.
+    fn comment(&self, packet: &Described, kept: &Kept<'_>, verdicts: &mut Verdicts<'_>) -> Option<String> {
+        let passage = kept.passages.get(self.passage);
+        let verdict = verdicts(packet.flow, packet.id);
+        if verdict.is_none() && passage.is_uneventful() {
+            return None;
+        }
+        let link = &kept.spec.links[passage.link as usize / 2].name;
         let mut parts = vec![
             format!("{} {} of {}", packet.id, packet.kind, kept.register.flow_name(packet.flow)),
             format!("{link}.{}: {}", direction(passage.link), fate(passage)),
         ];
-        if let Some(verdict) = verdict(diagnoses, packet) {
+        if let Some(verdict) = verdict {
             let word = if verdict.necessary { "necessary" } else { "needless" };
             parts.push(format!("sent again ({}), {word}: {}", verdict.cause, verdict.why));
         }
-        parts.join("; ")
+        Some(parts.join("; "))
     }
 }
 
@@ -153,15 +184,15 @@ fn fate(passage: &Passage) -> String {
     text
 }
 
-/// The IP packet, as it would be seen on a wire.
-fn bytes(packet: &Described, spec: &Spec) -> Vec<u8> {
+/// The IP packet as it would be seen on a wire, and its length; of one from outside, as much as was kept.
+fn bytes(packet: &Described, spec: &Spec) -> (Vec<u8>, u32) {
     let address = |node: u32| spec.nodes[node as usize].kind.address().unwrap_or(Ipv4Addr::UNSPECIFIED);
     let header = |protocol| v4::Header {
         traffic_class: packet.class << v4::PRECEDENCE_SHIFT,
         ..v4::Header::new(address(packet.from), address(packet.to), protocol, packet.id.number() as u16)
     };
-    match packet.content.as_deref() {
-        Some(Content::Raw(bytes)) => bytes.clone(),
+    let whole = match packet.content.as_deref() {
+        Some(Content::Raw { start, size }) => return (start.clone(), *size),
         Some(Content::Datagram { size }) => {
             let len = size.saturating_sub(DATAGRAM_HEADERS);
             let payload = Payload::Pattern { offset: 0, len };
@@ -171,5 +202,7 @@ fn bytes(packet: &Described, spec: &Spec) -> Vec<u8> {
         }
         Some(Content::Segment(segment)) => wire::emit_ipv4_behind(header(Protocol::TCP), segment),
         None => Vec::new(),
-    }
+    };
+    let len = whole.len() as u32;
+    (whole, len)
 }

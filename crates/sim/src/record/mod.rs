@@ -1,10 +1,14 @@
-//! What is kept of a run: tables for Arrow, captures for Wireshark.
+//! What is recorded of a run: tables for Arrow, captures for Wireshark.
 //!
 //! The engine is written once for any [`Recorder`]. [`Off`] does nothing, so that a run without
 //! records pays nothing for them; [`Metering`] only has links metered; [`Recording`] keeps what the specification asks for.
 //!
+//! Records come out in parts ([`Records`]) while the run goes on, so that a long run needs no more memory than a short one.
+//! A row comes out when nothing can change it any more: when its packet has met its fate on every link, and with it
+//! every packet that was sent before (verdicts on retransmissions depend on those).
+//!
 //! Read first: [`Recording`], then `sent.rs` (a packet as it was sent) and `passage.rs` (what
-//! became of it on one link). The tables themselves are put together at the end, in `tables.rs`.
+//! became of it on one link). Rows become tables in `tables.rs`, and pcapng in `capture.rs`.
 
 mod capture;
 mod columns;
@@ -14,19 +18,34 @@ mod tables;
 
 pub(crate) use tables::{progress, queue_lengths, transfers};
 
+use std::collections::VecDeque;
+
 use arrow_array::RecordBatch;
 use link::Event;
 use tcp::{Decision, Endpoint};
-use trace::ledger::Diagnosis;
-use units::{Bytes, Instant};
+use trace::ledger::{Diagnosis, Verdict};
+use units::{Bytes, Instant, PacketId};
 
 use crate::external::ObservedFlow;
 use crate::packet::Packet;
-use crate::spec::{RecordSpec, Spec};
+use crate::spec::{NodeKind, RecordSpec, Spec};
 use crate::summary::Summary;
 use capture::Tap;
-use passage::Passage;
-use sent::{Described, Register};
+use passage::{Passage, Passages};
+use sent::{Extent, Register};
+
+/// Rows and bytes that are recorded of a run: those that became complete since they were last taken. Of each table and
+/// capture, all that was taken, in order, is the whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Records {
+    /// Rows of tables, by the table's name.
+    pub tables: Tables,
+    /// Bytes of pcapng files, by the name of the node or link whose packets they are.
+    pub captures: Captures,
+}
+
+/// Gives the verdict on a packet of a conversation, if it is a retransmission.
+pub(crate) type Verdicts<'a> = dyn FnMut(u32, PacketId) -> Option<Verdict> + 'a;
 
 /// What the engine tells of packets, in order of time.
 pub(crate) trait Recorder {
@@ -53,14 +72,18 @@ pub(crate) trait Recorder {
     /// Flows between external nodes have names and verdicts; the verdicts are put where those of
     /// the packets' flows are looked for.
     fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>);
-    /// The tables and captures.
-    fn finish(self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> (Tables, Captures);
+    /// Whether so much is kept that it should be taken.
+    fn is_full(&self) -> bool;
+    /// What is complete by now.
+    fn take(&mut self, spec: &Spec, verdicts: &mut Verdicts<'_>) -> Records;
+    /// What is left of each table and capture.
+    fn finish(self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> Records;
 }
 
 /// Tables by name.
-pub(crate) type Tables = Vec<(&'static str, RecordBatch)>;
+pub type Tables = Vec<(&'static str, RecordBatch)>;
 /// pcapng files by the name of their point.
-pub(crate) type Captures = Vec<(String, Vec<u8>)>;
+pub type Captures = Vec<(String, Vec<u8>)>;
 
 /// Keeps nothing.
 pub(crate) type Off = Nothing<false>;
@@ -84,18 +107,27 @@ impl<const METERS: bool> Recorder for Nothing<METERS> {
     fn on_received(&mut self, _: Instant, _: &Packet) {}
     fn on_decisions(&mut self, _: u32, _: usize, _: &mut Endpoint) {}
     fn identify(&mut self, _: &[ObservedFlow], _: &mut Vec<Diagnosis>) {}
+    fn is_full(&self) -> bool {
+        false
+    }
+    fn take(&mut self, _: &Spec, _: &mut Verdicts<'_>) -> Records {
+        Records::default()
+    }
 
-    fn finish(self, _: &Spec, summary: &Summary, _: &[Diagnosis]) -> (Tables, Captures) {
-        (vec![tables::flows(summary)], Vec::new())
+    fn finish(self, _: &Spec, summary: &Summary, _: &[Diagnosis]) -> Records {
+        Records { tables: vec![tables::flows(summary)], captures: Vec::new() }
     }
 }
 
-/// Keeps what was asked for.
+/// Keeps what was asked for, until it is taken.
 pub(crate) struct Recording {
     wanted: RecordSpec,
+    /// Whether rows may be taken before the end. Not where packets come from outside: the flows that they belong to get
+    /// their names and verdicts at the end.
+    in_parts: bool,
     register: Register,
-    passages: Vec<Passage>,
-    sightings: Vec<Sighting>,
+    passages: Passages,
+    sightings: VecDeque<Sighting>,
     /// By twice the conversation, and one more for its receiver.
     decisions: Vec<(u32, tcp::Record)>,
     queue_lengths: Vec<QueueLength>,
@@ -103,6 +135,9 @@ pub(crate) struct Recording {
     framings: Vec<Bytes>,
     taps: Vec<Tap>,
 }
+
+/// Rows of a table in one part: some megabytes of a table in memory, and a row group of a Parquet file.
+pub const ROWS: usize = 16_384;
 
 /// An end saw a packet.
 #[derive(Clone, Copy, Debug)]
@@ -128,14 +163,21 @@ impl Recording {
         let directions = spec.links.iter().flat_map(|link| [&link.down, &link.up]);
         Self {
             wanted: spec.record.clone(),
+            in_parts: !spec.nodes.iter().any(|node| matches!(node.kind, NodeKind::External { .. })),
             register: Register::new(spec),
-            passages: Vec::new(),
-            sightings: Vec::new(),
+            passages: Passages::default(),
+            sightings: VecDeque::new(),
             decisions: Vec::new(),
             queue_lengths: Vec::new(),
             framings: directions.map(|config| config.framing).collect(),
             taps: spec.record.captures.iter().map(|point| Tap::new(*point, spec)).collect(),
         }
+    }
+
+    /// What is kept of a packet's content.
+    fn content(&self) -> Option<Extent> {
+        let extent = if self.wanted.payload { Extent::Packet } else { Extent::Headers };
+        (!self.taps.is_empty()).then_some(extent)
     }
 
     fn on_queue_event(&mut self, at: Instant, link: usize, size: Bytes, event: Event) {
@@ -160,41 +202,49 @@ impl Recorder for Recording {
     }
 
     fn on_sent(&mut self, now: Instant, packet: &mut Packet, conversation: u32) {
-        packet.described = self.register.enter(packet, conversation, !self.taps.is_empty());
+        packet.described = self.register.enter(packet, conversation, self.content());
         if self.wanted.segments {
-            self.sightings.push(Sighting { at: now, packet: packet.described, received: false });
+            self.sightings.push_back(Sighting { at: now, packet: packet.described, received: false });
         }
     }
 
     fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet) {
-        packet.passage = self.passages.len() as u32;
-        self.passages.push(Passage::new(packet.described, link, packet.size, now));
+        packet.passage = self.passages.push(Passage::new(packet.described, link, packet.size, now));
         for tap in &mut self.taps {
             tap.on_entered(now, link, packet);
         }
     }
 
     fn on_link_event(&mut self, now: Instant, link: usize, packet: &Packet, event: Event) {
-        let passage = &mut self.passages[packet.passage as usize];
+        let passage = self.passages.get_mut(packet.passage);
         passage.on_event(now, event);
+        match event {
+            Event::Duplicated => self.register.copied(packet.described),
+            Event::QueueDropped { .. } | Event::ErrorDropped { .. } | Event::DropperDropped => {
+                self.register.gone(packet.described);
+            }
+            _ => {}
+        }
         if self.wanted.queue {
-            let size = Bytes(u64::from(passage.size));
+            let size = Bytes(u64::from(packet.size));
             self.on_queue_event(now, link, size, event);
         }
     }
 
     fn on_oversize(&mut self, packet: &Packet) {
-        self.passages[packet.passage as usize].on_oversize();
+        self.passages.get_mut(packet.passage).on_oversize();
+        self.register.gone(packet.described);
     }
 
     fn on_received(&mut self, now: Instant, packet: &Packet) {
         if self.wanted.segments {
-            self.sightings.push(Sighting { at: now, packet: packet.described, received: true });
+            self.sightings.push_back(Sighting { at: now, packet: packet.described, received: true });
         }
         let node = self.register.described(packet.described).to;
         for tap in &mut self.taps {
             tap.on_received(now, node, packet);
         }
+        self.register.gone(packet.described);
     }
 
     fn on_decisions(&mut self, conversation: u32, end: usize, endpoint: &mut Endpoint) {
@@ -211,14 +261,114 @@ impl Recorder for Recording {
         self.register.identify(observed, diagnoses);
     }
 
-    fn finish(mut self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> (Tables, Captures) {
-        let taps = std::mem::take(&mut self.taps);
-        let captures = taps.into_iter().map(|tap| tap.finish(&self, spec, diagnoses)).collect();
-        (tables::all(&self, spec, summary, diagnoses), captures)
+    fn is_full(&self) -> bool {
+        let kept =
+            [self.passages.len(), self.sightings.len(), self.decisions.len(), self.queue_lengths.len()];
+        self.in_parts && (kept.into_iter().any(|rows| rows >= ROWS) || self.taps.iter().any(Tap::is_full))
+    }
+
+    fn take(&mut self, spec: &Spec, verdicts: &mut Verdicts<'_>) -> Records {
+        let settled = Until::Settled(self.register.settled());
+        self.drain(settled, spec, verdicts)
+    }
+
+    fn finish(mut self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> Records {
+        let mut verdicts =
+            |flow: u32, packet| diagnoses.get(flow as usize).and_then(|found| found.verdict(packet)).copied();
+        let mut records = self.drain(Until::End, spec, &mut verdicts);
+        records.tables.push(tables::flows(summary));
+        records
     }
 }
 
-/// The verdict on a packet that was a retransmission.
-fn verdict<'a>(diagnoses: &'a [Diagnosis], packet: &Described) -> Option<&'a trace::ledger::Verdict> {
-    diagnoses.get(packet.flow as usize).and_then(|diagnosis| diagnosis.verdict(packet.id))
+/// Which rows are complete.
+#[derive(Clone, Copy)]
+enum Until {
+    /// Those of packets that were described before this one.
+    Settled(u32),
+    /// All.
+    End,
+}
+
+impl Until {
+    /// Whether the rows of a packet are complete.
+    fn covers(self, packet: u32) -> bool {
+        match self {
+            Self::Settled(first_open) => packet < first_open,
+            Self::End => true,
+        }
+    }
+
+    /// How many of so many complete rows of a table come out now: before the end, full batches.
+    fn batches(self, complete: usize) -> usize {
+        match self {
+            Self::Settled(_) => complete - complete % ROWS,
+            Self::End => complete,
+        }
+    }
+}
+
+impl Recording {
+    /// Takes out the rows that are complete, and forgets the packets that no other row is about.
+    fn drain(&mut self, until: Until, spec: &Spec, verdicts: &mut Verdicts<'_>) -> Records {
+        let mut tables = Vec::new();
+        let passages = self.passages.complete(until);
+        let open_since = self.passages.entered(passages);
+        if self.wanted.packets {
+            let rows = self.passages.pass(until.batches(passages));
+            put(&mut tables, until, rows, |rows| tables::packets(rows, &self.register, spec));
+        } else {
+            self.passages.pass(passages);
+        }
+        if self.wanted.tcp {
+            let rows: Vec<_> = self.decisions.drain(..until.batches(self.decisions.len())).collect();
+            put(&mut tables, until, &rows, |rows| tables::tcp(rows, &self.register, spec));
+        }
+        if self.wanted.queue {
+            let rows = self.take_queue_lengths(until, open_since);
+            put(&mut tables, until, &rows, |rows| tables::queue(rows, spec));
+        }
+        if self.wanted.segments {
+            let complete = self.sightings.iter().take_while(|row| until.covers(row.packet)).count();
+            let rows: Vec<_> = self.sightings.drain(..until.batches(complete)).collect();
+            put(&mut tables, until, &rows, |rows| tables::segments(rows, &self.register, spec, verdicts));
+        }
+        let kept = Kept { register: &self.register, passages: &self.passages, spec };
+        let captures = self.taps.iter_mut().map(|tap| tap.take(until, &kept, verdicts)).collect();
+        self.forget();
+        Records { tables, captures }
+    }
+
+    /// The lengths before `open_since`, in order of time. A link tells of the past when it is next called, so they come
+    /// out of order among links; but it tells nothing older than the packets that are on it.
+    fn take_queue_lengths(&mut self, until: Until, open_since: Option<Instant>) -> Vec<QueueLength> {
+        self.queue_lengths.sort_by_key(|row| row.at);
+        let complete = match (until, open_since) {
+            (Until::Settled(_), Some(open)) => self.queue_lengths.partition_point(|row| row.at < open),
+            _ => self.queue_lengths.len(),
+        };
+        self.queue_lengths.drain(..until.batches(complete)).collect()
+    }
+
+    /// Forgets the passages and packets that are over and that no row is waiting for.
+    fn forget(&mut self) {
+        let caught = || self.taps.iter().flat_map(Tap::waiting);
+        self.passages.forget_before(caught().map(|caught| caught.passage).min());
+        let packets = self.sightings.iter().map(|row| row.packet).chain(caught().map(|caught| caught.packet));
+        self.register.forget_before(packets.chain(self.passages.packets()).min());
+    }
+}
+
+/// Puts a table of `rows` to the others; an empty one only at the end, where each table must be known.
+fn put<T>(tables: &mut Tables, until: Until, rows: &[T], table: impl FnOnce(&[T]) -> tables::Table) {
+    if !rows.is_empty() || matches!(until, Until::End) {
+        tables.push(table(rows));
+    }
+}
+
+/// What rows of captures are put together from.
+struct Kept<'a> {
+    register: &'a Register,
+    passages: &'a Passages,
+    spec: &'a Spec,
 }

@@ -1,7 +1,11 @@
 //! What became of one packet on one direction of a link.
 
+use std::collections::VecDeque;
+
 use link::Event;
 use units::{Duration, Instant};
+
+use super::Until;
 
 /// One packet's way over one direction of a link.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +39,71 @@ pub(super) enum Fate {
     ErrorDrop,
     DropperDrop,
     OversizeDrop,
+}
+
+/// Passages in the order of entering, numbered from 0 on, without the first ones that are forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Passages {
+    kept: VecDeque<Passage>,
+    /// How many are forgotten.
+    forgotten: u32,
+    /// How many have come out as rows.
+    passed: u32,
+}
+
+impl Passages {
+    /// Adds a passage and gives its number.
+    pub(super) fn push(&mut self, passage: Passage) -> u32 {
+        self.kept.push_back(passage);
+        self.forgotten + self.kept.len() as u32 - 1
+    }
+
+    pub(super) fn get(&self, number: u32) -> &Passage {
+        &self.kept[(number - self.forgotten) as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut Passage {
+        &mut self.kept[(number - self.forgotten) as usize]
+    }
+
+    /// How many have not come out.
+    pub(super) fn len(&self) -> usize {
+        self.kept.len() - self.out()
+    }
+
+    /// How many of the next are complete.
+    pub(super) fn complete(&self, until: Until) -> usize {
+        self.kept.range(self.out()..).take_while(|passage| until.covers(passage.packet)).count()
+    }
+
+    /// When the first packet behind the next `count` entered its link.
+    pub(super) fn entered(&self, count: usize) -> Option<Instant> {
+        self.kept.get(self.out() + count).map(|passage| passage.entered)
+    }
+
+    /// The next `count`, which come out now.
+    pub(super) fn pass(&mut self, count: usize) -> &[Passage] {
+        let start = self.out();
+        self.passed += count as u32;
+        &self.kept.make_contiguous()[start..start + count]
+    }
+
+    /// Forgets what has come out, up to `first`, which is still waited for.
+    pub(super) fn forget_before(&mut self, first: Option<u32>) {
+        let end = first.map_or(self.passed, |first| first.min(self.passed));
+        self.kept.drain(..(end - self.forgotten) as usize);
+        self.forgotten = end;
+    }
+
+    /// The packets of those that are kept.
+    pub(super) fn packets(&self) -> impl Iterator<Item = u32> {
+        self.kept.iter().map(|passage| passage.packet)
+    }
+
+    /// How many of those that are kept have come out.
+    const fn out(&self) -> usize {
+        (self.passed - self.forgotten) as usize
+    }
 }
 
 impl Passage {
@@ -76,6 +145,11 @@ impl Passage {
             | Event::Marked { .. }
             | Event::Duplicated => {}
         }
+    }
+
+    /// Whether it was queued and delivered, and nothing else happened to it.
+    pub(super) fn is_uneventful(&self) -> bool {
+        self.fate == Fate::Delivered && self.delay_cause.is_none()
     }
 
     pub(super) fn on_oversize(&mut self) {

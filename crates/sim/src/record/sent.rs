@@ -1,11 +1,12 @@
 //! Packets as they were sent: each is described once, and everything else refers to that.
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use tcp::{Kind, Transmit};
 use trace::ledger::Diagnosis;
 use units::{PacketId, Seq, SeqRange};
-use wire::{Flags, Segment};
+use wire::{Flags, Segment, Transport};
 
 use crate::external::ObservedFlow;
 use crate::packet::{Body, Packet};
@@ -34,19 +35,38 @@ pub(super) struct Described {
     pub(super) sack: Option<Box<str>>,
     /// Kept for captures only.
     pub(super) content: Option<Box<Content>>,
+    /// How many of it are under way: links may copy it.
+    under_way: u32,
 }
 
 /// What a packet carried.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Segment(Segment),
-    Datagram { size: u32 },
-    Raw(Vec<u8>),
+    Datagram {
+        size: u32,
+    },
+    /// As much of a packet from outside as is captured, and its size.
+    Raw {
+        start: Vec<u8>,
+        size: u32,
+    },
 }
 
-/// Everything that was sent, and what is known of the connections that it belongs to.
+/// How much of a packet a capture keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    Headers,
+    Packet,
+}
+
+/// What was sent, and what is known of the connections that it belongs to. Descriptions are numbered in the order of
+/// sending; the first ones are forgotten when nothing waits for them.
 pub(super) struct Register {
-    packets: Vec<Described>,
+    packets: VecDeque<Described>,
+    forgotten: u32,
+    /// Every description before this one is of a packet that is no longer under way.
+    settled: u32,
     conversations: Vec<Conversation>,
     /// Connections of each flow so far.
     opened: Vec<u32>,
@@ -81,7 +101,9 @@ impl Register {
         };
         let opened = vec![1; spec.flows.len()];
         Self {
-            packets: Vec::new(),
+            packets: VecDeque::new(),
+            forgotten: 0,
+            settled: 0,
             conversations: (0..).zip(&spec.flows).map(conversation).collect(),
             opened,
         }
@@ -95,8 +117,9 @@ impl Register {
         (self.conversations.len() - 1) as u32
     }
 
-    /// Describes a packet at its birth; the answer names the description.
-    pub(super) fn enter(&mut self, packet: &Packet, conversation: u32, with_content: bool) -> u32 {
+    /// Describes a packet when it is sent, and gives the number of the description. Without an extent, the content is
+    /// not kept.
+    pub(super) fn enter(&mut self, packet: &Packet, conversation: u32, extent: Option<Extent>) -> u32 {
         let mut described = match &packet.body {
             Body::Segment(Transmit { segment, kind }) => {
                 let backward = packet.destination.is_multiple_of(2);
@@ -118,13 +141,38 @@ impl Register {
         described.id = packet.id;
         (described.from, described.to) = (packet.label.source, packet.label.target);
         described.class = packet.label.class;
-        described.content = with_content.then(|| Box::new(Content::of(packet)));
-        self.packets.push(described);
-        (self.packets.len() - 1) as u32
+        described.content = extent.map(|extent| Box::new(Content::of(packet, extent)));
+        described.under_way = 1;
+        self.packets.push_back(described);
+        self.forgotten + self.packets.len() as u32 - 1
     }
 
-    pub(super) fn described(&self, index: u32) -> &Described {
-        &self.packets[index as usize]
+    pub(super) fn described(&self, number: u32) -> &Described {
+        &self.packets[(number - self.forgotten) as usize]
+    }
+
+    /// A link has copied the packet.
+    pub(super) fn copied(&mut self, number: u32) {
+        self.packets[(number - self.forgotten) as usize].under_way += 1;
+    }
+
+    /// The packet, or a copy of it, has arrived or is lost.
+    pub(super) fn gone(&mut self, number: u32) {
+        self.packets[(number - self.forgotten) as usize].under_way -= 1;
+    }
+
+    /// The number of the first packet that is under way: all before it have arrived or are lost.
+    pub(super) fn settled(&mut self) -> u32 {
+        let later = self.packets.range((self.settled - self.forgotten) as usize..);
+        self.settled += later.take_while(|packet| packet.under_way == 0).count() as u32;
+        self.settled
+    }
+
+    /// Forgets the packets that are no longer under way, up to `first`, which is still waited for.
+    pub(super) fn forget_before(&mut self, first: Option<u32>) {
+        let end = first.map_or(self.settled, |first| first.min(self.settled));
+        self.packets.drain(..(end - self.forgotten) as usize);
+        self.forgotten = end;
     }
 
     /// The name of a flow.
@@ -258,19 +306,43 @@ impl Described {
             window: 0,
             sack: None,
             content: None,
+            under_way: 0,
         }
     }
 }
 
 impl Content {
-    fn of(packet: &Packet) -> Self {
+    fn of(packet: &Packet, extent: Extent) -> Self {
         match &packet.body {
             Body::Segment(sent) => Self::Segment(sent.segment.clone()),
             Body::Datagram(_) => Self::Datagram { size: packet.size },
-            Body::Raw(bytes) => Self::Raw(bytes.clone()),
+            Body::Raw(bytes) => {
+                Self::Raw { start: bytes[..captured_len(bytes, extent)].to_vec(), size: packet.size }
+            }
         }
     }
 }
+
+/// How many of a packet's first bytes a capture keeps.
+pub(super) fn captured_len(bytes: &[u8], extent: Extent) -> usize {
+    match extent {
+        Extent::Packet => bytes.len(),
+        Extent::Headers => headers_len(bytes).unwrap_or(LONGEST_HEADERS as usize).min(bytes.len()),
+    }
+}
+
+/// The length of the headers, of packets with TCP or UDP.
+fn headers_len(bytes: &[u8]) -> Option<usize> {
+    let payload = match wire::parse(bytes).ok()?.transport {
+        Transport::Tcp(segment) => segment.payload.len(),
+        Transport::Udp(datagram) => datagram.payload.len(),
+        Transport::Fragment(_) | Transport::Other(_) => return None,
+    };
+    Some(bytes.len() - payload as usize)
+}
+
+/// The longest headers: IPv6 (RFC 8200 §3, without extension headers) and TCP with all its options (RFC 9293 §3.1).
+pub(super) const LONGEST_HEADERS: u32 = 40 + 60;
 
 /// RFC 7323 §2.2: scaling needs the option on both SYNs, and a SYN's own window is never scaled.
 fn shift(segment: &Segment, own: Shown, peer: Shown) -> u8 {

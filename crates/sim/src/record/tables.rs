@@ -3,45 +3,27 @@
 //! Times are nanoseconds since the start of the run, sequence numbers relative (a direction's SYN
 //! is 0, its first byte 1), windows in bytes.
 
-use trace::ledger::Diagnosis;
 use units::Bytes;
 
 use super::columns::Columns;
-use super::{Recording, Tables, verdict};
+use super::passage::Passage;
+use super::sent::Register;
+use super::{QueueLength, Sighting, Verdicts};
 use crate::measure::{Reading, Sample, Seen, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
 use crate::workload::Transfer;
 
-/// Every table that was asked for, and `flows`.
-pub(super) fn all(kept: &Recording, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> Tables {
-    let mut tables = Vec::new();
-    if kept.wanted.packets {
-        tables.push(packets(kept, spec));
-    }
-    if kept.wanted.tcp {
-        tables.push(tcp(kept, spec));
-    }
-    if kept.wanted.queue {
-        tables.push(queue(kept, spec));
-    }
-    if kept.wanted.segments {
-        tables.push(segments(kept, spec, diagnoses));
-    }
-    tables.push(flows(summary));
-    tables
-}
-
-type Table = (&'static str, arrow_array::RecordBatch);
+pub(super) type Table = (&'static str, arrow_array::RecordBatch);
 
 /// One row for each packet's way over each link. `behind` is the queue that it met, in packets;
 /// `transmitted_ns` is when its last bit was out.
-fn packets(kept: &Recording, spec: &Spec) -> Table {
-    let rows = || kept.passages.iter();
-    let sent = || rows().map(|row| kept.register.described(row.packet));
+pub(super) fn packets(passages: &[Passage], register: &Register, spec: &Spec) -> Table {
+    let rows = || passages.iter();
+    let sent = || rows().map(|row| register.described(row.packet));
     let columns = Columns::default()
         .u64("packet", sent().map(|packet| packet.id.0))
-        .text("flow", sent().map(|packet| kept.register.flow_name(packet.flow)))
+        .text("flow", sent().map(|packet| register.flow_name(packet.flow)))
         .text("link", rows().map(|row| link_name(spec, row.link)))
         .text("direction", rows().map(|row| direction(row.link)))
         .text("kind", sent().map(|packet| packet.kind))
@@ -62,21 +44,21 @@ fn packets(kept: &Recording, spec: &Spec) -> Table {
         .maybe_text("rule", rows().map(|row| row.rule))
         .length("delay_ns", rows().map(|row| row.delay))
         .maybe_text("delay_cause", rows().map(|row| row.delay_cause))
-        .u32("connection", sent().map(|packet| kept.register.number(packet.flow)));
+        .u32("connection", sent().map(|packet| register.number(packet.flow)));
     ("packets", columns.finish())
 }
 
 /// One row for each decision of an endpoint, with what it was made on. `ssthresh` is null while
 /// it is unset.
-fn tcp(kept: &Recording, spec: &Spec) -> Table {
-    let rows = || kept.decisions.iter().map(|(_, record)| record);
-    let ends = || kept.decisions.iter().map(|(end, _)| *end);
+pub(super) fn tcp(decisions: &[(u32, tcp::Record)], register: &Register, spec: &Spec) -> Table {
+    let rows = || decisions.iter().map(|(_, record)| record);
+    let ends = || decisions.iter().map(|(end, _)| *end);
     let unless_unset = |amount: Bytes| (amount != Bytes::MAX).then_some(amount.0);
-    let relative = kept.decisions.iter().map(|(end, record)| kept.register.relative(*end, record.seq));
+    let relative = decisions.iter().map(|(end, record)| register.relative(*end, record.seq));
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
-        .text("flow", ends().map(|end| kept.register.flow_name(end / 2)))
-        .text("host", ends().map(|end| host_of_end(kept, spec, end)))
+        .text("flow", ends().map(|end| register.flow_name(end / 2)))
+        .text("host", ends().map(|end| host_of_end(register, spec, end)))
         .text("event", rows().map(|row| row.event.id()))
         .text("reason", rows().map(|row| row.reason))
         .u32("seq", relative)
@@ -89,16 +71,13 @@ fn tcp(kept: &Recording, spec: &Spec) -> Table {
         .maybe_length("rttvar_ns", rows().map(|row| row.rttvar))
         .length("rto_ns", rows().map(|row| row.rto))
         .text("phase", rows().map(|row| row.phase))
-        .u32("connection", ends().map(|end| kept.register.number(end / 2)));
+        .u32("connection", ends().map(|end| register.number(end / 2)));
     ("tcp", columns.finish())
 }
 
 /// One row whenever a packet enters, leaves or is refused by a queue, with the queue's length after it: packets that
 /// wait for the send buffer.
-fn queue(kept: &Recording, spec: &Spec) -> Table {
-    let mut lengths = kept.queue_lengths.clone();
-    // A link tells of the past when it is next called; among links that is out of order.
-    lengths.sort_by_key(|row| row.at);
+pub(super) fn queue(lengths: &[QueueLength], spec: &Spec) -> Table {
     let rows = || lengths.iter();
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
@@ -112,17 +91,23 @@ fn queue(kept: &Recording, spec: &Spec) -> Table {
 
 /// One row for each packet that an end sent or received. `why` names the verdict on a
 /// retransmission, `explanation` says it in a sentence.
-fn segments(kept: &Recording, spec: &Spec, diagnoses: &[Diagnosis]) -> Table {
-    let rows = || kept.sightings.iter();
-    let sent = || rows().map(|row| kept.register.described(row.packet));
-    let verdicts = || sent().map(|packet| verdict(diagnoses, packet));
-    let host = |(row, packet): (&super::Sighting, &super::Described)| {
+pub(super) fn segments(
+    sightings: &[Sighting],
+    register: &Register,
+    spec: &Spec,
+    verdicts: &mut Verdicts<'_>,
+) -> Table {
+    let rows = || sightings.iter();
+    let sent = || rows().map(|row| register.described(row.packet));
+    let found: Vec<_> = sent().map(|packet| verdicts(packet.flow, packet.id)).collect();
+    let verdicts = || found.iter().map(Option::as_ref);
+    let host = |(row, packet): (&Sighting, &super::sent::Described)| {
         let node = if row.received { packet.to } else { packet.from };
         spec.nodes[node as usize].name.as_str()
     };
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
-        .text("flow", sent().map(|packet| kept.register.flow_name(packet.flow)))
+        .text("flow", sent().map(|packet| register.flow_name(packet.flow)))
         .text("host", rows().zip(sent()).map(host))
         .text("direction", rows().map(|row| if row.received { "received" } else { "sent" }))
         .u64("packet", sent().map(|packet| packet.id.0))
@@ -138,7 +123,7 @@ fn segments(kept: &Recording, spec: &Spec, diagnoses: &[Diagnosis]) -> Table {
         .maybe_text("explanation", verdicts().map(|verdict| verdict.map(|found| found.why.to_string())))
         .text("flags", sent().map(|packet| packet.flags.to_string()))
         .maybe_text("sack", sent().map(|packet| packet.sack.as_deref()))
-        .u32("connection", sent().map(|packet| kept.register.number(packet.flow)));
+        .u32("connection", sent().map(|packet| register.number(packet.flow)));
     ("segments", columns.finish())
 }
 
@@ -223,9 +208,9 @@ pub(super) const fn direction(link: u32) -> &'static str {
     if link.is_multiple_of(2) { "down" } else { "up" }
 }
 
-fn host_of_end<'a>(kept: &Recording, spec: &'a Spec, end: u32) -> &'a str {
+fn host_of_end<'a>(register: &Register, spec: &'a Spec, end: u32) -> &'a str {
     // Only our own endpoints make decisions.
-    let Some(flow) = kept.register.flow_of(end / 2) else { return "" };
+    let Some(flow) = register.flow_of(end / 2) else { return "" };
     let flow = &spec.flows[flow as usize];
     let node = if end.is_multiple_of(2) { flow.from } else { flow.to };
     &spec.nodes[node].name

@@ -146,5 +146,6 @@ fn connections_from_outside_are_told_apart_and_their_retransmissions_seen() {
     assert_eq!(flows, ["10.0.1.1:1000-10.0.1.2:2000"; 3]);
     let frames: Vec<_> =
         wire::capture::open(&outcome.captures[0].1[..]).unwrap().map(Result::unwrap).collect();
-    assert_eq!(frames.iter().map(|frame| frame.data.len()).collect::<Vec<_>>(), [40, 90, 90]);
+    assert_eq!(frames.iter().map(|frame| frame.data.len()).collect::<Vec<_>>(), [40, 40, 40]);
+    assert_eq!(frames.iter().map(|frame| frame.original_len).collect::<Vec<_>>(), [40, 90, 90]);
 }

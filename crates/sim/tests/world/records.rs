@@ -3,8 +3,9 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
-use lasthop_sim::{CapturePoint, Outcome, Spec};
+use lasthop_sim::{CapturePoint, Outcome, RecordSpec, Records, Spec, World};
 use serde_json::json;
+use wire::Oddity;
 use wire::capture::{Direction, Frame, VIRTUAL_EPOCH};
 
 use crate::support::*;
@@ -151,7 +152,8 @@ fn a_capture_reads_back_with_the_verdict_on_every_packet() {
     let [down, up] = &outcome.summary.links[..] else { panic!() };
     assert_eq!(at_link.len() as u64, down.packets_in + up.packets_in);
     assert!(at_link.iter().all(|frame| frame.at >= VIRTUAL_EPOCH && wire::parse(&frame.data).is_ok()));
-    assert!(at_link.iter().all(|frame| wire::parse(&frame.data).unwrap().oddities.is_empty()));
+    let oddities = |frame: &Frame| wire::parse(&frame.data).unwrap().oddities;
+    assert!(at_link.iter().all(|frame| oddities(frame).iter().all(|oddity| *oddity == Oddity::CutOff)));
     let said = |frames: &[Frame], text: &str| {
         frames.iter().filter(|frame| frame.comment.as_deref().unwrap_or_default().contains(text)).count()
             as u64
@@ -178,4 +180,81 @@ fn a_capture_at_a_router_sees_what_it_forwards() {
     let frames = wire::capture::open(&outcome.captures[0].1[..]).unwrap().count() as u64;
     let [_, lan_up, lasthop_down, _] = &outcome.summary.links[..] else { panic!() };
     assert_eq!(frames, lan_up.packets_in + lasthop_down.packets_in);
+}
+
+#[test]
+fn a_capture_keeps_the_headers_unless_the_payload_is_asked_for() {
+    let mut frames = [false, true].map(|payload| {
+        let mut spec = pair(slow(), 20_000);
+        spec.record = RecordSpec { captures: vec![CapturePoint::Link(0)], payload, ..RecordSpec::default() };
+        let file = run(spec).captures.remove(0).1;
+        wire::capture::open(&file[..]).unwrap().map(Result::unwrap).collect::<Vec<Frame>>()
+    });
+    let whole = std::mem::take(&mut frames[1]);
+    assert!(whole.iter().all(|frame| frame.data.len() == frame.original_len as usize));
+    assert!(whole.iter().all(|frame| wire::parse(&frame.data).unwrap().oddities.is_empty()));
+    assert!(frames[0].iter().zip(&whole).all(|(cut, frame)| cut.original_len == frame.original_len));
+    assert!(frames[0].iter().all(|frame| frame.data.len() <= 100));
+    assert!(frames[0].iter().zip(&whole).all(|(cut, frame)| frame.data.starts_with(&cut.data)));
+}
+
+#[test]
+fn a_packet_that_was_queued_and_delivered_has_no_comment() {
+    let mut spec = pair(slow(), 20_000);
+    spec.record.captures = vec![CapturePoint::Link(0)];
+    let file = run(spec).captures.remove(0).1;
+    assert!(wire::capture::open(&file[..]).unwrap().all(|frame| frame.unwrap().comment.is_none()));
+}
+
+/// A long run over a link that loses, copies and reorders, with a second flow behind a router.
+fn long_and_troubled() -> Spec {
+    let last_hop = config(json!({
+        "rate": "40 Mbit/s", "propagation": "20 ms", "queue": { "limit": "60 packets" },
+        "duplicates": { "probability": 0.002 }, "reordering": { "probability": 0.01, "delay": "30 ms" },
+        "errors": { "per": "packet", "probability": 0.001, "effect": "drop" },
+    }));
+    let mut spec = Spec {
+        nodes: vec![host(1), host(2), router("router"), host(3)],
+        links: vec![
+            link("lan-1", [0, 2], slow()),
+            link("lan-2", [1, 2], slow()),
+            link("lasthop", [2, 3], last_hop),
+        ],
+        flows: vec![flow("one", 0, 3, 12_000_000), flow("two", 1, 3, 12_000_000)],
+        ..empty("long")
+    };
+    for lan in 0..2 {
+        spec.links[lan].down = config(json!({ "rate": "100 Mbit/s", "propagation": "3 ms" }));
+        spec.links[lan].up = spec.links[lan].down.clone();
+    }
+    spec.links[2].up = config(json!({ "rate": "40 Mbit/s", "propagation": "20 ms" }));
+    spec.record = everything(&spec);
+    spec
+}
+
+#[test]
+fn what_is_taken_while_the_run_goes_on_is_what_the_run_keeps_otherwise() {
+    let whole = run(long_and_troubled());
+    let mut world = World::new(long_and_troubled()).unwrap();
+    let mut parts = Vec::new();
+    while let Some(next) = world.next_event() {
+        world.run_until(next + units::Duration::from_millis(100)).unwrap();
+        parts.extend(world.take_records());
+    }
+    world.run().unwrap();
+    let rest = world.finish();
+    assert!(parts.len() > 4, "{}", parts.len());
+    parts.push(Records { tables: rest.tables, captures: rest.captures });
+    for (name, table) in &whole.tables {
+        let mut rows = 0;
+        for (_, part) in parts.iter().flat_map(|part| &part.tables).filter(|(found, _)| found == name) {
+            assert_eq!(*part, table.slice(rows, part.num_rows()), "{name} from row {rows} on");
+            rows += part.num_rows();
+        }
+        assert_eq!(rows, table.num_rows(), "{name}");
+    }
+    for (point, file) in &whole.captures {
+        let taken = parts.iter().flat_map(|part| &part.captures).filter(|(found, _)| found == point);
+        assert_eq!(taken.flat_map(|(_, bytes)| bytes.clone()).collect::<Vec<u8>>(), *file, "{point}");
+    }
 }

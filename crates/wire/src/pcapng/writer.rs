@@ -89,6 +89,11 @@ impl<W: Write> Writer<W> {
         self.write_block(block::ENHANCED_PACKET)
     }
 
+    /// The output, between two frames.
+    pub const fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// Writes out what is buffered and gives the output back.
     ///
     /// # Errors
