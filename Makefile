@@ -8,7 +8,10 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 		\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.csv' -o -name '*.md' -o -name '*.json' \) \
 		-not -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: help setup packages demo test soak fuzz fuzz-again bench format lint lock clean
+# What every report carries inside; see web/.
+VIEWER := python/lasthop/report/viewer.js
+
+.PHONY: help setup packages viewer demo test soak fuzz fuzz-again bench format lint lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,10 +23,19 @@ help:
 	@echo "make format  format all sources, Rust and Python"
 	@echo "make lint    formatting, lints and types, Rust and Python"
 	@echo "make setup   only what the others need: $(BIN)/lasthop and the packages of Debian that it can use"
+	@echo "make viewer  build the page that lasthop report writes (TypeScript, in web/)"
 	@echo "make lock    pin the newest Python packages that pyproject.toml allows in requirements.lock"
 	@echo "make clean   remove what was made, results apart"
 
 setup: packages .venv/.lasthop
+
+viewer: $(VIEWER)
+web/node_modules/.package-lock.json: web/package-lock.json
+	@command -v npm >/dev/null || { echo "The pages of \`lasthop report\` are built with Node.js 20 or newer; please install it."; exit 1; }
+	cd web && npm ci --silent --no-audit --no-fund
+	@touch $@
+$(VIEWER): web/node_modules/.package-lock.json web/build.mjs $(wildcard web/src/*)
+	cd web && node build.mjs
 
 # Programs from Debian: installed where we may, named where we may not. Looked at once per checkout.
 packages: .venv/.debian
@@ -37,7 +49,7 @@ packages: .venv/.debian
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@touch $@
 
-.venv/.lasthop: .venv/.packages $(SOURCES)
+.venv/.lasthop: .venv/.packages $(SOURCES) $(VIEWER)
 	@rm -f target/wheels/lasthop-*.whl
 	$(BIN)/maturin build --release --locked --quiet --interpreter $(BIN)/python --out target/wheels
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/lasthop-*.whl
@@ -49,18 +61,20 @@ demo: setup
 	$(BIN)/lasthop plot $(RESULTS)/quickstart time-sequence
 	$(BIN)/lasthop plot $(RESULTS)/quickstart cwnd
 	$(BIN)/lasthop plot $(RESULTS)/quickstart queue
+	$(BIN)/lasthop report $(RESULTS)/quickstart
 	@echo
 	@echo "The same scenario in real time, between two kernels:"
 	@$(BIN)/lasthop live quickstart --out $(RESULTS)/live || echo "This machine does not allow it (above is why); all the rest works."
 	@echo
 	@echo "Look at:"
 	@echo "  $(RESULTS)/table14     published beside measured: study.json, study.parquet, and pictures"
-	@echo "  $(RESULTS)/quickstart  one run: run.json, tables, captures for Wireshark, and pictures"
+	@echo "  $(RESULTS)/quickstart  one run: run.json, tables, captures for Wireshark, pictures, and report.html for a browser"
 	@echo "Then: $(BIN)/lasthop --help"
 
 test: setup
 	cargo test --workspace --locked --quiet
 	$(BIN)/python -m pytest --quiet
+	cd web && npm test --silent
 
 # All processors; says how far it is. With the checks of the development profile, not in release.
 COUNT ?= 1000000
@@ -94,6 +108,7 @@ lint: setup
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	cd web && npx --no-install tsc --noEmit
 
 lock: .venv/.packages
 	$(BIN)/python -m pip install --quiet uv
@@ -102,4 +117,4 @@ lock: .venv/.packages
 	} > requirements.lock.new && mv requirements.lock.new requirements.lock
 
 clean:
-	rm -rf target .venv
+	rm -rf target .venv web/node_modules python/lasthop/report/viewer.*

@@ -20,6 +20,7 @@ _COMMANDS = {
     "study": ("lasthop.cli.study", "Repeat a document's experiments: published beside measured."),
     "live": ("lasthop.cli.live", "Run the same scenario in real time, between real kernels."),
     "plot": ("lasthop.cli.plot", "Draw a result: time sequence, cwnd, queue, …"),
+    "report": ("lasthop.cli.report", "Write one page of results: diagrams that zoom, windows, queues."),
     "trace": ("lasthop.cli.trace", "Write a link's capacity as a trace in Mahimahi's format."),
     "list": ("lasthop.cli.listing", "List what there is by name: links, profiles, algorithms, …"),
     "doctor": ("lasthop.cli.doctor", "Say what this machine can do, and the remedy for what it cannot."),

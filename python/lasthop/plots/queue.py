@@ -62,7 +62,7 @@ class Queue:
 
 def draw(source: Source, view: View) -> Figure:
     """Draw the queues that the view names, or those that mattered most, a panel for each direction of a link."""
-    queues, left_out = _chosen(_read(source), view.links)
+    queues, left_out = _chosen(read_queues(source), view.links)
     panels = max(len(queues), 1)
     span = span_of(view, *(queue.time for queue in queues))
     figure = style.new_figure(view.width, HEIGHT_IN + PANEL_IN * (panels - 1))
@@ -113,7 +113,7 @@ def _note(left_out: list[Queue]) -> str:
     return f"Left out: {which} ({len(left_out)} queues of at most {longest:g} packets{lost})"
 
 
-def _read(source: Source) -> list[Queue]:
+def read_queues(source: Source) -> list[Queue]:
     """All queues, in the order in which they were first used."""
     rows = Columns("queue", source.table("queue"))
     drops = None

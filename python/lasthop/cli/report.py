@@ -1,0 +1,32 @@
+"""`lasthop report`: one page of one or several runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lasthop.cli.console import remark
+
+
+@click.command(name="report")
+@click.argument("results", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RESULT…")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The page [RESULT/report.html].")
+def command(results: tuple[Path, ...], out: Path | None) -> None:
+    """Write one self-contained page of RESULT, a folder that `lasthop run` or `live` wrote with --out.
+
+    The page needs no network: summary, time-sequence diagram, windows, round trips and queues on one time axis, which
+    zoom together. Of several results it shows one at a time, and their figures side by side.
+
+    \b
+    Examples:
+      lasthop report results/quickstart
+      lasthop report results/reno results/cubic --out compared.html
+    """
+    from lasthop.report import write_report
+    from lasthop.results import open_run
+
+    runs = [open_run(result) for result in results]
+    target = out or results[0] / "report.html"
+    write_report(runs, target)
+    remark(f"wrote {target}")

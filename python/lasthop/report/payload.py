@@ -1,0 +1,126 @@
+"""What the page shows of a run: the summary, and the columns of each flow and each queue.
+
+Times become whole nanoseconds, sequence numbers whole bytes from the first byte of data on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lasthop.plots.columns import NANOSECONDS_PER_SECOND, Columns, Floats
+from lasthop.plots.flow import FlowTables, Sent, datagram_flows, flow_names
+from lasthop.plots.queue import read_queues
+from lasthop.plots.rtt import round_trips
+from lasthop.report.packing import Packer
+from lasthop.results import RunResult
+
+VERDICTS: Final = ("original", "needed", "needless", "unjudged")
+"""Of segments: sent for the first time, or again and needed, needless or not judged. The page knows them by place."""
+
+PHASES: Final = ("slow_start", "congestion_avoidance", "fast_recovery", "after_timeout")
+
+MOST_FLOWS: Final = 60
+"""Of more flows the page shows the first; the summary has them all."""
+
+
+def run_payload(run: RunResult, packer: Packer) -> dict[str, Any]:
+    """Everything the page shows of one run."""
+    flows = flow_names(run)[:MOST_FLOWS] if "segments" in run.table_names else []
+    datagrams = datagram_flows(run) if flows else []
+    return {
+        "name": run.name,
+        "folder": run.path.name,
+        "seed": run.index.get("seed"),
+        "clock": run.index.get("clock"),
+        "summary": run.summary,
+        "tables": list(run.table_names),
+        "verdicts": VERDICTS,
+        "phases": PHASES,
+        "flows": [_flow(run, name, name in datagrams, packer) for name in flows],
+        "queues": _queues(run, packer) if "queue" in run.table_names else [],
+    }
+
+
+def _flow(run: RunResult, name: str, is_datagrams: bool, packer: Packer) -> dict[str, Any]:
+    tables = FlowTables(run, name)
+    sent, acks = tables.sent(), tables.acks()
+    drops, delays, sacks, flight = tables.drops(sent), tables.delays(sent), tables.sacks(), tables.flight()
+    at, round_trip = round_trips(sent, acks)
+    payload = {
+        "name": name,
+        "datagrams": is_datagrams,
+        "sent": _columns(packer, time=_ns(sent.time), start=sent.start, end=sent.end, verdict=_places(sent)),
+        "acks": _columns(packer, time=_ns(acks.time), ack=acks.ack, edge=acks.edge, duplicate=acks.duplicate),
+        "sacks": _columns(packer, time=_ns(sacks.time), start=sacks.start, end=sacks.end),
+        "drops": _columns(packer, **_in_order(drops.time, offset=drops.offset)),
+        "delays": _columns(packer, **_in_order(delays.begin, end=_ns(delays.end), offset=delays.offset)),
+        "flight": _columns(packer, time=_ns(flight.time), bytes=flight.bytes),
+        "roundTrips": _columns(packer, **_in_order(at, value=_ns(round_trip))),
+        "decisions": None,
+    }
+    if "tcp" in run.table_names and not is_datagrams:
+        payload["decisions"] = _decisions(tables.decisions(), packer)
+    return payload
+
+
+def _decisions(tcp: Columns, packer: Packer) -> dict[str, Any]:
+    """What the sender decided: windows and timers at each step, and the events that have a reason."""
+    phase = tcp.texts("phase").astype(str)
+    events, reasons = tcp.texts("event").astype(str), tcp.texts("reason").astype(str)
+    time = tcp.numbers("time_ns")
+    notable = ~np.isin(events, ("ack", "duplicate_ack"))
+    windows = {
+        "time": time,
+        "cwnd": tcp.numbers("cwnd"),
+        "ssthresh": _or_unknown(tcp.numbers("ssthresh")),
+        "srtt": _or_unknown(tcp.numbers("srtt_ns")),
+        "rto": _or_unknown(tcp.numbers("rto_ns")),
+        "phase": np.array([PHASES.index(each) if each in PHASES else -1 for each in phase], dtype=np.int64),
+    }
+    words = sorted(set(zip(events[notable], reasons[notable], strict=True)))
+    place = {word: number for number, word in enumerate(words)}
+    which = [place[word] for word in zip(events[notable], reasons[notable], strict=True)]
+    return {
+        **_columns(packer, **windows),
+        "words": [f"{event.replace('_', ' ')}{': ' + reason if reason else ''}" for event, reason in words],
+        "events": _columns(packer, time=time[notable], word=np.array(which, dtype=np.int64)),
+    }
+
+
+def _queues(run: RunResult, packer: Packer) -> list[dict[str, Any]]:
+    queues = [queue for queue in read_queues(run) if queue.highest() > 0]
+    return [
+        {
+            "name": queue.name,
+            **_columns(packer, time=_ns(queue.time), packets=queue.packets),
+            "drops": _columns(packer, **_in_order(queue.drop_time, behind=queue.drop_behind)),
+        }
+        for queue in queues
+    ]
+
+
+def _columns(packer: Packer, **columns: npt.NDArray[Any]) -> dict[str, Any]:
+    return {name: packer.add(column) for name, column in columns.items()}
+
+
+def _in_order(time: Floats, **others: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+    """Rows by their time, which is what the page searches by. Rows without a time are left out."""
+    known = np.flatnonzero(np.isfinite(time))
+    order = known[np.argsort(time[known], kind="stable")]
+    return {"time": _ns(time[order]), **{name: column[order] for name, column in others.items()}}
+
+
+def _places(sent: Sent) -> npt.NDArray[np.int64]:
+    return np.array([VERDICTS.index(str(verdict)) for verdict in sent.verdict], dtype=np.int64)
+
+
+def _ns(seconds: Floats) -> Floats:
+    return seconds * NANOSECONDS_PER_SECOND
+
+
+def _or_unknown(column: Floats) -> Floats:
+    """-1 where there is no number: none of these columns is negative."""
+    return np.where(np.isfinite(column), column, -1.0)

@@ -1,0 +1,36 @@
+// Reads columns of numbers as `lasthop.report.packing` writes them: differences of whole numbers in bytes of seven bits.
+
+/** Where a column stands among the packed bytes. */
+export interface Packed {
+  at: number;
+  bytes: number;
+  count: number;
+}
+
+/** The numbers of a column. Exact below 2^53: 104 days in nanoseconds, 9 petabytes. */
+export function unpack(bytes: Uint8Array, column: Packed): Float64Array {
+  const numbers = new Float64Array(column.count);
+  let at = column.at;
+  let last = 0;
+  for (let row = 0; row < column.count; row++) {
+    let value = 0;
+    let scale = 1;
+    let byte: number;
+    do {
+      byte = bytes[at++];
+      value += (byte & 0x7f) * scale;
+      scale *= 128;
+    } while (byte & 0x80);
+    // Zigzag: odd numbers are negative. `>>` would cut to 32 bits.
+    last += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    numbers[row] = last;
+  }
+  return numbers;
+}
+
+/** The packed bytes from their text in the page: base64 of a deflated stream. */
+export async function inflate(text: string): Promise<Uint8Array> {
+  const deflated = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([deflated]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

@@ -1,0 +1,229 @@
+// A panel: one plot over the page's time axis. uPlot has the axes, the cursor and the selection; a painter draws what is in it.
+
+import uPlot from "uplot";
+
+import type { TimeRange } from "./range.ts";
+
+/** Where a painter draws: pixels of the canvas, for values of the axes. */
+export interface View {
+  from: number;
+  to: number;
+  left: number;
+  width: number;
+  top: number;
+  height: number;
+  /** Canvas pixels for one of the screen's. */
+  ratio: number;
+  x(time: number): number;
+  y(value: number): number;
+}
+
+/** What lies under the cursor. */
+export interface Hit {
+  x: number;
+  y: number;
+  distance: number;
+  lines: string[];
+}
+
+export interface LegendEntry {
+  label: string;
+  colour: string;
+  mark: "line" | "dashes" | "stroke" | "cross" | "triangle" | "diamond" | "square" | "dot" | "bar" | "area";
+}
+
+/** Draws the content of a panel. */
+export interface Painter {
+  title: string;
+  unit: string;
+  legend: LegendEntry[];
+  /** Lowest and highest value between two times. */
+  limits(from: number, to: number): [number, number];
+  paint(context: CanvasRenderingContext2D, view: View): void;
+  /** The mark that is nearest to a place on the canvas, within `reach` pixels. */
+  nearest?(x: number, y: number, view: View, reach: number): Hit | null;
+}
+
+const MARGIN = 0.04;
+const HIT_REACH = 12;
+
+export class Panel {
+  private readonly plot: uPlot;
+  private readonly tip: HTMLElement;
+
+  constructor(
+    host: HTMLElement,
+    private readonly painter: Painter,
+    private readonly range: TimeRange,
+    private readonly height: number,
+  ) {
+    const figure = element("figure", "panel");
+    figure.append(element("figcaption", "", painter.title));
+    host.append(figure);
+    this.plot = new uPlot(this.options(figure), this.data(), figure);
+    this.tip = element("div", "tip");
+    this.plot.over.append(this.tip);
+    figure.append(legend(painter.legend));
+    this.listen();
+  }
+
+  /** Shows the present range. */
+  update(): void {
+    this.plot.setData(this.data(), false);
+    this.plot.batch(() => {
+      this.plot.setScale("x", { min: this.range.from, max: this.range.to });
+      const [min, max] = this.limits();
+      this.plot.setScale("y", { min, max });
+    });
+  }
+
+  resize(width: number): void {
+    this.plot.setSize({ width, height: this.height });
+  }
+
+  destroy(): void {
+    this.plot.destroy();
+  }
+
+  private data(): uPlot.AlignedData {
+    return [
+      [this.range.from, this.range.to],
+      [null, null],
+    ];
+  }
+
+  private limits(): [number, number] {
+    const [low, high] = this.painter.limits(this.range.from, this.range.to);
+    if (!(high > low)) return [low - 1, low + 1];
+    const room = MARGIN * (high - low);
+    // An axis that begins at zero keeps its foot there.
+    return [low === 0 ? 0 : low - room, high + room];
+  }
+
+  private options(figure: HTMLElement): uPlot.Options {
+    return {
+      width: figure.clientWidth || 900,
+      height: this.height,
+      legend: { show: false },
+      cursor: {
+        sync: { key: "time", setSeries: false },
+        drag: { x: true, y: false, setScale: false },
+        points: { show: false },
+        y: false,
+        bind: { dblclick: () => () => (this.range.reset(), null) },
+      },
+      scales: {
+        x: { time: false, auto: false, range: () => [this.range.from, this.range.to] },
+        y: { auto: false, range: () => this.limits() },
+      },
+      axes: [
+        { size: 28, font: FONT, grid: GRID, ticks: GRID, values: (_, splits) => splits.map((at) => `${number(at)} s`) },
+        { size: 64, font: FONT, grid: GRID, ticks: GRID, label: this.painter.unit, labelFont: FONT, labelSize: 16,
+          values: (_, splits) => splits.map(number) },
+      ],
+      series: [{}, { scale: "y", show: true, paths: () => null, points: { show: false } }],
+      hooks: {
+        draw: [(plot) => this.paint(plot)],
+        setSelect: [(plot) => this.onSelect(plot)],
+        setCursor: [(plot) => this.onCursor(plot)],
+      },
+    };
+  }
+
+  private view(plot: uPlot): View {
+    const { left, top, width, height } = plot.bbox;
+    const from = plot.scales.x.min!;
+    const to = plot.scales.x.max!;
+    const low = plot.scales.y.min!;
+    const high = plot.scales.y.max!;
+    const x = (time: number) => left + ((time - from) / (to - from)) * width;
+    const y = (value: number) => top + (1 - (value - low) / (high - low)) * height;
+    return { from, to, left, top, width, height, ratio: uPlot.pxRatio, x, y };
+  }
+
+  private paint(plot: uPlot): void {
+    const view = this.view(plot);
+    const { ctx } = plot;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(view.left, view.top, view.width, view.height);
+    ctx.clip();
+    this.painter.paint(ctx, view);
+    ctx.restore();
+  }
+
+  private onSelect(plot: uPlot): void {
+    const { left, width } = plot.select;
+    if (width < 3) return;
+    const [from, to] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.range.set(from, to);
+  }
+
+  private onCursor(plot: uPlot): void {
+    const { left, top } = plot.cursor;
+    // A cursor that follows another panel's has no height of its own.
+    const here = left !== undefined && top !== undefined && left >= 0 && top >= 0 && plot.over.matches(":hover");
+    const view = this.view(plot);
+    const ratio = view.ratio;
+    const hit = here
+      ? this.painter.nearest?.(view.left + left * ratio, view.top + top * ratio, view, HIT_REACH * ratio)
+      : null;
+    this.tip.style.display = hit ? "block" : "none";
+    if (!hit) return;
+    this.tip.replaceChildren(...hit.lines.map((line) => element("div", "", line)));
+    const x = (hit.x - view.left) / ratio;
+    const toLeft = x > plot.over.clientWidth * 0.6;
+    this.tip.style.left = toLeft ? "" : `${x + 12}px`;
+    this.tip.style.right = toLeft ? `${plot.over.clientWidth - x + 12}px` : "";
+    this.tip.style.top = `${Math.max(0, (hit.y - view.top) / ratio - 8)}px`;
+  }
+
+  /** The wheel zooms around the cursor; with Shift it moves. */
+  private listen(): void {
+    this.plot.over.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const at = this.plot.posToVal(event.offsetX, "x");
+        const { from, to } = this.range;
+        const turn = event.deltaY || event.deltaX;
+        if (event.shiftKey) {
+          const step = (Math.sign(turn) * (to - from)) / 8;
+          this.range.set(from + step, to + step);
+        } else {
+          const factor = turn > 0 ? 1.3 : 1 / 1.3;
+          this.range.set(at - (at - from) * factor, at + (to - at) * factor);
+        }
+      },
+      { passive: false },
+    );
+  }
+}
+
+const FONT = '11px "Helvetica Neue", Arial, sans-serif';
+const GRID = { stroke: "#E6E6E6", width: 1 };
+
+export function element(tag: string, className = "", text = ""): HTMLElement {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text) made.textContent = text;
+  return made;
+}
+
+/** A number with as many digits as a reader wants. */
+export function number(value: number): string {
+  return Number(value.toPrecision(9)).toLocaleString("en-GB", { maximumSignificantDigits: 9 });
+}
+
+function legend(entries: LegendEntry[]): HTMLElement {
+  const list = element("ul", "legend");
+  for (const { label, colour, mark } of entries) {
+    const item = element("li");
+    const sign = element("span", `sign ${mark}`);
+    sign.style.setProperty("--colour", colour);
+    item.append(sign, label);
+    list.append(item);
+  }
+  return list;
+}

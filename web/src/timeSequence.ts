@@ -1,0 +1,192 @@
+// The time-sequence diagram in the conventions of xplot and tcptrace: a stroke for each segment from its first byte to its last,
+// under them the line of what was acknowledged, over them the line of what the receiver's window allows.
+
+import { extent, marks, steps, strokes } from "./drawing.ts";
+import type { Flow } from "./model.ts";
+import { type Hit, type LegendEntry, number, type Painter, type View } from "./panel.ts";
+import { lowerBound, rowsWithin } from "./search.ts";
+import { BLACK, BLUE, CYAN, MAGENTA, ORANGE, PURPLE, RED, TEAL } from "./style.ts";
+
+/** How segments that were sent again are marked, by the place of their verdict. */
+const RESENT = [
+  { verdict: 1, words: "sent again, needed", colour: BLUE, fill: BLUE, shape: "triangle" },
+  { verdict: 2, words: "sent again, needless", colour: MAGENTA, fill: "#FFFFFF", shape: "diamond" },
+  { verdict: 3, words: "sent again", colour: BLUE, fill: "#FFFFFF", shape: "square" },
+] as const;
+
+export class TimeSequence implements Painter {
+  readonly title: string;
+  readonly unit: string;
+  readonly legend: LegendEntry[];
+
+  constructor(private readonly flow: Flow) {
+    this.title = `Time sequence of ${flow.name}, seen by the sender`;
+    this.unit = flow.datagrams ? "datagrams" : "bytes";
+    this.legend = this.entries();
+  }
+
+  limits(from: number, to: number): [number, number] {
+    const { sent, acks, drops } = this.flow;
+    const all = [
+      extent(sent.time, [sent.start, sent.end], from, to),
+      extent(acks.time, [acks.ack], from, to, true),
+      extent(drops.time, [drops.offset], from, to),
+    ];
+    const low = Math.min(...all.map(([least]) => least));
+    const high = Math.max(...all.map(([, most]) => most));
+    return Number.isFinite(low) ? [low, high] : [0, 1];
+  }
+
+  paint(context: CanvasRenderingContext2D, view: View): void {
+    const { sent, acks, sacks, drops } = this.flow;
+    context.lineWidth = view.ratio;
+    context.strokeStyle = CYAN;
+    context.setLineDash([4 * view.ratio, 3 * view.ratio]);
+    steps(context, view, acks.time, acks.edge);
+    context.setLineDash([]);
+    context.strokeStyle = TEAL;
+    steps(context, view, acks.time, acks.ack);
+    marks(context, view, acks.time, (row) => acks.ack[row], "tick", (row) => acks.duplicate[row] === 1);
+    context.strokeStyle = `${PURPLE}88`;
+    strokes(context, view, sacks.time, sacks.start, sacks.end);
+    context.strokeStyle = BLACK;
+    strokes(context, view, sent.time, sent.start, sent.end, (row) => sent.verdict[row] === 0);
+    this.paintResent(context, view);
+    this.paintDelays(context, view);
+    context.strokeStyle = RED;
+    context.lineWidth = 1.4 * view.ratio;
+    marks(context, view, drops.time, (row) => drops.offset[row], "cross");
+  }
+
+  nearest(x: number, y: number, view: View, reach: number): Hit | null {
+    const hits = [...this.segmentsNear(x, y, view, reach), ...this.dropsNear(x, y, view, reach)];
+    hits.push(...this.acksNear(x, y, view, reach));
+    return hits.reduce<Hit | null>((best, hit) => (best && best.distance <= hit.distance ? best : hit), null);
+  }
+
+  private paintResent(context: CanvasRenderingContext2D, view: View): void {
+    const { sent } = this.flow;
+    const middle = (row: number) => (sent.start[row] + sent.end[row]) / 2;
+    for (const { verdict, colour, fill, shape } of RESENT) {
+      const chosen = (row: number) => sent.verdict[row] === verdict;
+      context.strokeStyle = colour;
+      context.fillStyle = fill;
+      strokes(context, view, sent.time, sent.start, sent.end, chosen);
+      marks(context, view, sent.time, middle, shape, chosen);
+    }
+  }
+
+  /** A level bar for each packet that a link held up, from when to when. */
+  private paintDelays(context: CanvasRenderingContext2D, view: View): void {
+    const { time, end, offset } = this.flow.delays;
+    context.strokeStyle = ORANGE;
+    context.lineWidth = 1.2 * view.ratio;
+    context.beginPath();
+    for (let row = 0; row < lowerBound(time, view.to); row++) {
+      if (end[row] < view.from) continue;
+      context.moveTo(view.x(time[row]), view.y(offset[row]));
+      context.lineTo(view.x(end[row]), view.y(offset[row]));
+    }
+    context.stroke();
+    context.lineWidth = view.ratio;
+  }
+
+  private segmentsNear(x: number, y: number, view: View, reach: number): Hit[] {
+    const { sent } = this.flow;
+    const hits: Hit[] = [];
+    for (const row of rowsNear(sent.time, x, view, reach)) {
+      const at = view.x(sent.time[row]);
+      const nearestY = Math.min(Math.max(y, view.y(sent.end[row])), view.y(sent.start[row]));
+      const distance = Math.hypot(at - x, nearestY - y);
+      // Of a segment that was sent again its mark counts, which lies over others.
+      const rank = sent.verdict[row] > 0 ? 0.5 : 1;
+      if (distance <= reach) hits.push({ x: at, y: nearestY, distance: distance * rank, lines: this.wordsOfSegment(row) });
+    }
+    return hits;
+  }
+
+  private wordsOfSegment(row: number): string[] {
+    const { sent, datagrams } = this.flow;
+    const verdict = RESENT.find((one) => one.verdict === sent.verdict[row]);
+    const what = datagrams
+      ? `datagram ${number(sent.start[row])}`
+      : `bytes ${number(sent.start[row])} to ${number(sent.end[row])}`;
+    const event = this.eventsAt(sent.time[row]);
+    return [`${seconds(sent.time[row])}: ${verdict?.words ?? "sent"}`, what, ...event];
+  }
+
+  private dropsNear(x: number, y: number, view: View, reach: number): Hit[] {
+    const { time, offset } = this.flow.drops;
+    const hits: Hit[] = [];
+    for (const row of rowsNear(time, x, view, reach)) {
+      const [at, height] = [view.x(time[row]), view.y(offset[row])];
+      const distance = Math.hypot(at - x, height - y);
+      const lines = [`${seconds(time[row])}: dropped`, `around byte ${number(Math.round(offset[row]))}`];
+      if (distance <= reach) hits.push({ x: at, y: height, distance: distance * 0.5, lines });
+    }
+    return hits;
+  }
+
+  private acksNear(x: number, y: number, view: View, reach: number): Hit[] {
+    const { acks } = this.flow;
+    const hits: Hit[] = [];
+    for (const row of rowsNear(acks.time, x, view, reach)) {
+      const [at, height] = [view.x(acks.time[row]), view.y(acks.ack[row])];
+      const distance = Math.hypot(at - x, height - y);
+      const what = acks.duplicate[row] ? "duplicate ACK" : "ACK";
+      const lines = [
+        `${seconds(acks.time[row])}: ${what} ${number(acks.ack[row])}`,
+        `window to ${number(acks.edge[row])}`,
+        ...this.eventsAt(acks.time[row]),
+      ];
+      if (distance <= reach) hits.push({ x: at, y: height, distance, lines });
+    }
+    return hits;
+  }
+
+  /** What the sender recorded at this very time: timeouts, fast retransmits, why. */
+  private eventsAt(time: number): string[] {
+    const decisions = this.flow.decisions;
+    if (!decisions) return [];
+    const [from, to] = rowsWithin(decisions.events.time, time - 5e-10, time + 5e-10);
+    const words = new Set<string>();
+    for (let row = from; row < to; row++) words.add(decisions.words[decisions.events.word[row]]);
+    return [...words];
+  }
+
+  private entries(): LegendEntry[] {
+    const { sent, acks, sacks, drops, delays, datagrams } = this.flow;
+    const count = (verdict: number) => sent.verdict.reduce((sum, one) => sum + Number(one === verdict), 0);
+    const entries: LegendEntry[] = [
+      { label: `${datagrams ? "datagram" : "data segment"} (${number(sent.time.length)})`, colour: BLACK, mark: "stroke" },
+    ];
+    if (acks.time.length) {
+      entries.push({ label: "acknowledged", colour: TEAL, mark: "line" });
+      entries.push({ label: "advertised window", colour: CYAN, mark: "dashes" });
+    }
+    if (sacks.time.length) entries.push({ label: "SACK block", colour: PURPLE, mark: "stroke" });
+    for (const { verdict, words, colour, shape } of RESENT) {
+      if (count(verdict)) entries.push({ label: `${words} (${number(count(verdict))})`, colour, mark: shape });
+    }
+    if (delays.time.length) {
+      entries.push({ label: `held up on the link (${number(delays.time.length)})`, colour: ORANGE, mark: "bar" });
+    }
+    if (drops.time.length) entries.push({ label: `dropped (${number(drops.time.length)})`, colour: RED, mark: "cross" });
+    return entries;
+  }
+}
+
+/** The rows whose marks can lie within `reach` pixels of `x`; of very many, those nearest. */
+function* rowsNear(time: Float64Array, x: number, view: View, reach: number): Generator<number> {
+  const perPixel = (view.to - view.from) / view.width;
+  const at = view.from + (x - view.left) * perPixel;
+  const [from, to] = rowsWithin(time, at - reach * perPixel, at + reach * perPixel);
+  const middle = lowerBound(time, at);
+  for (let row = Math.max(from, middle - MOST_LOOKED_AT); row < Math.min(to, middle + MOST_LOOKED_AT); row++) yield row;
+}
+
+const MOST_LOOKED_AT = 2_000;
+
+export function seconds(time: number): string {
+  return `${time.toFixed(6)} s`;
+}
