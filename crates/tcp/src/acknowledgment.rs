@@ -4,11 +4,11 @@
 use units::{Bytes, Duration, Instant, SeqRange};
 use wire::{Flags, Segment};
 
-use crate::congestion::{CongestionEvent, CongestionSignal, Growth};
+use crate::congestion::{CongestionEvent, Growth};
 use crate::dupthresh::Reordering;
 use crate::endpoint::Endpoint;
 use crate::receiving::Wanted;
-use crate::recovery::{Ack, Phase, Verdict};
+use crate::recovery::{AckEvent, Actions, TimerAction, WindowAction};
 use crate::rto::{Backoff, Sample};
 use crate::scoreboard::Acked;
 use crate::sending::Persist;
@@ -39,21 +39,21 @@ impl Endpoint {
         let acked = self.sending.board.acknowledge(segment.ack);
         let advances = segment.ack.after(self.sending.una);
         let rtt = if advances { self.on_advance(now, segment, &acked, flight) } else { None };
-        let acked_bytes = acked.bytes;
-        let news = Ack {
+        let ack = AckEvent {
             advances,
-            acked: acked_bytes,
+            acked: acked.bytes,
             segments: acked.segments,
             newly_sacked,
             delivered: acked.newly + newly_sacked,
             duplicate,
+            flight,
             echo: self.agreed.echo(segment),
             dsack,
             rtt,
-            ..self.no_news(now)
+            ..self.present(now)
         };
         if self.state != State::Closed && !acked.syn {
-            self.on_news(news, flight, marked);
+            self.on_ack(ack, marked);
         }
         self.state != State::Closed
     }
@@ -67,11 +67,11 @@ impl Endpoint {
             && !segment.flags.contains(Flags::ECE)
     }
 
-    /// An ACK without any news: the state of things.
-    pub(crate) fn no_news(&self, now: Instant) -> Ack {
+    /// The state of things, as an event that acknowledges nothing.
+    pub(crate) fn present(&self, now: Instant) -> AckEvent {
         let sending = &self.sending;
         let dupthresh = sending.dup_threshold();
-        Ack {
+        AckEvent {
             now,
             number: sending.una,
             advances: false,
@@ -84,6 +84,8 @@ impl Endpoint {
             dupthresh,
             extended: sending.fixed_threshold.is_none().then_some(dupthresh),
             smss: sending.smss,
+            flight: sending.board.outstanding(),
+            pipe: sending.board.pipe(),
             cwnd: sending.congestion.cwnd(),
             ssthresh: sending.congestion.ssthresh(),
             advertised: sending.wnd,
@@ -94,9 +96,11 @@ impl Endpoint {
         }
     }
 
-    /// What an ACK means: for estimators, for the last loss signal, for recovery.
-    fn on_news(&mut self, mut ack: Ack, flight: Bytes, marked: bool) {
-        self.observe(&ack, flight);
+    /// What an ACK means: for estimators, for the last loss signal, for recovery. `marked`: it echoes a congestion mark.
+    fn on_ack(&mut self, mut ack: AckEvent, marked: bool) {
+        if ack.advances {
+            self.sending.congestion.observe(&growth(&ack));
+        }
         if let Some(extent) = self.undo_false_signal(&ack, marked) {
             self.sending.duplicates = 0;
             return self.on_reordering(extent, true);
@@ -104,28 +108,19 @@ impl Endpoint {
         ack.duplicate = ack.duplicate && !self.sending.spurious.excuses(&ack);
         self.count_duplicate(&ack);
         self.await_due_ack(&mut ack);
-        let counted = self.sending.recovery.counted(flight, &self.sending.board);
-        let event = self.congestion_event(ack.now, counted);
-        let verdict = match self.sending.recovery.on_ack(&ack, &mut self.sending.board) {
+        let mut actions = self.sending.recovery.on_ack(&ack, &mut self.sending.board);
+        if marked && matches!(actions.window, WindowAction::Grow { .. }) {
             // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark.
-            Verdict::Ordinary if marked => Verdict::Hold { restart_timer: ack.advances },
-            Verdict::Grow { restart_timer, .. } if marked => Verdict::Hold { restart_timer },
-            verdict => verdict,
-        };
-        self.carry_out(verdict, &ack, flight, event);
+            actions.window = WindowAction::Hold;
+        }
+        self.perform(actions, &ack);
         let event = if ack.duplicate { Decision::DuplicateAck } else { Decision::Ack };
         self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
         self.hold_back(&ack);
     }
 
-    fn observe(&mut self, ack: &Ack, flight: Bytes) {
-        if ack.advances {
-            self.sending.congestion.observe(&growth(ack, flight));
-        }
-    }
-
     /// How far the receiver's gap has been told of; once it is closed without a repair, it was reordering.
-    fn count_duplicate(&mut self, ack: &Ack) {
+    fn count_duplicate(&mut self, ack: &AckEvent) {
         if ack.advances {
             self.on_gap_closed();
         } else if (ack.duplicate && ack.dsack.is_none()) || !ack.newly_sacked.is_zero() {
@@ -142,7 +137,7 @@ impl Endpoint {
         if extent == 0 {
             return;
         }
-        if self.sending.recovery.phase() == Phase::Open {
+        if self.sending.is_open() {
             self.on_reordering(extent, false);
         } else if let Some(before) = &mut self.sending.before_signal {
             before.extent = before.extent.max(extent);
@@ -301,125 +296,61 @@ impl Endpoint {
         Some(now - sent)
     }
 
-    /// What congestion control is told if a loss is found; `flight` is what a reduction goes by.
-    pub(crate) fn congestion_event(&self, now: Instant, flight: Bytes) -> CongestionEvent {
-        let (cwnd, pipe) = (self.sending.congestion.cwnd(), self.sending.board.pipe());
-        CongestionEvent { now, signal: CongestionSignal::Loss, cwnd, flight, pipe }
-    }
-
-    /// Does what the recovery algorithm has found; `loss` is the state before it marked anything.
-    pub(crate) fn carry_out(&mut self, verdict: Verdict, ack: &Ack, flight: Bytes, loss: CongestionEvent) {
-        match verdict {
-            Verdict::Ordinary if ack.advances => {
-                self.sending.congestion.on_ack(&growth(ack, flight));
-                self.restart_retransmission_timer(ack.now, true);
+    /// Does what recovery asks for.
+    pub(crate) fn perform(&mut self, actions: Actions, ack: &AckEvent) {
+        let Actions { window, timer, finding } = actions;
+        self.sending.fast_retransmits += u64::from(finding.begins_repair());
+        self.change_window(window, ack);
+        match timer {
+            TimerAction::Leave => {}
+            TimerAction::Restart => self.start_retransmission_timer(self.sending.rto_deadline(ack.now)),
+            TimerAction::RestartFromOldest => {
+                self.start_retransmission_timer(self.sending.rto_from_oldest(ack.now));
             }
-            Verdict::Ordinary => {}
-            Verdict::Hold { restart_timer } => self.restart_retransmission_timer(ack.now, restart_timer),
-            Verdict::Loss => self.reduce(ack, &loss, "duplicate ACKs"),
-            Verdict::LossUnder { window } => {
-                self.reduce(
-                    ack,
-                    &CongestionEvent { cwnd: window, flight: window, ..loss },
-                    "its time is over",
-                );
-            }
-            Verdict::Collapse => {
-                self.on_loss_found(ack, loss.flight);
-                let signal = CongestionSignal::Timeout { repeated: false };
-                self.sending.congestion.on_timeout(&CongestionEvent { signal, ..loss });
-                self.note(ack.now, Decision::Collapse, "duplicate ACKs", ack.number, 0);
-            }
-            Verdict::Recovered { window } => {
-                self.sending.congestion.on_recovery_exit(window);
-                self.restart_retransmission_timer(ack.now, true);
-                self.note(ack.now, Decision::Recovered, "", ack.number, 0);
-            }
-            Verdict::Grow { acked, restart_timer } => {
-                self.grow(ack, acked, flight);
-                self.restart_retransmission_timer(ack.now, restart_timer);
-            }
-            Verdict::Suspect { acked } => {
-                self.grow(ack, acked, flight);
-                self.sending.fast_retransmits += 1;
-                self.note(ack.now, Decision::FastRetransmit, "to be corroborated", ack.number, 0);
-            }
-            Verdict::Confirmed { signal, window } => self.confirm(signal, window, ack, &loss),
-            Verdict::Refuted { signal, window, acked } => {
-                self.grow(ack, acked, flight);
-                self.go_on(signal, ack, window);
-            }
-            Verdict::Timeout => self.on_retransmission_timeout(ack.now),
-            Verdict::Resize { cwnd, ssthresh, reason } => {
-                self.sending.congestion.on_restore(cwnd, ssthresh);
-                self.restart_retransmission_timer(ack.now, true);
-                self.note(ack.now, Decision::Resize, reason, ack.number, 0);
-            }
+            TimerAction::StartWhole => self.set_retransmission_timer(self.sending.rto_from(ack.now)),
+            TimerAction::Expire => self.on_retransmission_timeout(ack.now),
+        }
+        if let Some((decision, reason)) = finding.decision() {
+            self.note(ack.now, decision, reason, ack.number, 0);
         }
     }
 
-    /// A loss was found: the window is reduced for fast recovery.
-    fn reduce(&mut self, ack: &Ack, loss: &CongestionEvent, reason: &'static str) {
-        self.on_loss_found(ack, loss.flight);
-        self.sending.congestion.on_loss(loss);
-        self.note(ack.now, Decision::FastRetransmit, reason, ack.number, 0);
-    }
-
-    /// A suspected loss was real: it is the window held meanwhile that is reduced.
-    fn confirm(&mut self, signal: SignalKind, held: Bytes, ack: &Ack, loss: &CongestionEvent) {
+    fn change_window(&mut self, action: WindowAction, ack: &AckEvent) {
         let congestion = &mut self.sending.congestion;
-        congestion.on_restore(held, congestion.ssthresh());
-        let loss = CongestionEvent { cwnd: held, ..*loss };
-        match signal {
-            SignalKind::FastRetransmit => congestion.on_loss(&loss),
-            SignalKind::Timeout => {
-                let signal = CongestionSignal::Timeout { repeated: false };
-                congestion.on_timeout(&CongestionEvent { signal, ..loss });
+        match action {
+            WindowAction::Hold => {}
+            WindowAction::Grow { acked } => self.grow(ack, acked),
+            WindowAction::Reduce { event, held, plus } => {
+                self.remember_loss(&event);
+                self.sending.reduce(event, held, plus);
+            }
+            WindowAction::Exit { cwnd } => congestion.on_recovery_exit(cwnd),
+            WindowAction::Set { cwnd, ssthresh } => congestion.on_restore(cwnd, ssthresh),
+            WindowAction::SlowStartFrom { cwnd, acked } => {
+                self.grow(ack, acked);
+                self.sending.slow_start_from(cwnd);
             }
         }
-        let window = congestion.cwnd() + ack.smss;
-        congestion.on_recovery_exit(window);
-        self.restart_retransmission_timer(ack.now, true);
-        self.note(ack.now, Decision::Confirmed, signal.id(), ack.number, 0);
     }
 
     /// The window grows by data acknowledged in any place.
-    fn grow(&mut self, ack: &Ack, acked: Bytes, flight: Bytes) {
+    fn grow(&mut self, ack: &AckEvent, acked: Bytes) {
         if !acked.is_zero() {
-            self.sending.congestion.on_ack(&Growth { acked, ..growth(ack, flight) });
+            self.sending.congestion.on_ack(&Growth { acked, ..growth(ack) });
         }
     }
 
-    /// Nothing was lost (Landström 2008 §4.5): cwnd = min(cwnd + 1, cwnd_aix), ssthresh = max(cwnd_aix,
-    /// ssthresh), where cwnd_aix has grown unseen and is congestion control's by now. The threshold has whole
-    /// segments as ever: else slow start, which goes by segments, would go past a fraction at each gap that closes.
-    fn go_on(&mut self, signal: Option<SignalKind>, ack: &Ack, window: Bytes) {
-        let congestion = &mut self.sending.congestion;
-        let (unseen, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
-        let back_to = ack.smss * unseen.whole(ack.smss);
-        congestion.on_restore((window + ack.smss).min(unseen), back_to.max(ssthresh));
-        if signal == Some(SignalKind::Timeout) {
-            self.sending.spurious_timeouts_found += 1;
-        }
-        self.restart_retransmission_timer(ack.now, true);
-        self.note(ack.now, Decision::Refuted, signal.map_or("reordering", SignalKind::id), ack.number, 0);
+    /// A loss signal that no timeout gave is remembered, in case it was false.
+    fn remember_loss(&mut self, event: &CongestionEvent) {
+        let (kind, outstanding) = (SignalKind::FastRetransmit, self.outstanding());
+        self.remember_signal(&Signal { now: event.now, kind, outstanding, again: false }, event.flight);
     }
 
-    /// A loss was found, not by the timer; called before the window is reduced.
-    fn on_loss_found(&mut self, ack: &Ack, counted: Bytes) {
-        self.sending.fast_retransmits += 1;
-        // As most stacks do, and as RFC 6675 §6 allows: the retransmission gets a whole timer.
-        self.set_retransmission_timer(self.sending.rto_from(ack.now));
-        let outstanding = self.outstanding();
-        let kind = SignalKind::FastRetransmit;
-        self.remember_signal(&Signal { now: ack.now, kind, outstanding, again: false }, counted);
-    }
-
-    /// RFC 6298 §5.2 and §5.3. With nothing outstanding the timer stops in any case.
-    fn restart_retransmission_timer(&mut self, now: Instant, restart: bool) {
-        match self.sending.rto_deadline(now) {
+    /// RFC 6298 §5.2 and §5.3. With nothing outstanding there is no `deadline`, and the timer stops.
+    fn start_retransmission_timer(&mut self, deadline: Option<Instant>) {
+        match deadline {
             None => self.timers.clear(Timer::Retransmission),
-            Some(deadline) if restart && self.sending.persist == Persist::Idle => {
+            Some(deadline) if self.sending.persist == Persist::Idle => {
                 self.set_retransmission_timer(deadline);
             }
             Some(_) => {}
@@ -428,14 +359,14 @@ impl Endpoint {
 
     /// Sets the retransmission timer, unless the recovery algorithm has timers of its own.
     pub(crate) fn set_retransmission_timer(&mut self, at: Instant) {
-        if !self.sending.recovery.replaces_timer() {
+        if !self.sending.recovery.traits().replaces_timer {
             self.timers.set(Timer::Retransmission, at);
         }
     }
 }
 
 /// An ACK as congestion control sees it.
-fn growth(ack: &Ack, flight: Bytes) -> Growth {
-    let Ack { now, acked, segments, rtt, number, nxt, .. } = *ack;
+fn growth(ack: &AckEvent) -> Growth {
+    let AckEvent { now, acked, segments, flight, rtt, number, nxt, .. } = *ack;
     Growth { now, acked, segments, flight, rtt, number, nxt }
 }

@@ -268,7 +268,7 @@ impl Config {
         self.check_evidence()?;
         self.check_recovery()?;
         self.check_pacing()?;
-        if self.recovery.build().needs_sack() && !sack {
+        if self.recovery.build().traits().needs_sack && !sack {
             return Err(error(
                 "recovery.algorithm",
                 format!("{} works on selective acknowledgments, and sack = false", self.recovery.id),
@@ -319,15 +319,15 @@ impl Config {
 
     /// A recovery that judges loss signals itself needs its evidence, and no detector beside it.
     fn check_recovery(&self) -> Result<(), ConfigError> {
-        let (recovery, id) = (self.recovery.build(), self.recovery.id);
-        if recovery.needs_timestamps() && !self.plain.timestamps {
+        let (recovery, id) = (self.recovery.build().traits(), self.recovery.id);
+        if recovery.needs_timestamps && !self.plain.timestamps {
             return Err(error(
                 "recovery.algorithm",
                 format!("{id} judges by timestamps, and timestamps = false"),
                 "timestamps = true, or an algorithm without them like \"sack-6675\"".to_owned(),
             ));
         }
-        if recovery.judges_signals() && self.spurious.id != "none" {
+        if recovery.judges_signals && self.spurious.id != "none" {
             return Err(error(
                 "spurious.algorithm",
                 format!("{id} judges its loss signals itself, and has none for {}", self.spurious.id),

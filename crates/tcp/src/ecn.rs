@@ -7,7 +7,6 @@ use wire::{Ecn, Flags, Segment};
 use crate::Decision;
 use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::endpoint::Endpoint;
-use crate::recovery::Phase;
 
 /// What one end remembers of marks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +74,7 @@ impl Endpoint {
         if self.marks.reduced_until.is_some_and(|until| segment.ack.at_or_after(until)) {
             self.marks.reduced_until = None;
         }
-        let repairing = self.sending.recovery.phase() != Phase::Open;
+        let repairing = !self.sending.is_open();
         if !echoed || repairing || self.marks.reduced_until.is_some() || self.sending.board.is_empty() {
             return echoed;
         }

@@ -19,7 +19,7 @@ use wire::{Payload, Segment};
 
 use crate::options::Agreed;
 use crate::receiving::{Receiving, Wanted};
-use crate::recovery::Phase;
+use crate::recovery::RecoveryState;
 use crate::sending::Sending;
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
@@ -285,11 +285,11 @@ impl Endpoint {
     /// The sender's phase, as tables name it.
     #[must_use]
     pub fn phase(&self) -> &'static str {
-        match self.sending.recovery.phase() {
-            Phase::FastRecovery { .. } => "fast_recovery",
-            Phase::AfterTimeout { .. } => "after_timeout",
-            Phase::Open if self.sending.congestion.in_slow_start() => "slow_start",
-            Phase::Open => "congestion_avoidance",
+        match self.sending.recovery.state() {
+            RecoveryState::FastRecovery { .. } => "fast_recovery",
+            RecoveryState::AfterTimeout { .. } => "after_timeout",
+            RecoveryState::Open if self.sending.congestion.in_slow_start() => "slow_start",
+            RecoveryState::Open => "congestion_avoidance",
         }
     }
 

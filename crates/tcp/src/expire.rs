@@ -1,12 +1,12 @@
 //! A timer ran out.
 
-use units::{Bytes, Instant};
+use units::Instant;
 use wire::{Flags, Payload};
 
-use crate::congestion::{CongestionEvent, CongestionSignal};
+use crate::congestion::CongestionEvent;
 use crate::endpoint::{Endpoint, Loss};
 use crate::receiving::Wanted;
-use crate::recovery::Timeout;
+use crate::recovery::{TimeoutEvent, WindowAction};
 use crate::sending::Persist;
 use crate::spurious::{Signal, SignalKind};
 use crate::state::{Change, State};
@@ -35,27 +35,18 @@ impl Endpoint {
         let Some(oldest) = self.sending.board.front() else { return };
         let (range, is_syn) = (oldest.range, oldest.syn);
         let closed = self.sending.wnd.is_zero();
-        // A timeout that was not believed has reduced nothing yet.
-        let believed = !self.sending.recovery.awaits_proof();
-        let again = oldest.transmissions > 1 && (self.sending.expirations > 0 || closed) && believed;
+        let repeated = oldest.transmissions > 1 && (self.sending.expirations > 0 || closed);
         let patience = if is_syn { self.config.plain.syn_retries } else { self.config.plain.retries };
         if self.sending.expirations >= patience {
             return self.give_up(Loss::TimedOut);
         }
         self.sending.expirations += 1;
         self.sending.timeouts += 1;
-        let outstanding = self.sending.board.outstanding();
-        let flight = outstanding.saturating_sub(self.sending.recovery.beyond_window());
-        let (cwnd, pipe) = (self.sending.congestion.cwnd(), self.sending.board.pipe());
         if is_syn {
             // A lost SYN says nothing about the data that follows: recovery must not hold it against them.
             self.sending.board.mark_lost(0, Cause::Timeout);
         } else {
-            self.start_over(now, again, flight);
-        }
-        if self.state.is_synchronised() && !self.sending.recovery.awaits_proof() {
-            let signal = CongestionSignal::Timeout { repeated: again };
-            self.sending.congestion.on_timeout(&CongestionEvent { now, signal, cwnd, flight, pipe });
+            self.start_over(now, repeated);
         }
         self.sending.backoff += 1;
         self.sending.timed_out = self.sending.nxt;
@@ -64,24 +55,41 @@ impl Endpoint {
         } else {
             self.set_retransmission_timer(self.sending.rto_from(now));
         }
-        self.note(now, Decision::Timeout, if again { "again" } else { "" }, range.start, range.len());
+        self.note(now, Decision::Timeout, if repeated { "again" } else { "" }, range.start, range.len());
     }
 
-    /// What follows from a timeout of data, before the window collapses.
-    fn start_over(&mut self, now: Instant, again: bool, flight: Bytes) {
-        let signal = Signal { now, kind: SignalKind::Timeout, outstanding: self.outstanding(), again };
-        self.remember_signal(&signal, flight);
+    /// What follows from a timeout of data.
+    fn start_over(&mut self, now: Instant, repeated: bool) {
         let sending = &mut self.sending;
+        let timeout = TimeoutEvent {
+            now,
+            nxt: sending.nxt,
+            flight: sending.board.outstanding(),
+            pipe: sending.board.pipe(),
+            cwnd: sending.congestion.cwnd(),
+            ssthresh: sending.congestion.ssthresh(),
+            smss: sending.smss,
+            repeated,
+        };
         if sending.board.front().is_some_and(|oldest| oldest.sacked) {
             // RFC 2018 §8: the oldest segment is sent again, SACKed or not; the receiver has not kept it.
             sending.board.forget_sacks();
         }
-        let (cwnd, ssthresh) = (sending.congestion.cwnd(), sending.congestion.ssthresh());
-        let timeout = Timeout { now, nxt: sending.nxt, cwnd, ssthresh, smss: sending.smss };
-        sending.recovery.on_timeout(&timeout, &mut sending.board);
+        let actions = sending.recovery.on_timeout(&timeout, &mut sending.board);
         sending.dupthresh.on_timeout();
         sending.duplicates = 0;
         sending.fixes.start_over();
+        if let WindowAction::Reduce { event, held, plus } = actions.window {
+            self.remember_timeout(&event, repeated);
+            if self.state.is_synchronised() {
+                self.sending.reduce(event, held, plus);
+            }
+        }
+    }
+
+    fn remember_timeout(&mut self, event: &CongestionEvent, again: bool) {
+        let (kind, outstanding) = (SignalKind::Timeout, self.outstanding());
+        self.remember_signal(&Signal { now: event.now, kind, outstanding, again }, event.flight);
     }
 
     /// The recovery algorithm's own time has come.
@@ -89,12 +97,9 @@ impl Endpoint {
         if self.sending.board.is_empty() || !self.state.sends_data() {
             return;
         }
-        let flight = self.sending.board.outstanding();
-        let ack = self.no_news(now);
-        let counted = self.sending.recovery.counted(flight, &self.sending.board);
-        let event = self.congestion_event(now, counted);
-        let verdict = self.sending.recovery.on_deadline(&ack, &mut self.sending.board);
-        self.carry_out(verdict, &ack, flight, event);
+        let present = self.present(now);
+        let actions = self.sending.recovery.on_deadline(&present, &mut self.sending.board);
+        self.perform(actions, &present);
     }
 
     /// Keeps the recovery algorithm's timer where the algorithm wants it. The ACK that ends a connection

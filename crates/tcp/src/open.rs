@@ -159,16 +159,15 @@ impl Endpoint {
 
     /// A recovery algorithm that the peer's options do not allow makes room for a simpler one.
     fn settle_recovery(&mut self, now: Instant) {
-        if self.sending.recovery.needs_timestamps() && !self.agreed.timestamps {
+        if self.sending.recovery.traits().needs_timestamps && !self.agreed.timestamps {
             self.sending.recovery = crate::recovery::without_timestamps();
             self.note(now, Decision::Fallback, "the peer gives no timestamps: SACK", self.sending.una, 0);
         }
-        if self.sending.recovery.needs_sack() && !self.agreed.sack {
+        if self.sending.recovery.traits().needs_sack && !self.agreed.sack {
             // RFC 6675 §1: without SACK information NewReno is the algorithm to fall back on.
             self.sending.recovery = crate::recovery::without_sack();
             self.note(now, Decision::Fallback, "the peer does not permit SACK: NewReno", self.sending.una, 0);
         }
-        self.sending.recovery.start(self.sending.rto.estimate().map(|estimate| estimate.srtt));
     }
 
     /// Both ends are synchronised: data may flow.

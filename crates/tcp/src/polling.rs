@@ -14,7 +14,7 @@ use wire::Flags;
 use crate::Decision;
 use crate::endpoint::Endpoint;
 use crate::poll::Outgoing;
-use crate::recovery::{Ack, Phase};
+use crate::recovery::AckEvent;
 
 /// What the fixes remember.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,7 @@ impl Endpoint {
     }
 
     /// The second fix, before recovery sees an ACK: no duplicates mean a loss before the next ACK is due.
-    pub(crate) fn await_due_ack(&mut self, ack: &mut Ack) {
+    pub(crate) fn await_due_ack(&mut self, ack: &mut AckEvent) {
         if !self.agreed.polls || !self.sending.poll.fixes() {
             return;
         }
@@ -63,24 +63,24 @@ impl Endpoint {
         }
         let heard = sending.board.highest_sacked();
         let waits = |due: &Seq| heard.is_none_or(|highest| highest.before(*due));
-        if sending.recovery.phase() == Phase::Open && sending.fixes.due.front().is_some_and(waits) {
+        if sending.is_open() && sending.fixes.due.front().is_some_and(waits) {
             ack.dupthresh = u32::MAX;
         }
     }
 
     /// The first fix, once an ACK was dealt with: one that acknowledges and tells of a gap lets nothing out.
     /// What each later duplicate tells to have left the network goes out as ever.
-    pub(crate) fn hold_back(&mut self, ack: &Ack) {
+    pub(crate) fn hold_back(&mut self, ack: &AckEvent) {
         if !self.agreed.polls {
             return;
         }
         let sending = &mut self.sending;
-        let open = sending.recovery.phase() == Phase::Open;
+        let open = sending.is_open();
         if !open || sending.board.sacked().is_zero() {
             sending.fixes.held_back = Bytes::ZERO;
         } else if sending.poll.fixes() && ack.advances && !ack.newly_sacked.is_zero() {
-            let taken = sending.board.pipe() + sending.recovery.withheld();
-            sending.fixes.held_back = sending.window().saturating_sub(taken);
+            let pipe = sending.recovery.pipe(&sending.board);
+            sending.fixes.held_back = sending.window().saturating_sub(pipe);
         }
     }
 

@@ -6,7 +6,7 @@ use wire::{Flags, Payload, Segment};
 use crate::congestion::Departure;
 use crate::endpoint::Endpoint;
 use crate::receiving::Wanted;
-use crate::recovery::{Next, Room};
+use crate::recovery::{Next, Room, SentEvent};
 use crate::scoreboard::New;
 use crate::sending::{Fin, Persist};
 use crate::spurious::Steer;
@@ -105,7 +105,7 @@ impl Endpoint {
     fn room(&self) -> Room {
         let sending = &self.sending;
         Room {
-            usable: sending.window().saturating_sub(sending.board.pipe() + self.held_back()),
+            usable: sending.window().saturating_sub(sending.recovery.pipe(&sending.board) + self.held_back()),
             smss: sending.smss,
             new: self.new_segment_len(),
         }
@@ -162,7 +162,7 @@ impl Endpoint {
             self.set_retransmission_timer(self.sending.rto_from(now));
         }
         let len = Bytes(u64::from(payload.len()));
-        self.sending.recovery.on_new(len, &self.sending.board);
+        self.tell_recovery(self.sending.board.len() - 1, len, false);
         if self.sending.judges {
             self.sending.spurious.on_new(len);
         }
@@ -179,7 +179,7 @@ impl Endpoint {
         let (range, payload, fin) = (sent.range, sent.payload.clone(), sent.fin);
         let earlier_copies = sent.transmissions;
         self.sending.board.on_retransmitted(index, now, self.sending.congestion.cwnd());
-        self.sending.recovery.on_retransmitted(index, &mut self.sending.board);
+        self.tell_recovery(index, Bytes(u64::from(payload.len())), true);
         self.sending.spurious.on_retransmitted(now, range);
         self.tell_departure(now, Bytes(u64::from(payload.len())), true);
         if !self.timers.is_set(Timer::Retransmission) && self.sending.persist == Persist::Idle {
@@ -190,6 +190,12 @@ impl Endpoint {
         self.begin_segment(out, range.start, stream_flags(!payload.is_empty(), fin).with(poll), payload);
         self.complete(now, out);
         Kind::Retransmission { cause, earlier_copies }
+    }
+
+    fn tell_recovery(&mut self, index: usize, len: Bytes, again: bool) {
+        let sending = &mut self.sending;
+        let srtt = sending.rto.estimate().map(|estimate| estimate.srtt);
+        sending.recovery.on_sent(&SentEvent { index, len, again, srtt }, &mut sending.board);
     }
 
     fn tell_departure(&mut self, now: Instant, len: Bytes, again: bool) {

@@ -6,12 +6,12 @@
 use units::{Bytes, Duration, Instant, Seq};
 
 use crate::Config;
-use crate::congestion::Congestion;
+use crate::congestion::{Congestion, CongestionEvent, CongestionSignal};
 use crate::dupthresh::{DupThresh, View};
 use crate::poll::Poll;
 use crate::polling::Fixes;
 use crate::queue::SendQueue;
-use crate::recovery::Recovery;
+use crate::recovery::{Recovery, RecoveryState, SendWindow};
 use crate::rto::{CountsFrom, Rto};
 use crate::scoreboard::Scoreboard;
 use crate::spurious::Spurious;
@@ -75,8 +75,6 @@ pub(crate) struct Sending {
     pub tells_departures: bool,
     /// The duplicate threshold, where it never changes.
     pub fixed_threshold: Option<u32>,
-    /// Timeouts that the detector found to be spurious.
-    pub spurious_timeouts_found: u64,
     pub fast_retransmits: u64,
     pub stream_acked: Bytes,
     /// The user was told that the queue is low.
@@ -141,7 +139,6 @@ impl Sending {
             expirations: 0,
             persist: Persist::Idle,
             timeouts: 0,
-            spurious_timeouts_found: 0,
             fast_retransmits: 0,
             stream_acked: Bytes::ZERO,
             told_writable: false,
@@ -156,8 +153,40 @@ impl Sending {
     /// cwnd with what recovery adds to it or takes off, or the window that it holds instead; at least one
     /// segment.
     pub(crate) fn window(&self) -> Bytes {
-        let inflated = || self.congestion.cwnd().saturating_add_signed(self.recovery.inflation());
-        self.recovery.held_window().unwrap_or_else(inflated).max(self.smss)
+        let SendWindow { cwnd, inflation } = self.recovery.window(self.congestion.cwnd());
+        cwnd.saturating_add_signed(inflation).max(self.smss)
+    }
+
+    /// Whether no loss is being repaired.
+    pub(crate) fn is_open(&self) -> bool {
+        self.recovery.state() == RecoveryState::Open
+    }
+
+    /// Reduces the window for a congestion event, or the one that was `held` instead of it, and adds `plus` to what is
+    /// left.
+    pub(crate) fn reduce(&mut self, event: CongestionEvent, held: Option<Bytes>, plus: Bytes) {
+        let congestion = &mut self.congestion;
+        if let Some(held) = held {
+            congestion.on_restore(held, congestion.ssthresh());
+        }
+        let event = &CongestionEvent { cwnd: congestion.cwnd(), ..event };
+        match event.signal {
+            CongestionSignal::Loss => congestion.on_loss(event),
+            CongestionSignal::Timeout { .. } => congestion.on_timeout(event),
+            CongestionSignal::EcnEcho => congestion.on_mark(event),
+        }
+        if !plus.is_zero() {
+            let window = congestion.cwnd() + plus;
+            congestion.on_recovery_exit(window);
+        }
+    }
+
+    /// Goes on from `cwnd` in slow start to where the window is. The threshold has whole segments as ever: else slow
+    /// start, which goes by segments, would go past a fraction at each gap that closes.
+    pub(crate) fn slow_start_from(&mut self, cwnd: Bytes) {
+        let (present, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
+        let back_to = self.smss * present.whole(self.smss);
+        self.congestion.on_restore(cwnd.min(present), back_to.max(ssthresh));
     }
 
     /// Room in the peer's window behind what was sent, with what a faulty sender takes beyond it.
@@ -192,7 +221,7 @@ impl Sending {
     pub(crate) fn view(&self) -> View {
         let now = (self.board.outstanding(), self.to_come());
         let (flight, unsent) = if self.duplicates == 0 { now } else { self.at_first_duplicate };
-        let cwnd = self.recovery.held_window().unwrap_or_else(|| self.congestion.cwnd());
+        let cwnd = self.recovery.window(self.congestion.cwnd()).cwnd;
         View { flight, cwnd, advertised: self.wnd, unsent, smss: self.smss }
     }
 
@@ -208,8 +237,14 @@ impl Sending {
 
     /// When the retransmission timer shall run out after an ACK of new data, or `None` with nothing left.
     pub(crate) fn rto_deadline(&self, now: Instant) -> Option<Instant> {
+        let timed = self.rto.counts_from() == CountsFrom::OldestSent && self.is_open();
+        if timed { self.rto_from_oldest(now) } else { self.board.front().map(|_| self.rto_from(now)) }
+    }
+
+    /// When the retransmission timer shall run out, by the rule of the timer and whatever is being repaired.
+    pub(crate) fn rto_from_oldest(&self, now: Instant) -> Option<Instant> {
         let oldest = self.board.front()?;
-        let from_oldest = self.rto.counts_from() == CountsFrom::OldestSent && self.recovery.oldest_is_timed();
+        let from_oldest = self.rto.counts_from() == CountsFrom::OldestSent;
         let start = if from_oldest { oldest.last_sent } else { now };
         // A deadline that has passed already runs out at once, but not in the past.
         Some(self.rto_from(start).max(now))

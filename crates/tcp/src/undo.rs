@@ -4,7 +4,7 @@ use units::{Bytes, Seq, SeqRange};
 
 use crate::Decision;
 use crate::endpoint::Endpoint;
-use crate::recovery::Ack;
+use crate::recovery::AckEvent;
 use crate::rto::Estimate;
 use crate::spurious::{Judgement, Response, Signal, SignalKind};
 use crate::timers::Timer;
@@ -60,7 +60,7 @@ impl Endpoint {
 
     /// Asks the detector what an ACK says of the last signal; how far its reordering went if that was false,
     /// and is undone. `marked`: whether it echoes a congestion mark.
-    pub(crate) fn undo_false_signal(&mut self, ack: &Ack, marked: bool) -> Option<u32> {
+    pub(crate) fn undo_false_signal(&mut self, ack: &AckEvent, marked: bool) -> Option<u32> {
         self.learn_patience(ack);
         let sending = &mut self.sending;
         if !sending.judges {
@@ -88,7 +88,7 @@ impl Endpoint {
         Some(before.extent.max(self.sending.duplicates))
     }
 
-    fn give_back(&mut self, before: &Before, ack: &Ack) {
+    fn give_back(&mut self, before: &Before, ack: &AckEvent) {
         let congestion = &mut self.sending.congestion;
         match self.sending.spurious.response() {
             Response::Eifel => {
@@ -115,10 +115,9 @@ impl Endpoint {
         congestion.was_not_idle(ack.now);
     }
 
-    fn after_false_signal(&mut self, before: &Before, ack: &Ack) {
+    fn after_false_signal(&mut self, before: &Before, ack: &AckEvent) {
         if before.kind == SignalKind::Timeout {
             self.sending.backoff = 0;
-            self.sending.spurious_timeouts_found += 1;
             if self.sending.spurious.response() == Response::Eifel {
                 let beyond = before.outstanding.end;
                 self.sending.patience = before.estimate.map(|earlier| Patience { beyond, earlier });
@@ -133,7 +132,7 @@ impl Endpoint {
     }
 
     /// RFC 4015 §3.1 step 11: the first round trip of data that were sent after the timeout.
-    fn learn_patience(&mut self, ack: &Ack) {
+    fn learn_patience(&mut self, ack: &AckEvent) {
         let sending = &mut self.sending;
         let (Some(patience), Some(rtt)) = (sending.patience, ack.rtt) else { return };
         if ack.number.after(patience.beyond) {

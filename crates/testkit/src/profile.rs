@@ -100,7 +100,8 @@ pub fn recoveries() -> Vec<(String, Value)> {
 
 fn with_styles(entry: &Entry<dyn Recovery>) -> Vec<(String, Value)> {
     let plain = (entry.parse)(json!({})).expect("every algorithm has defaults")();
-    let keys = |recovery: Value| json!({ "recovery": recovery, "timestamps": plain.needs_timestamps() });
+    let keys =
+        |recovery: Value| json!({ "recovery": recovery, "timestamps": plain.traits().needs_timestamps });
     let takes = |style: &&str| (entry.parse)(json!({ "after_timeout": style })).is_ok();
     let styled = |style: &str| {
         let recovery = json!({ "algorithm": entry.id, "after_timeout": style });

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
-use super::Ack;
+use super::AckEvent;
 use crate::Cause;
 use crate::scoreboard::Scoreboard;
 
@@ -58,7 +58,7 @@ impl AfterTimeout {
     }
 
     /// An ACK came; the mode may end with it.
-    pub fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) {
+    pub fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) {
         let Some(recover) = self.recover else { return };
         if ack.advances && ack.number.at_or_after(recover) {
             self.recover = None;

@@ -4,7 +4,7 @@
 //! Three phases before the recovery that everyone knows:
 //! - *Dupack Phase*, from the first duplicate ACK: each duplicate lets one new segment out and restarts the
 //!   timer. The window is held, and grows unseen as if everything had come in order (`cwnd_aix`, candid
-//!   growth): congestion control goes on with it, the sender goes by [`Recovery::held_window`].
+//!   growth): congestion control goes on with it, the sender goes by [`Recovery::window`].
 //! - *Fast Recovery Corroboration*, at the threshold: the segment is sent again, and the echoed clock of the
 //!   ACK that covers it tells, as with Eifel detection, which copy had arrived.
 //! - *Timeout Corroboration*: the same after a timeout.
@@ -17,10 +17,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
-use super::sack_3517::Sack3517;
-use super::sack_6675::Sack6675;
-use super::{Ack, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
+use super::composed::Composed;
+use super::{
+    AckEvent, Actions, Finding, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent, Style,
+    TimeoutEvent, TimerAction, Traits, WindowAction, lost_first, sack_3517, sack_6675,
+};
 use crate::Cause;
+use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 use crate::spurious::SignalKind;
@@ -67,10 +70,8 @@ pub enum RepairBy {
 #[derive(Debug)]
 struct Aix {
     params: Params,
-    sack: Box<dyn Repair>,
+    sack: Composed,
     mode: Mode,
-    /// What is outstanding now.
-    outstanding: Bytes,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,8 +107,7 @@ struct Proof {
 }
 
 impl Recovery for Aix {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        self.outstanding = board.outstanding();
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         match self.mode {
             Mode::Plain => self.in_order(ack, board),
             Mode::Dupacks(held) if ack.advances => self.reordered(held, ack, board),
@@ -117,35 +117,26 @@ impl Recovery for Aix {
         }
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions {
         let held = match self.mode {
             Mode::Dupacks(held) => Some(held),
-            Mode::Plain if self.sack.phase() == Phase::Open => {
+            Mode::Plain if self.sack.state() == RecoveryState::Open => {
                 Some(Held { window: timeout.cwnd, flight: board.outstanding(), allowed: 0 })
             }
             Mode::Plain | Mode::Corroborating(..) => None,
         };
         let Some(held) = held else {
-            // A timeout in loss recovery: reduce, and leave.
-            self.mode = Mode::Plain;
-            return self.sack.on_timeout(timeout, board);
+            return self.on_timeout_in_recovery(timeout, board);
         };
         board.mark_lost(0, Cause::Timeout);
         let una = board.front().map_or(timeout.nxt, |front| front.range.start);
         self.mode = Mode::Corroborating(held, Proof::new(SignalKind::Timeout, una, timeout.nxt));
+        Actions::NONE
     }
 
     fn on_spurious(&mut self) {
         self.mode = Mode::Plain;
         self.sack.on_spurious();
-    }
-
-    fn held_window(&self) -> Option<Bytes> {
-        self.held().map(|held| held.window)
-    }
-
-    fn awaits_proof(&self) -> bool {
-        matches!(self.mode, Mode::Corroborating(..))
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
@@ -158,65 +149,75 @@ impl Recovery for Aix {
         if self.may_send(next, board, room) { next } else { Next::Nothing }
     }
 
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
+    fn on_sent(&mut self, sent: &SentEvent, board: &mut Scoreboard) {
+        if sent.again {
+            self.on_retransmitted(sent.index, board);
+        }
+        self.sack.on_sent(sent, board);
+        if !sent.again {
+            self.on_new(board);
+        }
+    }
+
+    fn window(&self, cwnd: Bytes) -> SendWindow {
+        let window = self.sack.window(cwnd);
+        self.held().map_or(window, |held| SendWindow { cwnd: held.window, inflation: 0 })
+    }
+
+    fn pipe(&self, board: &Scoreboard) -> Bytes {
+        self.sack.pipe(board)
+    }
+
+    fn state(&self) -> RecoveryState {
+        match self.mode {
+            Mode::Corroborating(_, Proof { signal, recover, .. }) => match signal {
+                SignalKind::Timeout => RecoveryState::AfterTimeout { recover },
+                SignalKind::FastRetransmit => RecoveryState::FastRecovery { recover },
+            },
+            Mode::Plain | Mode::Dupacks(_) => self.sack.state(),
+        }
+    }
+
+    fn traits(&self) -> Traits {
+        Traits { needs_timestamps: true, judges_signals: true, ..Traits::SACK }
+    }
+}
+
+impl Aix {
+    fn new(params: Params) -> Self {
+        let sack = match params.repair {
+            RepairBy::Sack6675 => sack_6675::composed(params.after_timeout),
+            RepairBy::Sack1 => sack_3517::sack1(params.after_timeout),
+        };
+        Self { params, sack, mode: Mode::Plain }
+    }
+
+    fn on_retransmitted(&mut self, index: usize, board: &Scoreboard) {
         if let (Mode::Corroborating(held, proof), Some(sent)) = (&mut self.mode, board.get(index)) {
             // It takes the place of a new segment: what the duplicate tells to have left is let in once.
             held.allowed = held.allowed.saturating_sub(1);
             proof.clock.get_or_insert(Timestamp::at(sent.last_sent));
             proof.high_retr = proof.high_retr.max(sent.range.end);
         }
-        self.sack.on_retransmitted(index, board);
     }
 
-    fn on_new(&mut self, len: Bytes, board: &Scoreboard) {
-        self.sack.on_new(len, board);
-        self.outstanding = board.outstanding();
-        let outstanding = self.outstanding;
+    fn on_new(&mut self, board: &Scoreboard) {
         if let Mode::Dupacks(held) | Mode::Corroborating(held, _) = &mut self.mode
-            && outstanding > held.window
+            && board.outstanding() > held.window
         {
             held.allowed = held.allowed.saturating_sub(1);
         }
     }
 
-    fn beyond_window(&self) -> Bytes {
-        self.held().map_or(Bytes::ZERO, |held| self.outstanding.saturating_sub(held.flight))
-    }
-
-    fn inflation(&self) -> i64 {
-        self.sack.inflation()
-    }
-
-    fn phase(&self) -> Phase {
-        match self.mode {
-            Mode::Corroborating(_, Proof { signal, recover, .. }) => match signal {
-                SignalKind::Timeout => Phase::AfterTimeout { recover },
-                SignalKind::FastRetransmit => Phase::FastRecovery { recover },
-            },
-            Mode::Plain | Mode::Dupacks(_) => self.sack.phase(),
-        }
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
-    }
-
-    fn needs_timestamps(&self) -> bool {
-        true
-    }
-
-    fn judges_signals(&self) -> bool {
-        true
-    }
-}
-
-impl Aix {
-    fn new(params: Params) -> Self {
-        let sack: Box<dyn Repair> = match params.repair {
-            RepairBy::Sack6675 => Box::new(Sack6675::new(params.after_timeout)),
-            RepairBy::Sack1 => Box::new(Sack3517::sack1(params.after_timeout)),
-        };
-        Self { params, sack, mode: Mode::Plain, outstanding: Bytes::ZERO }
+    /// A timeout in loss recovery: reduce, and leave. Of a suspicion that was not confirmed yet nothing was reduced,
+    /// and so it is the first of its segment.
+    fn on_timeout_in_recovery(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions {
+        // What the duplicates have let out beyond the flight of before does not count.
+        let counted = self.held().map_or(timeout.flight, |held| timeout.flight.min(held.flight));
+        let repeated = timeout.repeated && !matches!(self.mode, Mode::Corroborating(..));
+        self.mode = Mode::Plain;
+        let _ = self.sack.on_timeout(timeout, board);
+        Actions::timeout(TimeoutEvent { repeated, ..*timeout }.congestion_event(counted))
     }
 
     const fn held(&self) -> Option<Held> {
@@ -239,71 +240,86 @@ impl Aix {
         }
     }
 
-    fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        let first = !ack.advances && !ack.newly_sacked.is_zero() && self.sack.phase() == Phase::Open;
+    fn in_order(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
+        let first = !ack.advances && !ack.newly_sacked.is_zero() && self.sack.state() == RecoveryState::Open;
         if first {
-            let held = Held { window: ack.cwnd, flight: self.outstanding, allowed: 0 };
+            let held = Held { window: ack.cwnd, flight: board.outstanding(), allowed: 0 };
             return self.on_dupack(held, ack, board);
         }
         self.sack.on_ack(ack, board)
     }
 
     /// Dupack Phase.
-    fn on_dupack(&mut self, mut held: Held, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn on_dupack(&mut self, mut held: Held, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         held.allowed += u32::from(!ack.newly_sacked.is_zero());
-        if self.sack.finds_loss(ack, board) {
-            self.sack.enter(ack, board);
+        let _ = self.sack.on_ack(ack, board);
+        let grown = self.grown(ack);
+        if matches!(self.sack.state(), RecoveryState::FastRecovery { .. }) {
             let proof = Proof::new(SignalKind::FastRetransmit, ack.number, ack.nxt);
             self.mode = Mode::Corroborating(held, proof);
-            return Verdict::Suspect { acked: self.grown(ack) };
+            let finding = Finding::Suspected("to be corroborated");
+            return Actions { finding, ..Actions::grow(grown, TimerAction::Leave) };
         }
         self.mode = Mode::Dupacks(held);
-        Verdict::Grow { acked: self.grown(ack), restart_timer: !ack.newly_sacked.is_zero() }
+        Actions::grow(grown, TimerAction::restart_if(!ack.newly_sacked.is_zero()))
     }
 
     /// The gap was closed before the threshold: nothing was lost.
-    fn reordered(&mut self, held: Held, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn reordered(&mut self, held: Held, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         self.mode = Mode::Plain;
-        self.sack.on_ack(ack, board);
+        let _ = self.sack.on_ack(ack, board);
         self.resume(None, held, ack, board)
     }
 
     /// A duplicate while the answer to the retransmission is awaited. The timer runs on.
-    fn wait(&mut self, mut held: Held, proof: Proof, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn wait(&mut self, mut held: Held, proof: Proof, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         held.allowed += u32::from(!ack.newly_sacked.is_zero());
         self.mode = Mode::Corroborating(held, proof);
         if proof.signal == SignalKind::FastRetransmit {
-            self.sack.on_ack(ack, board);
+            let _ = self.sack.on_ack(ack, board);
         }
-        Verdict::Grow { acked: self.grown(ack), restart_timer: false }
+        Actions::grow(self.grown(ack), TimerAction::Leave)
     }
 
     /// An ACK of what was sent again, or of a part of it: which copy does it answer?
-    fn judge(&mut self, held: Held, proof: Proof, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn judge(&mut self, held: Held, proof: Proof, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         if proof.is_refuted_by(ack) {
             return self.refuted(held, proof, ack, board);
         }
         self.mode = Mode::Plain;
         let signal = proof.signal;
         match signal {
-            SignalKind::FastRetransmit => drop(self.sack.on_ack(ack, board)),
+            SignalKind::FastRetransmit => {
+                let _ = self.sack.on_ack(ack, board);
+            }
             SignalKind::Timeout if ack.number.before(proof.recover) => {
-                let Ack { now, cwnd, ssthresh, smss, .. } = *ack;
-                self.sack.on_timeout(&Timeout { now, nxt: proof.recover, cwnd, ssthresh, smss }, board);
+                let _ = self.sack.on_timeout(&ack.as_timeout(proof.recover), board);
                 board.blame_first(Cause::AfterTimeout);
             }
             SignalKind::Timeout => {}
         }
-        Verdict::Confirmed { signal, window: held.window }
+        Self::confirmed(signal, held, ack.congestion_event(ack.flight.min(held.flight)), ack.smss)
+    }
+
+    /// The suspected loss was real: the window that was held is reduced only now, and the ACK that tells so lets one
+    /// more segment out.
+    const fn confirmed(signal: SignalKind, held: Held, event: CongestionEvent, smss: Bytes) -> Actions {
+        let told = match signal {
+            SignalKind::FastRetransmit => CongestionSignal::Loss,
+            SignalKind::Timeout => CongestionSignal::Timeout { repeated: false },
+        };
+        let event = CongestionEvent { signal: told, ..event };
+        let window = WindowAction::Reduce { event, held: Some(held.window), plus: smss };
+        Actions { window, timer: TimerAction::Restart, finding: Finding::Confirmed(signal) }
     }
 
     /// The original arrived. If other retransmissions are not answered yet, they may still tell of a loss.
-    fn refuted(&mut self, held: Held, proof: Proof, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn refuted(&mut self, held: Held, proof: Proof, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         if ack.number.before(proof.high_retr) {
             if proof.signal == SignalKind::FastRetransmit {
-                self.sack.on_ack(ack, board);
+                let _ = self.sack.on_ack(ack, board);
             }
-            return Verdict::Grow { acked: ack.delivered, restart_timer: true };
+            return Actions::grow(ack.delivered, TimerAction::Restart);
         }
         self.mode = Mode::Plain;
         self.sack.on_spurious();
@@ -312,15 +328,18 @@ impl Aix {
     }
 
     /// The held window goes on, or what this ACK found in the network if that is less: then the ACK lets out
-    /// what it takes off and a segment more, as any ACK in slow start does.
-    fn resume(&self, signal: Option<SignalKind>, held: Held, ack: &Ack, board: &Scoreboard) -> Verdict {
+    /// what it takes off and a segment more, as any ACK in slow start does (Landström 2008 §4.5:
+    /// cwnd = min(cwnd + 1, cwnd_aix), ssthresh = max(cwnd_aix, ssthresh)).
+    fn resume(&self, signal: Option<SignalKind>, held: Held, ack: &AckEvent, board: &Scoreboard) -> Actions {
         let found = board.pipe() + ack.delivered;
         let in_network = if self.params.cwnd_compensation { found } else { Bytes::MAX };
-        Verdict::Refuted { signal, window: held.window.min(in_network), acked: ack.delivered }
+        let cwnd = held.window.min(in_network) + ack.smss;
+        let window = WindowAction::SlowStartFrom { cwnd, acked: ack.delivered };
+        Actions { window, timer: TimerAction::Restart, finding: Finding::Refuted(signal) }
     }
 
     /// What a duplicate adds to `cwnd_aix`.
-    const fn grown(&self, ack: &Ack) -> Bytes {
+    const fn grown(&self, ack: &AckEvent) -> Bytes {
         if self.params.candid_growth { ack.newly_sacked } else { Bytes::ZERO }
     }
 }
@@ -331,7 +350,7 @@ impl Proof {
     }
 
     /// RFC 3522 §3.2 step 5: the echoed clock is older than the first retransmission, or there was none.
-    fn is_refuted_by(&self, ack: &Ack) -> bool {
+    fn is_refuted_by(&self, ack: &AckEvent) -> bool {
         self.clock.is_none_or(|clock| ack.echo.is_some_and(|echo| echo.is_older_than(clock)))
     }
 }

@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Instant};
+use units::{Instant, Seq};
 
-use super::disorder::{Change, Disorder};
-use super::sack_6675::Sack6675;
-use super::{Ack, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict};
+use super::composed::{Composed, Detection, FastRecovery, LossDetector, Stage};
+use super::disorder::Change;
+use super::rr::WholeWindow;
+use super::sack_6675::{IsLost, NextSeg};
+use super::{AckEvent, AfterTimeout, Recovery, Style};
 use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
@@ -33,12 +35,12 @@ impl Default for Params {
     }
 }
 
+/// RFC 6675's detection, believed one delay after the first duplicate ACK.
 #[derive(Debug)]
-struct Dcr {
+struct Delayed {
     /// In thousandths of the round-trip time.
     delay: u64,
-    sack: Sack6675,
-    disorder: Disorder,
+    sack: IsLost,
     waiting: Option<Waiting>,
 }
 
@@ -50,28 +52,36 @@ struct Waiting {
     enough: bool,
 }
 
-impl Recovery for Dcr {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if self.sack.phase() != Phase::Open {
-            return self.sack.on_ack(ack, board);
+impl LossDetector for Delayed {
+    fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
+        let Stage::Open(change) = stage else { return self.sack.on_ack(ack, stage, board) };
+        if change == Change::Begins {
+            self.waiting = Some(self.wait(ack));
         }
-        let change = self.disorder.on_ack(ack, board);
-        if matches!(change, Change::Begins) {
-            self.waiting = Some(Waiting { until: self.response_at(ack), enough: false });
+        let found = self.sack.on_ack(ack, stage, board);
+        if matches!(change, Change::Closed { .. }) {
+            // A gap was closed; another one has a delay of its own.
+            self.waiting = (!board.sacked().is_zero()).then(|| self.wait(ack));
+            return Detection::Nothing;
         }
-        if ack.advances {
-            self.sack.on_ack(ack, board);
-            self.start_anew(change, ack);
-            return Verdict::Ordinary;
-        }
-        let found = self.sack.finds_loss(ack, board);
-        let Some(waiting) = &mut self.waiting else { return Verdict::Ordinary };
-        waiting.enough |= found;
-        self.respond(ack, board)
+        let Some(waiting) = &mut self.waiting else { return Detection::Nothing };
+        waiting.enough |= found == Detection::Loss;
+        self.respond(ack)
     }
 
-    fn on_deadline(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        self.respond(ack, board)
+    fn begin(&mut self, ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
+        self.waiting = None;
+        self.sack.begin(ack, recovery, board);
+    }
+
+    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+        self.waiting = None;
+        self.sack.on_timeout(nxt, board);
+    }
+
+    fn on_spurious(&mut self) {
+        self.waiting = None;
+        self.sack.on_spurious();
     }
 
     fn deadline(&self, board: &Scoreboard) -> Option<Instant> {
@@ -81,72 +91,28 @@ impl Recovery for Dcr {
         self.waiting.filter(|waiting| waiting.enough && all_sacked).map(|waiting| waiting.until)
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.end_waiting();
-        self.sack.on_timeout(timeout, board);
+    fn on_deadline(&mut self, ack: &AckEvent, _board: &mut Scoreboard) -> Detection {
+        self.respond(ack)
     }
 
-    fn on_spurious(&mut self) {
-        self.end_waiting();
-        self.sack.on_spurious();
-    }
-
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        self.sack.next(board, room)
-    }
-
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        self.sack.on_retransmitted(index, board);
-    }
-
-    fn on_new(&mut self, _len: Bytes, board: &Scoreboard) {
-        self.disorder.on_new(board);
-    }
-
-    fn beyond_window(&self) -> Bytes {
-        self.disorder.beyond()
-    }
-
-    fn inflation(&self) -> i64 {
-        self.sack.inflation()
-    }
-
-    fn phase(&self) -> Phase {
-        self.sack.phase()
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
+    fn is_idle(&self) -> bool {
+        self.waiting.is_none()
     }
 }
 
-impl Dcr {
-    fn response_at(&self, ack: &Ack) -> Instant {
+impl Delayed {
+    fn wait(&self, ack: &AckEvent) -> Waiting {
         // Without a sample nothing is known of the round trip, and the response cannot wait for it.
-        ack.srtt.map_or(ack.now, |srtt| ack.now + srtt * self.delay / THOUSANDTHS)
+        let until = ack.srtt.map_or(ack.now, |srtt| ack.now + srtt * self.delay / THOUSANDTHS);
+        Waiting { until, enough: false }
     }
 
-    /// A gap was closed; another one has a delay of its own.
-    fn start_anew(&mut self, change: Change, ack: &Ack) {
-        if matches!(change, Change::Closed { .. }) {
-            let again = self.disorder.flight().is_some();
-            self.waiting = again.then(|| Waiting { until: self.response_at(ack), enough: false });
+    /// The loss is believed once its time has come.
+    fn respond(&self, ack: &AckEvent) -> Detection {
+        match self.waiting {
+            Some(waiting) if waiting.enough && ack.now >= waiting.until => Detection::Loss,
+            _ => Detection::Nothing,
         }
-    }
-
-    /// The congestion response, once its time has come.
-    fn respond(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if self.waiting.is_none_or(|waiting| !waiting.enough || ack.now < waiting.until) {
-            return Verdict::Ordinary;
-        }
-        self.end_waiting();
-        self.sack.enter(ack, board);
-        Verdict::Loss
-    }
-
-    fn end_waiting(&mut self) {
-        self.waiting = None;
-        self.disorder.end();
     }
 }
 
@@ -165,8 +131,11 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         // A float is read once; sums in thousandths are the same on every machine.
         let delay = (delay * THOUSANDTHS as f64).round() as u64;
         Ok(Arc::new(move || {
-            let (sack, disorder) = (Sack6675::new(after_timeout), Disorder::NONE);
-            Box::new(Dcr { delay, sack, disorder, waiting: None })
+            let detector = Delayed { delay, sack: IsLost::new(), waiting: None };
+            let after_timeout = AfterTimeout::new(after_timeout);
+            Box::new(
+                Composed::new(detector, NextSeg::new(), WholeWindow::unlimited(), after_timeout).on_sack(),
+            )
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

@@ -7,7 +7,8 @@
 
 use units::Bytes;
 
-use super::Ack;
+use super::actions::DUPLICATES;
+use super::{AckEvent, Actions};
 use crate::scoreboard::Scoreboard;
 
 /// The time of disorder, if there is any.
@@ -40,7 +41,7 @@ impl Disorder {
     pub(super) const NONE: Self = Self { flight: None, outstanding: Bytes::ZERO };
 
     /// An ACK came while no loss is being repaired.
-    pub(super) fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Change {
+    pub(super) fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Change {
         self.outstanding = board.outstanding();
         let gap = !board.sacked().is_zero();
         match (self.flight, ack.advances) {
@@ -57,8 +58,8 @@ impl Disorder {
         }
     }
 
-    /// A new segment was sent.
-    pub(super) fn on_new(&mut self, board: &Scoreboard) {
+    /// A segment was sent.
+    pub(super) fn on_sent(&mut self, board: &Scoreboard) {
         self.outstanding = board.outstanding();
     }
 
@@ -72,8 +73,14 @@ impl Disorder {
         self.flight
     }
 
-    /// What was sent since it began, and is outstanding.
-    pub(super) fn beyond(&self) -> Bytes {
+    /// What limited transmit has sent since it began, and is outstanding.
+    pub(super) fn limited_transmit(&self) -> Bytes {
         self.flight.map_or(Bytes::ZERO, |flight| self.outstanding.saturating_sub(flight))
+    }
+
+    /// The disorder was a loss: the reduction goes by the flight of before.
+    pub(super) fn reduce(&self, ack: &AckEvent) -> Actions {
+        let counted = ack.flight.saturating_sub(self.limited_transmit());
+        Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 }

@@ -12,9 +12,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
+use super::actions::DUPLICATES;
+use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Selector, Stage};
+use super::disorder::Disorder;
 use super::duplicates::Duplicates;
-use super::forward::Forward;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
+use super::forward::{Forward, NewData};
+use super::{
+    AckEvent, Actions, AfterTimeout, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent, Style,
+    TimerAction, lost_first, new_within,
+};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -31,6 +37,9 @@ pub struct Params {
     pub rampdown: bool,
     /// Whether a retransmission that is lost itself is told by SACKs of what was sent after it.
     pub finds_lost_retransmissions: bool,
+    /// For what the duplicates before the loss is found let new data out. Mathis and Mahdavi 1996, section 2: for all
+    /// that lies below the highest SACK; RFC 5681 §3.2 and ns-2 withhold it.
+    pub new_data_before_loss: NewData,
     /// What happens after a timeout.
     pub after_timeout: Style,
 }
@@ -41,164 +50,178 @@ impl Default for Params {
             overdamping: false,
             rampdown: false,
             finds_lost_retransmissions: true,
+            new_data_before_loss: NewData::ForHoles,
             after_timeout: Style::GoBackN,
         }
     }
 }
 
-/// FACK, and what Rate-Halving shares with it.
+/// A loss is found once more than three segments lie below the highest SACK, and all of them are lost.
 #[derive(Debug)]
-pub(super) struct Fack {
-    params: Params,
+struct BelowSack {
     forward: Forward,
     duplicates: Duplicates,
-    after_timeout: AfterTimeout,
-    /// End of what is being repaired.
-    recover: Option<Seq>,
-    /// The fast retransmit has yet to go out.
-    forced: bool,
+    finds_lost_retransmissions: bool,
+}
+
+impl LossDetector for BelowSack {
+    fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
+        if ack.advances {
+            self.duplicates.clear();
+        }
+        let below = self.forward.judge(ack, board);
+        match stage {
+            Stage::Open(_) => self.in_order(ack, below),
+            Stage::FastRecovery(_) if self.finds_lost_retransmissions => {
+                self.forward.judge_retransmissions(board);
+                Detection::Nothing
+            }
+            Stage::FastRecovery(_) | Stage::AfterTimeout | Stage::Over => Detection::Nothing,
+        }
+    }
+
+    fn begin(&mut self, _ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
+        recovery.duplicates = self.duplicates.count();
+        board.mark_lost(0, Cause::FastRetransmit);
+        board.blame_first(Cause::FastRetransmit);
+        self.forward.skip_first(board);
+    }
+
+    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+        self.duplicates.clear();
+        // RFC 2018 §8: the receiver may have reneged.
+        board.forget_sacks();
+        self.forward.start_over(nxt);
+    }
+
+    fn on_spurious(&mut self) {
+        self.duplicates.clear();
+    }
+
+    fn on_sent(&mut self, sent: &SentEvent, board: &Scoreboard) {
+        if sent.again {
+            self.forward.on_retransmitted(sent.index, board);
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.forward.is_idle()
+    }
+}
+
+impl BelowSack {
+    /// Section 2: a loss once more than dupthresh segments lie below the highest SACK, or after as many
+    /// duplicates.
+    fn in_order(&mut self, ack: &AckEvent, below: usize) -> Detection {
+        if ack.advances || !(ack.duplicate || !ack.newly_sacked.is_zero()) {
+            return Detection::Nothing;
+        }
+        if self.duplicates.reach(ack.dupthresh) || below > ack.dupthresh as usize {
+            return Detection::Loss;
+        }
+        Detection::Duplicate
+    }
+}
+
+/// What is marked lost is sent again once it is believed to be lost.
+#[derive(Debug)]
+struct OnceBelieved {
+    new_data_before_loss: NewData,
+}
+
+impl Selector for OnceBelieved {
+    fn next(
+        &self,
+        recovery: Option<&FastRecovery>,
+        after_timeout: &AfterTimeout,
+        board: &Scoreboard,
+        room: &Room,
+    ) -> Next {
+        if let Some(recovery) = recovery {
+            return lost_first(board, room, recovery.forced, true);
+        }
+        if after_timeout.recover().is_some() {
+            return lost_first(board, room, after_timeout.forces(), after_timeout.allows_new());
+        }
+        // Not yet believed to be lost, though it is off the pipe: new data may take its place (section 2).
+        new_within(room)
+    }
+
+    fn pipe(&self, state: RecoveryState, board: &Scoreboard) -> Bytes {
+        match state {
+            RecoveryState::Open => board.pipe() + self.new_data_before_loss.withheld(board),
+            RecoveryState::FastRecovery { .. } | RecoveryState::AfterTimeout { .. } => board.pipe(),
+        }
+    }
+}
+
+/// Half of the window, at once or by Rampdown.
+#[derive(Debug)]
+pub(super) struct Rampdown {
+    overdamping: bool,
+    rampdown: bool,
     /// The window when the loss was found.
     before: Bytes,
     /// What has arrived since then.
     delivered: Bytes,
     /// What the window still has to come down by; `None` until the reduced window is known.
     above: Option<Bytes>,
-    /// Whether the window was below the threshold at the last ACK.
-    slow_start: bool,
 }
 
-impl Recovery for Fack {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if ack.advances {
-            self.duplicates.clear();
-        }
-        self.slow_start = ack.cwnd < ack.ssthresh;
-        let below = self.forward.judge(ack, board);
-        match self.recover {
-            Some(recover) if ack.number.at_or_after(recover) => self.leave(ack),
-            Some(_) => self.in_recovery(ack, board),
-            None => self.in_order(ack, below, board),
-        }
-    }
-
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.on_spurious();
-        // RFC 2018 §8: the receiver may have reneged.
-        board.forget_sacks();
-        self.forward.start_over(timeout.nxt);
-        self.after_timeout.on_timeout(timeout.nxt, board);
-    }
-
-    fn on_spurious(&mut self) {
-        self.recover = None;
-        self.forced = false;
-        self.above = None;
-        self.duplicates.clear();
-        self.after_timeout.leave();
-    }
-
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        if self.recover.is_some() {
-            return lost_first(board, room, self.forced, true);
-        }
-        if self.after_timeout.recover().is_some() {
-            return lost_first(board, room, self.after_timeout.forces(), self.after_timeout.allows_new());
-        }
-        // Not yet believed to be lost, though it is off the pipe: new data may take its place (section 2).
-        match room.new {
-            Some(len) if len <= room.usable => Next::New,
-            _ => Next::Nothing,
-        }
-    }
-
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        self.forced = false;
-        self.forward.on_retransmitted(index, board);
-    }
-
-    /// Overdamping: half of half.
-    fn counted(&self, flight: Bytes, _board: &Scoreboard) -> Bytes {
-        if self.params.overdamping && self.slow_start { flight / 2 } else { flight }
-    }
-
-    fn inflation(&self) -> i64 {
-        self.above.unwrap_or(Bytes::ZERO).0.cast_signed() + self.after_timeout.inflation()
-    }
-
-    fn phase(&self) -> Phase {
-        Phase::of(self.recover, &self.after_timeout)
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
-    }
-}
-
-impl Fack {
-    pub(super) fn new(params: Params) -> Self {
-        let after_timeout = AfterTimeout::new(params.after_timeout);
-        Self {
-            params,
-            forward: Forward::default(),
-            duplicates: Duplicates::NONE,
-            after_timeout,
-            recover: None,
-            forced: false,
-            before: Bytes::ZERO,
-            delivered: Bytes::ZERO,
-            above: None,
-            slow_start: true,
-        }
+impl Rampdown {
+    pub(super) const fn new(params: &Params) -> Self {
+        let Params { overdamping, rampdown, .. } = *params;
+        Self { overdamping, rampdown, before: Bytes::ZERO, delivered: Bytes::ZERO, above: None }
     }
 
     /// The window when the loss that is being repaired was found.
     pub(super) const fn before(&self) -> Bytes {
         self.before
     }
+}
 
-    /// Section 2: a loss once more than dupthresh segments lie below the highest SACK, or after as many
-    /// duplicates.
-    fn in_order(&mut self, ack: &Ack, below: usize, board: &mut Scoreboard) -> Verdict {
-        self.after_timeout.on_ack(ack, board);
-        let duplicate = ack.duplicate || (!ack.advances && !ack.newly_sacked.is_zero());
-        if !duplicate || self.after_timeout.recover().is_some() {
-            return Verdict::Ordinary;
-        }
-        if !self.duplicates.reach(ack.dupthresh) && below <= ack.dupthresh as usize {
-            return Verdict::Ordinary;
-        }
-        self.enter(ack, board);
-        Verdict::Loss
-    }
-
-    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
-        self.recover = Some(ack.nxt);
+impl Response for Rampdown {
+    fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, _board: &Scoreboard) -> Actions {
         self.before = ack.cwnd;
         self.above = None;
         self.delivered = ack.delivered;
-        self.forced = true;
-        board.mark_lost(0, Cause::FastRetransmit);
-        board.blame_first(Cause::FastRetransmit);
-        self.forward.skip_first(board);
+        // Overdamping: half of half.
+        let damped = self.overdamping && ack.cwnd < ack.ssthresh;
+        let counted = if damped { ack.flight / 2 } else { ack.flight };
+        Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
-    fn in_recovery(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if self.params.finds_lost_retransmissions {
-            self.forward.judge_retransmissions(board);
-        }
-        if self.params.rampdown {
+    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        if self.rampdown {
             self.delivered += ack.delivered;
             self.above = Some(self.before.saturating_sub(ack.cwnd + self.delivered / 2));
         }
-        Verdict::Hold { restart_timer: ack.advances }
+        Actions::hold(TimerAction::restart_if(ack.advances))
     }
 
-    fn leave(&mut self, ack: &Ack) -> Verdict {
-        self.recover = None;
-        self.forced = false;
+    fn exit(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
         self.above = None;
-        Verdict::Recovered { window: ack.ssthresh }
+        Actions::exit(ack.ssthresh)
     }
+
+    fn reset(&mut self) {
+        self.above = None;
+    }
+
+    fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {
+        SendWindow { cwnd, inflation: self.above.unwrap_or(Bytes::ZERO).0.cast_signed() }
+    }
+}
+
+/// FACK's detection and selection, with a response of one's own.
+pub(super) fn respond_by(params: &Params, response: impl Response + 'static) -> Composed {
+    let detector = BelowSack {
+        forward: Forward::default(),
+        duplicates: Duplicates::NONE,
+        finds_lost_retransmissions: params.finds_lost_retransmissions,
+    };
+    let selector = OnceBelieved { new_data_before_loss: params.new_data_before_loss };
+    Composed::new(detector, selector, response, AfterTimeout::new(params.after_timeout)).on_sack()
 }
 
 /// This algorithm in the registry.
@@ -208,7 +231,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     source: "Mathis and Mahdavi 1996",
     parse: |value| {
         let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(Fack::new(params.clone()))))
+        Ok(Arc::new(move || Box::new(respond_by(&params, Rampdown::new(&params)))))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

@@ -16,9 +16,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
-use super::forward::Forward;
+use super::actions::DUPLICATES;
+use super::forward::{Forward, NewData};
 use super::new_reno::Exit;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
+use super::{
+    AckEvent, Actions, AfterTimeout, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent, Style,
+    TimeoutEvent, TimerAction, Traits,
+};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::{Scoreboard, Sent};
@@ -61,21 +65,6 @@ pub enum HalvedFlight {
     Flight,
 }
 
-/// What lets new data out before the loss is found.
-///
-/// The kernel takes each hole for a place in the network (`tcp_packets_in_flight`); then the first duplicate of a
-/// loss lets out two segments where one has left, and a full queue drops the second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NewData {
-    /// Nothing (RFC 5681 §3.2).
-    Withheld,
-    /// Each segment that is SACKed.
-    ForSacked,
-    /// Whatever lies below the highest SACK, as that kernel.
-    ForHoles,
-}
-
 /// Duplicates before each further one sends a hole (`dup_acks > 3`).
 const ENOUGH: u32 = 3;
 
@@ -89,8 +78,6 @@ struct FackLinux2000 {
     repairing: Option<Seq>,
     /// What NewReno adds to the window, without SACKs; the first three segments are in cwnd itself.
     inflation: i64,
-    /// What SACKs show to be gone before the loss is found, where that lets no new data out.
-    withheld: Bytes,
     /// The last ACK came without SACKs.
     without_sacks: bool,
     /// SACKs have guided the present repair.
@@ -122,29 +109,32 @@ impl Sends {
 }
 
 impl Recovery for FackLinux2000 {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         self.sends = Sends::Nothing;
         self.walks = false;
         let repairing_timeout = self.after_timeout.recover().is_some();
         self.after_timeout.on_ack(ack, board);
         let holes = self.forward.judge(ack, board);
         self.without_sacks = holes == 0;
-        let verdict = self.judge_ack(ack, holes, repairing_timeout, board);
-        self.withheld = if self.repairing.is_none() { self.withheld_from(board) } else { Bytes::ZERO };
-        verdict
+        let actions = self.judge_ack(ack, holes, repairing_timeout, board);
+        if actions.timer == TimerAction::Restart && self.times_the_oldest() {
+            return Actions { timer: TimerAction::RestartFromOldest, ..actions };
+        }
+        actions
     }
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
+
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions {
         // RFC 2018 §8, and `tcp_retransmit_timer`: the receiver may have reneged.
         board.forget_sacks();
         self.after_timeout.on_timeout(timeout.nxt, board);
         self.duplicates = 0;
         self.repairing = Some(timeout.nxt);
         self.inflation = 0;
-        self.withheld = Bytes::ZERO;
         self.forward.start_over(timeout.nxt);
         self.guided = false;
         self.walked = board.front().map_or(timeout.nxt, |first| first.range.start);
         self.sends = Sends::OneAtLeast;
+        Actions::timeout(timeout.congestion_event(timeout.flight))
     }
 
     fn on_spurious(&mut self) {
@@ -169,42 +159,37 @@ impl Recovery for FackLinux2000 {
         }
     }
 
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        if self.walks && self.left_to_walk(board) == Some(index) {
-            self.walked = board.get(index).map_or(self.walked, |sent| sent.range.end);
+    fn on_sent(&mut self, sent: &SentEvent, board: &mut Scoreboard) {
+        if !sent.again {
+            return;
+        }
+        if self.walks && self.left_to_walk(board) == Some(sent.index) {
+            self.walked = board.get(sent.index).map_or(self.walked, |sent| sent.range.end);
         } else {
             self.sends = Sends::Lost;
         }
     }
 
-    fn counted(&self, flight: Bytes, board: &Scoreboard) -> Bytes {
-        if self.params.halves == HalvedFlight::Flight {
-            return flight;
-        }
-        let gone = board.front().zip(board.highest_sacked());
-        let gone = gone.map_or(0, |(first, fack)| fack.since(first.range.start));
-        flight.saturating_sub(Bytes(u64::from(gone)))
+    fn window(&self, cwnd: Bytes) -> SendWindow {
+        SendWindow { cwnd, inflation: self.inflation + self.after_timeout.inflation() }
     }
 
-    fn inflation(&self) -> i64 {
-        self.inflation - self.withheld.0.cast_signed() + self.after_timeout.inflation()
+    /// What SACKs show to be gone before the loss is found lets new data out only where the parameters say so.
+    fn pipe(&self, board: &Scoreboard) -> Bytes {
+        let open = self.repairing.is_none();
+        board.pipe() + if open { self.params.new_data_before_loss.withheld(board) } else { Bytes::ZERO }
     }
 
-    fn phase(&self) -> Phase {
+    fn state(&self) -> RecoveryState {
         match (self.after_timeout.recover(), self.repairing) {
-            (Some(recover), _) => Phase::AfterTimeout { recover },
-            (None, Some(recover)) => Phase::FastRecovery { recover },
-            (None, None) => Phase::Open,
+            (Some(recover), _) => RecoveryState::AfterTimeout { recover },
+            (None, Some(recover)) => RecoveryState::FastRecovery { recover },
+            (None, None) => RecoveryState::Open,
         }
     }
 
-    /// `tcp_ack_packets_out`: unless a timeout is being repaired, or NewReno is at work.
-    fn oldest_is_timed(&self) -> bool {
-        self.repairing.is_none() || (self.after_timeout.recover().is_none() && !self.without_sacks)
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits::SACK
     }
 }
 
@@ -217,7 +202,6 @@ impl FackLinux2000 {
             duplicates: 0,
             repairing: None,
             inflation: 0,
-            withheld: Bytes::ZERO,
             without_sacks: true,
             guided: false,
             forward: Forward::default(),
@@ -229,55 +213,62 @@ impl FackLinux2000 {
 
     fn judge_ack(
         &mut self,
-        ack: &Ack,
+        ack: &AckEvent,
         holes: usize,
         repairing_timeout: bool,
         board: &mut Scoreboard,
-    ) -> Verdict {
+    ) -> Actions {
         if ack.duplicate {
             return self.on_duplicate(ack, holes, board);
         }
         if !ack.advances {
-            return Verdict::Ordinary;
+            return Actions::ordinary(ack);
         }
         match self.repairing {
             None => {
                 self.duplicates = 0;
-                Verdict::Ordinary
+                Actions::ordinary(ack)
             }
             Some(recover) if ack.number.at_or_after(recover) => self.leave(ack, repairing_timeout, board),
             Some(_) => self.on_partial_ack(ack, holes, board),
         }
     }
 
-    /// What the scoreboard has taken off the pipe and yet lets nothing out.
-    fn withheld_from(&self, board: &Scoreboard) -> Bytes {
-        match self.params.new_data_before_loss {
-            NewData::Withheld => board.outstanding().saturating_sub(board.pipe()),
-            NewData::ForSacked => board.outstanding().saturating_sub(board.pipe() + board.sacked()),
-            NewData::ForHoles => Bytes::ZERO,
+    /// `tcp_ack_packets_out`: the timer counts from the oldest segment unless a timeout is being repaired, or NewReno is
+    /// at work.
+    fn times_the_oldest(&self) -> bool {
+        self.repairing.is_none() || (self.after_timeout.recover().is_none() && !self.without_sacks)
+    }
+
+    /// What a loss halves; the SACKs of the ACK that tells of it are on the board.
+    fn halved(&self, ack: &AckEvent, board: &Scoreboard) -> Bytes {
+        let gone = board.front().zip(board.highest_sacked());
+        let gone = gone.map_or(0, |(first, fack)| fack.since(first.range.start));
+        match self.params.halves {
+            HalvedFlight::Flight => ack.flight,
+            HalvedFlight::AboveSack => ack.flight.saturating_sub(Bytes(u64::from(gone))),
         }
     }
 
     /// `tcp_fast_retrans`, its first branch.
-    fn on_duplicate(&mut self, ack: &Ack, holes: usize, board: &mut Scoreboard) -> Verdict {
+    fn on_duplicate(&mut self, ack: &AckEvent, holes: usize, board: &mut Scoreboard) -> Actions {
         self.duplicates += 1;
         if self.repairing.is_none() {
             if holes <= ENOUGH as usize && self.duplicates != ack.dupthresh {
-                return Verdict::Ordinary;
+                return Actions::ordinary(ack);
             }
             self.enter(ack, holes, board);
-            return Verdict::Loss;
+            return Actions::reduce(ack.congestion_event(self.halved(ack, board)), DUPLICATES);
         }
         if self.duplicates > ENOUGH && holes > 0 {
             self.send_holes(holes, board);
         } else if self.duplicates > ENOUGH && self.after_timeout.recover().is_none() {
             self.inflation += ack.smss.0.cast_signed();
         }
-        Verdict::Hold { restart_timer: false }
+        Actions::NONE
     }
 
-    fn enter(&mut self, ack: &Ack, holes: usize, board: &mut Scoreboard) {
+    fn enter(&mut self, ack: &AckEvent, holes: usize, board: &mut Scoreboard) {
         self.guided = holes > 0;
         self.repairing = Some(ack.nxt);
         self.inflation = 0;
@@ -310,7 +301,7 @@ impl FackLinux2000 {
     }
 
     /// `tcp_fast_retrans`, its second branch, below `high_seq`.
-    fn on_partial_ack(&mut self, ack: &Ack, holes: usize, board: &mut Scoreboard) -> Verdict {
+    fn on_partial_ack(&mut self, ack: &AckEvent, holes: usize, board: &mut Scoreboard) -> Actions {
         let after_timeout = self.after_timeout.recover().is_some();
         if holes > 0 {
             if self.duplicates >= ENOUGH {
@@ -318,7 +309,7 @@ impl FackLinux2000 {
             }
             if !after_timeout {
                 // `should_advance_cwnd`: with SACKs the window grows in recovery too.
-                return Verdict::Ordinary;
+                return Actions::ordinary(ack);
             }
         } else if self.duplicates >= ENOUGH && !after_timeout {
             // NewReno with one new segment beside it (Sarolahti 2000, Table 48).
@@ -328,26 +319,22 @@ impl FackLinux2000 {
         }
         if after_timeout {
             self.walks = true;
-            return Verdict::Ordinary;
+            return Actions::ordinary(ack);
         }
-        Verdict::Hold { restart_timer: true }
+        Actions::hold(TimerAction::Restart)
     }
 
     /// `clear_fast_retransmit`, at or beyond `high_seq`.
-    fn leave(&mut self, ack: &Ack, after_timeout: bool, board: &Scoreboard) -> Verdict {
+    fn leave(&mut self, ack: &AckEvent, after_timeout: bool, board: &Scoreboard) -> Actions {
         let duplicates = std::mem::take(&mut self.duplicates);
         self.repairing = None;
         self.inflation = 0;
         if after_timeout && (duplicates <= ENOUGH || !self.guided) {
-            return Verdict::Ordinary;
+            return Actions::ordinary(ack);
         }
         let exit = if self.guided { self.params.exit } else { self.params.exit_without_sacks };
-        let window = match exit {
-            _ if duplicates <= ENOUGH => ack.cwnd,
-            Exit::Ssthresh => ack.ssthresh,
-            Exit::Flight => ack.ssthresh.min(board.outstanding().max(ack.smss) + ack.smss),
-        };
-        Verdict::Recovered { window }
+        let window = if duplicates <= ENOUGH { ack.cwnd } else { exit.window(ack, board) };
+        Actions::exit(window)
     }
 }
 

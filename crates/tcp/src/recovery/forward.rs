@@ -7,9 +7,11 @@
 
 use std::collections::VecDeque;
 
-use units::Seq;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Seq};
 
-use super::Ack;
+use super::AckEvent;
 use crate::Cause;
 use crate::scoreboard::Scoreboard;
 
@@ -24,7 +26,7 @@ pub(super) struct Forward {
 
 impl Forward {
     /// Takes what lies below the highest SACK for lost; says how many segments lie there.
-    pub(super) fn judge(&mut self, ack: &Ack, board: &mut Scoreboard) -> usize {
+    pub(super) fn judge(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> usize {
         // Half round the circle of numbers what is acknowledged would seem ahead again.
         self.judged = self.judged.filter(|point| point.after(ack.number));
         self.resent.retain(|(start, _)| start.at_or_after(ack.number));
@@ -65,5 +67,36 @@ impl Forward {
     pub(super) fn start_over(&mut self, nxt: Seq) {
         self.judged = Some(nxt);
         self.resent.clear();
+    }
+
+    /// Whether nothing is remembered.
+    pub(super) fn is_idle(&self) -> bool {
+        self.judged.is_none() && self.resent.is_empty()
+    }
+}
+
+/// What lets new data out before the loss is found.
+///
+/// The kernel takes each hole for a place in the network (`tcp_packets_in_flight`); then the first duplicate of a
+/// loss lets out two segments where one has left, and a full queue drops the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NewData {
+    /// Nothing (RFC 5681 §3.2).
+    Withheld,
+    /// Each segment that is SACKed.
+    ForSacked,
+    /// Whatever lies below the highest SACK, as that kernel.
+    ForHoles,
+}
+
+impl NewData {
+    /// What the scoreboard has taken off the pipe and yet lets nothing out.
+    pub(super) fn withheld(self, board: &Scoreboard) -> Bytes {
+        match self {
+            Self::Withheld => board.outstanding().saturating_sub(board.pipe()),
+            Self::ForSacked => board.outstanding().saturating_sub(board.pipe() + board.sacked()),
+            Self::ForHoles => Bytes::ZERO,
+        }
     }
 }

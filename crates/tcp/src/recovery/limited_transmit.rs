@@ -3,14 +3,16 @@
 
 use units::Bytes;
 
-use super::Ack;
+use super::{AckEvent, SentEvent};
+use crate::scoreboard::Scoreboard;
 
-/// What was let out beyond the window. An algorithm without selective acknowledgments adds it to its
-/// inflation: there the pipe does not shrink by a duplicate ACK.
+/// What may be sent beyond the window, and what was. An algorithm without selective acknowledgments adds the first to
+/// its inflation: there the pipe does not shrink by a duplicate ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LimitedTransmit {
     on: bool,
     allowed: Bytes,
+    sent: Bytes,
 }
 
 /// RFC 3042 §2: outstanding data stays within cwnd and two segments.
@@ -18,25 +20,40 @@ const MOST_SEGMENTS: u64 = 2;
 
 impl LimitedTransmit {
     pub(super) const fn new(on: bool) -> Self {
-        Self { on, allowed: Bytes::ZERO }
+        Self { on, allowed: Bytes::ZERO, sent: Bytes::ZERO }
     }
 
     /// A duplicate ACK came that tells of no loss yet. Where the threshold is an adaptive one, each lets a segment out
     /// until it is reached: with two, it never would be.
-    pub(super) fn on_duplicate(&mut self, ack: &Ack) {
+    pub(super) fn on_duplicate(&mut self, ack: &AckEvent) {
         let most = ack.extended.map_or(MOST_SEGMENTS, |threshold| u64::from(threshold.saturating_sub(1)));
         if (self.on || ack.extended.is_some()) && self.allowed < ack.smss * most {
             self.allowed += ack.smss;
         }
     }
 
-    /// The row of duplicates is over: by new data acknowledged, by a loss found or by a timeout.
-    pub(super) fn end(&mut self) {
-        self.allowed = Bytes::ZERO;
+    /// A segment was sent: a new one that the congestion window alone would have held back is counted.
+    pub(super) fn on_sent(&mut self, sent: &SentEvent, board: &Scoreboard) {
+        if sent.again || self.allowed.is_zero() {
+            return;
+        }
+        if board.get(sent.index).is_some_and(|segment| board.outstanding() > segment.cwnd) {
+            self.sent = (self.sent + sent.len).min(self.allowed);
+        }
     }
 
-    /// Beyond the window.
+    /// The row of duplicates is over: by new data acknowledged, by a loss found or by a timeout.
+    pub(super) fn end(&mut self) {
+        (self.allowed, self.sent) = (Bytes::ZERO, Bytes::ZERO);
+    }
+
+    /// What may be sent beyond the window.
     pub(super) const fn allowed(&self) -> Bytes {
         self.allowed
+    }
+
+    /// What was sent beyond the window, which a reduction does not count (RFC 5681 §3.2 step 2).
+    pub(super) const fn sent(&self) -> Bytes {
+        self.sent
     }
 }

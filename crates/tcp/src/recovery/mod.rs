@@ -1,26 +1,35 @@
-//! Loss recovery: what counts as lost, what is sent again and when, and when it is over.
+//! Loss recovery: what counts as lost, what is sent next, and what becomes of the window meanwhile.
 //!
-//! The algorithm marks segments on the [`Scoreboard`] as lost, says in [`Recovery::next`] what to send
-//! next, and tells by its [`Verdict`] what an ACK means; congestion control then sizes the window.
-//! [`Recovery::inflation`] is what fast recovery adds to the window for segments that have left the
-//! network (RFC 5681 §3.2), so that cwnd itself has one owner.
+//! The endpoint knows one trait, [`Recovery`]. It tells a recovery of ACKs, timeouts and deadlines, carries out the
+//! general [`Actions`] that it answers with, and asks it in [`Recovery::next`] what to send.
 //!
-//! Read `reno.rs` first, then `new_reno.rs`, then `sack_6675.rs`.
+//! Most algorithms are made of parts (`composed.rs`), each of which can be exchanged:
+//! - a [`LossDetector`](composed::LossDetector) marks segments on the [`Scoreboard`] as lost;
+//! - a [`Selector`](composed::Selector) picks the next segment to send (`NextSeg` of RFC 6675) and estimates the pipe;
+//! - a [`Response`](composed::Response) says what becomes of the window before, during and after fast recovery;
+//! - [`AfterTimeout`] is what follows when the retransmission timer has run out.
+//!
+//! Read `composed.rs` first, then `reno.rs`, `new_reno.rs` and `sack_6675.rs`. `aix.rs`, `pr.rs` and `fack_linux_2000.rs`
+//! are state machines of their own.
 
+mod actions;
 mod after_timeout;
+mod composed;
 mod disorder;
 mod duplicates;
 mod forward;
+mod judged;
 mod limited_transmit;
 
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
+pub use actions::{Actions, Finding, TimerAction, WindowAction};
 pub use after_timeout::{AfterTimeout, Style};
 
 use crate::Cause;
+use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::registry::algorithms;
 use crate::scoreboard::{Scoreboard, Sent};
-use crate::spurious::SignalKind;
 use crate::timestamp::Timestamp;
 
 algorithms! {
@@ -42,107 +51,85 @@ algorithms! {
     pr,
 }
 
-/// Decides what is lost and what to do about it.
+/// Finds losses and repairs them.
 pub trait Recovery: std::fmt::Debug + Send {
     /// An acceptable ACK came and is entered on the board.
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict;
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions;
 
     /// The retransmission timer ran out.
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard);
-
-    /// The last loss signal was false: the marks on the board are gone already, and the windows are
-    /// someone else's business.
-    fn on_spurious(&mut self);
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions;
 
     /// The time that [`Recovery::deadline`] named has come. `ack` tells the state of things; it
     /// acknowledges nothing.
-    fn on_deadline(&mut self, _ack: &Ack, _board: &mut Scoreboard) -> Verdict {
-        Verdict::Ordinary
+    fn on_deadline(&mut self, _ack: &AckEvent, _board: &mut Scoreboard) -> Actions {
+        Actions::NONE
     }
 
-    /// When the algorithm wants to act without an ACK, beside the retransmission timer.
+    /// When the algorithm acts without an ACK, beside the retransmission timer.
     fn deadline(&self, _board: &Scoreboard) -> Option<Instant> {
         None
     }
 
-    /// Whether its deadlines take the place of the retransmission timer.
-    fn replaces_timer(&self) -> bool {
-        false
-    }
-
-    /// The connection is established; `rtt` is the round trip of the handshake, if it measured one.
-    fn start(&mut self, _rtt: Option<Duration>) {}
-
-    /// The window that holds for now, whatever congestion control says; that one goes on unseen.
-    fn held_window(&self) -> Option<Bytes> {
-        None
-    }
-
-    /// Whether the last loss signal is still to be corroborated: the window is then left alone until
-    /// [`Verdict::Confirmed`] or [`Verdict::Refuted`].
-    fn awaits_proof(&self) -> bool {
-        false
-    }
-
-    /// Whether a timer that counts from the oldest segment's last transmission does so now. While a loss is
-    /// repaired, the oldest segment is mostly just being sent again.
-    fn oldest_is_timed(&self) -> bool {
-        self.phase() == Phase::Open
-    }
+    /// The last loss signal was spurious. The marks on the board are cleared already, and the endpoint restores the
+    /// windows.
+    fn on_spurious(&mut self);
 
     /// What to send now.
     fn next(&self, board: &Scoreboard, room: &Room) -> Next;
 
-    /// The segment at `index` of the board was sent again.
-    fn on_retransmitted(&mut self, _index: usize, _board: &mut Scoreboard) {}
+    /// A segment was sent.
+    fn on_sent(&mut self, _sent: &SentEvent, _board: &mut Scoreboard) {}
 
-    /// A new segment with so much data was sent; it is the last on the board.
-    fn on_new(&mut self, _len: Bytes, _board: &Scoreboard) {}
-
-    /// Of what is outstanding, that which was sent beyond the window on duplicate ACKs (limited transmit),
-    /// and which a reduction must not count (RFC 5681 §3.2 step 2).
-    fn beyond_window(&self) -> Bytes {
-        Bytes::ZERO
+    /// The window to send by, where congestion control has `cwnd`.
+    fn window(&self, cwnd: Bytes) -> SendWindow {
+        SendWindow { cwnd, inflation: 0 }
     }
 
-    /// What of `flight` a reduction goes by (RFC 5681 equation 4). `board` holds the SACKs of the ACK that told of
-    /// the loss already; `flight` is from before it.
-    fn counted(&self, flight: Bytes, _board: &Scoreboard) -> Bytes {
-        flight.saturating_sub(self.beyond_window())
-    }
-
-    /// Bytes to add to cwnd, or to take off.
-    fn inflation(&self) -> i64 {
-        0
-    }
-
-    /// What the scoreboard's pipe leaves free of the window and this algorithm does not use.
-    fn withheld(&self) -> Bytes {
-        Bytes::ZERO
+    /// The estimate of what is in the network (RFC 6675 §4, `SetPipe`).
+    fn pipe(&self, board: &Scoreboard) -> Bytes {
+        board.pipe()
     }
 
     /// Where the algorithm stands.
-    fn phase(&self) -> Phase;
+    fn state(&self) -> RecoveryState;
 
-    /// Whether it is of no use without selective acknowledgments.
-    fn needs_sack(&self) -> bool {
-        false
+    /// What it needs of the connection, and what it takes over.
+    fn traits(&self) -> Traits {
+        Traits::default()
     }
+}
 
-    /// Whether it is of no use without timestamps.
-    fn needs_timestamps(&self) -> bool {
-        false
-    }
+/// What a recovery needs of the connection, and what it takes over from other parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// It is of no use without selective acknowledgments.
+    pub needs_sack: bool,
+    /// It is of no use without timestamps.
+    pub needs_timestamps: bool,
+    /// It judges its loss signals itself, or has none that a detector of spurious signals could judge.
+    pub judges_signals: bool,
+    /// Its deadlines take the place of the retransmission timer.
+    pub replaces_timer: bool,
+}
 
-    /// Whether it judges its loss signals itself, or has none that a detector could judge.
-    fn judges_signals(&self) -> bool {
-        false
-    }
+impl Traits {
+    /// Those of an algorithm that needs selective acknowledgments and nothing else.
+    const SACK: Self =
+        Self { needs_sack: true, needs_timestamps: false, judges_signals: false, replaces_timer: false };
+}
+
+/// The window to send by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendWindow {
+    /// The congestion window, or the one that is held instead of it while a loss is suspected.
+    pub cwnd: Bytes,
+    /// What fast recovery and limited transmit add to it, or take off (RFC 5681 §3.2, RFC 3042).
+    pub inflation: i64,
 }
 
 /// Where a sender stands in its reaction to a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum RecoveryState {
     /// No loss is being repaired.
     Open,
     /// Losses that ACKs told of are being repaired, until `recover` is acknowledged.
@@ -157,7 +144,7 @@ pub enum Phase {
     },
 }
 
-impl Phase {
+impl RecoveryState {
     /// Fast recovery up to a point, else what a timeout has left.
     fn of(fast_recovery: Option<Seq>, after_timeout: &AfterTimeout) -> Self {
         match (fast_recovery, after_timeout.recover()) {
@@ -168,18 +155,9 @@ impl Phase {
     }
 }
 
-/// A recovery that an algorithm above it begins, which has rules of its own until then.
-trait Repair: Recovery {
-    /// Whether this ACK, outside of recovery, tells of a loss.
-    fn finds_loss(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool;
-
-    /// The recovery begins.
-    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard);
-}
-
 /// An acceptable ACK, already entered on the board.
 #[derive(Clone, Copy, Debug)]
-pub struct Ack {
+pub struct AckEvent {
     /// When it came.
     pub now: Instant,
     /// Its acknowledgment number; SND.UNA by now.
@@ -205,6 +183,10 @@ pub struct Ack {
     pub extended: Option<u32>,
     /// The segment size.
     pub smss: Bytes,
+    /// FlightSize before this ACK (RFC 5681 §2).
+    pub flight: Bytes,
+    /// The pipe before this ACK was judged (RFC 6675 §2).
+    pub pipe: Bytes,
     /// The congestion window before this ACK.
     pub cwnd: Bytes,
     /// The slow-start threshold.
@@ -221,88 +203,62 @@ pub struct Ack {
     pub rtt: Option<Duration>,
 }
 
+impl AckEvent {
+    /// The congestion event that this ACK tells of, where a reduction goes by `flight`.
+    #[must_use]
+    pub const fn congestion_event(&self, flight: Bytes) -> CongestionEvent {
+        let Self { now, cwnd, pipe, .. } = *self;
+        CongestionEvent { now, signal: CongestionSignal::Loss, cwnd, flight, pipe }
+    }
+
+    /// The ACK proves that a timeout was right; up to `recover` all was outstanding then.
+    const fn as_timeout(&self, recover: Seq) -> TimeoutEvent {
+        let Self { now, flight, pipe, cwnd, ssthresh, smss, .. } = *self;
+        TimeoutEvent { now, nxt: recover, flight, pipe, cwnd, ssthresh, smss, repeated: false }
+    }
+}
+
 /// The retransmission timer has run out.
 #[derive(Clone, Copy, Debug)]
-pub struct Timeout {
+pub struct TimeoutEvent {
     /// When.
     pub now: Instant,
     /// SND.NXT: data up to there was outstanding.
     pub nxt: Seq,
+    /// FlightSize (RFC 5681 §2).
+    pub flight: Bytes,
+    /// The pipe (RFC 6675 §2).
+    pub pipe: Bytes,
     /// The congestion window before it collapses.
     pub cwnd: Bytes,
     /// The slow-start threshold before it changes.
     pub ssthresh: Bytes,
     /// The segment size.
     pub smss: Bytes,
+    /// Whether the same segment's timer has run out before.
+    pub repeated: bool,
 }
 
-/// What an ACK means for the window and the timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// If it acknowledges new data, the window grows and the timer restarts.
-    Ordinary,
-    /// The window stays.
-    Hold {
-        /// Whether the timer restarts.
-        restart_timer: bool,
-    },
-    /// A loss was found: the window is reduced for fast recovery, the timer restarts.
-    Loss,
-    /// As [`Verdict::Loss`], but the reduction goes by this window: that under which the lost segment was
-    /// sent.
-    LossUnder {
-        /// The congestion window of then.
-        window: Bytes,
-    },
-    /// A loss was found, and the window starts anew from one segment (Tahoe); the timer restarts.
-    Collapse,
-    /// So much data was acknowledged, wherever it lies, and the window grows by it.
-    Grow {
-        /// Bytes that count as acknowledged.
-        acked: Bytes,
-        /// Whether the timer restarts.
-        restart_timer: bool,
-    },
-    /// A loss is suspected and repaired, but not yet believed: the window grows on, the timer runs on.
-    Suspect {
-        /// Bytes that count as acknowledged.
-        acked: Bytes,
-    },
-    /// The suspected loss was real: the window is reduced only now, and the ACK that tells so lets one more
-    /// segment out; the timer restarts.
-    Confirmed {
-        /// What had given the signal.
-        signal: SignalKind,
-        /// The window that was held, which is what is reduced: the other had grown as if nothing were lost.
-        window: Bytes,
-    },
-    /// Nothing was lost, and the window is held no longer: it goes on from here, a segment more, and
-    /// slow-starts to where it has grown unseen; the timer restarts.
-    Refuted {
-        /// What had given a signal of loss, if anything had.
-        signal: Option<SignalKind>,
-        /// The window to go on from.
-        window: Bytes,
-        /// Bytes that count as acknowledged.
-        acked: Bytes,
-    },
-    /// The algorithm's own timers give up hope: what follows is what follows from the retransmission timer.
-    Timeout,
-    /// Fast recovery is over, and the window becomes this.
-    Recovered {
-        /// The window to go on with.
-        window: Bytes,
-    },
-    /// The algorithm sets both windows itself, because it knows better than the reduction that was made or
-    /// would have been made; the timer restarts.
-    Resize {
-        /// The congestion window.
-        cwnd: Bytes,
-        /// The slow-start threshold.
-        ssthresh: Bytes,
-        /// Why, as records name it.
-        reason: &'static str,
-    },
+impl TimeoutEvent {
+    /// What a timeout means for congestion control, where a reduction goes by `flight`.
+    #[must_use]
+    pub const fn congestion_event(&self, flight: Bytes) -> CongestionEvent {
+        let Self { now, cwnd, pipe, repeated, .. } = *self;
+        CongestionEvent { now, signal: CongestionSignal::Timeout { repeated }, cwnd, flight, pipe }
+    }
+}
+
+/// A segment that was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct SentEvent {
+    /// Its place on the board.
+    pub index: usize,
+    /// Its data.
+    pub len: Bytes,
+    /// Whether it was sent before.
+    pub again: bool,
+    /// The smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
 }
 
 /// Room to send in.
@@ -341,7 +297,7 @@ pub fn without_sack() -> Box<dyn Recovery> {
 /// The algorithm for a connection whose peer permits SACK but gives no timestamps.
 #[must_use]
 pub fn without_timestamps() -> Box<dyn Recovery> {
-    Box::new(sack_6675::Sack6675::new(Style::default()))
+    Box::new(sack_6675::composed(Style::default()))
 }
 
 /// The rule that most algorithms share: what is marked lost first, then new data, as the window allows.
@@ -352,8 +308,13 @@ fn lost_first(board: &Scoreboard, room: &Room, forced: bool, new_allowed: bool) 
         let len = board.get(index).map_or(Bytes::ZERO, Sent::size);
         return if forced || len <= room.usable { Next::Retransmit { index, cause } } else { Next::Nothing };
     }
+    if new_allowed { new_within(room) } else { Next::Nothing }
+}
+
+/// New data, as the window allows.
+fn new_within(room: &Room) -> Next {
     match room.new {
-        Some(len) if new_allowed && len <= room.usable => Next::New,
+        Some(len) if len <= room.usable => Next::New,
         _ => Next::Nothing,
     }
 }

@@ -8,11 +8,15 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Bytes;
+use units::{Bytes, Seq};
 
+use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Stage};
 use super::disorder::{Change, Disorder};
-use super::sack_6675::Sack6675;
-use super::{Ack, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
+use super::sack_6675::{IsLost, NextSeg};
+use super::{
+    AckEvent, Actions, AfterTimeout, Finding, Recovery, SendWindow, SentEvent, Style, TimerAction,
+    WindowAction,
+};
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
@@ -39,99 +43,102 @@ pub enum Transmit {
     Aggressive,
 }
 
+/// RFC 6675's detection by a threshold of as many duplicates as a round trip brings.
 #[derive(Debug)]
-struct Ncr {
+struct RoundTripThreshold {
     transmit: Transmit,
-    sack: Sack6675,
-    disorder: Disorder,
-    /// `Skipped`: new data whose like the next duplicate may not let out (careful only).
-    skipped: Bytes,
+    sack: IsLost,
     /// `DupThresh` as it was last set; it holds in recovery too.
     threshold: u32,
 }
 
-impl Recovery for Ncr {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if self.sack.phase() != Phase::Open {
-            return self.sack.on_ack(&Ack { dupthresh: self.threshold.max(ack.dupthresh), ..*ack }, board);
-        }
-        let change = self.disorder.on_ack(ack, board);
-        // I.3 and E.6: set by the flight as the last transmission left it, which is as this ACK found it.
-        self.threshold = self.transmit.threshold(board.outstanding(), ack);
-        let verdict = self.sack.on_ack(&Ack { dupthresh: self.threshold, ..*ack }, board);
-        match change {
-            _ if verdict == Verdict::Loss => self.disorder.end(),
+impl LossDetector for RoundTripThreshold {
+    fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
+        let dupthresh = match stage {
+            Stage::Open(_) => {
+                // I.3 and E.6: set by the flight as the last transmission left it, which is as this ACK found it.
+                self.threshold = self.transmit.threshold(board.outstanding(), ack);
+                self.threshold
+            }
+            _ => self.threshold.max(ack.dupthresh),
+        };
+        self.sack.on_ack(&AckEvent { dupthresh, ..*ack }, stage, board)
+    }
+
+    fn begin(&mut self, ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
+        self.sack.begin(&AckEvent { dupthresh: self.threshold, ..*ack }, recovery, board);
+    }
+
+    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+        self.sack.on_timeout(nxt, board);
+    }
+
+    fn on_spurious(&mut self) {
+        self.sack.on_spurious();
+    }
+}
+
+/// Extended limited transmit: the flight of before is held, and new data replace what has arrived.
+#[derive(Debug)]
+struct ExtendedLimitedTransmit {
+    transmit: Transmit,
+    /// `Skipped`: new data whose like the next duplicate may not let out (careful only).
+    skipped: Bytes,
+}
+
+impl Response for ExtendedLimitedTransmit {
+    fn in_order(&mut self, ack: &AckEvent, _: Detection, disorder: Change, board: &Scoreboard) -> Actions {
+        match disorder {
             // I.2.
             Change::Begins => self.skipped = Bytes::ZERO,
             Change::Closed { flight } => return self.terminate(flight, ack, board),
             Change::None | Change::Lasts => {}
         }
-        verdict
+        Actions::ordinary(ack)
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.disorder.end();
-        self.sack.on_timeout(timeout, board);
+    /// §3.4: the reduction goes by FlightSizePrev.
+    fn enter(&mut self, ack: &AckEvent, disorder: &Disorder, _board: &Scoreboard) -> Actions {
+        disorder.reduce(ack)
     }
 
-    fn on_spurious(&mut self) {
-        self.disorder.end();
-        self.sack.on_spurious();
+    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        Actions::hold(TimerAction::restart_if(ack.advances))
     }
 
-    fn held_window(&self) -> Option<Bytes> {
-        // E.2: pipe + Skipped ≤ FlightSizePrev − SMSS.
-        self.disorder.flight().map(|flight| flight.saturating_sub(self.skipped))
-    }
-
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        self.sack.next(board, room)
-    }
-
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        self.sack.on_retransmitted(index, board);
-    }
-
-    fn on_new(&mut self, len: Bytes, board: &Scoreboard) {
-        self.disorder.on_new(board);
-        if self.disorder.flight().is_some() && self.transmit == Transmit::Careful {
+    fn on_sent(&mut self, sent: &SentEvent, disorder: &Disorder, _board: &Scoreboard) {
+        if !sent.again && disorder.flight().is_some() && self.transmit == Transmit::Careful {
             // E.4.
-            self.skipped += len;
+            self.skipped += sent.len;
         }
     }
 
-    fn beyond_window(&self) -> Bytes {
-        // §3.4: the reduction goes by FlightSizePrev.
-        self.disorder.beyond()
+    fn limited_transmit(&self, disorder: &Disorder) -> Bytes {
+        disorder.limited_transmit()
     }
 
-    fn inflation(&self) -> i64 {
-        self.sack.inflation()
-    }
-
-    fn phase(&self) -> Phase {
-        self.sack.phase()
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
+    fn window(&self, cwnd: Bytes, disorder: &Disorder) -> SendWindow {
+        // E.2: pipe + Skipped ≤ FlightSizePrev − SMSS.
+        let held = disorder.flight().map(|flight| flight.saturating_sub(self.skipped));
+        SendWindow { cwnd: held.unwrap_or(cwnd), inflation: 0 }
     }
 }
 
-impl Ncr {
+impl ExtendedLimitedTransmit {
     /// §3.2: it was reordering. No burst (T.1), and slow start back to where the sender was (T.2).
-    fn terminate(&mut self, flight_prev: Bytes, ack: &Ack, board: &Scoreboard) -> Verdict {
+    fn terminate(&mut self, flight_prev: Bytes, ack: &AckEvent, board: &Scoreboard) -> Actions {
         // T.4: with another gap the same phase goes on, from I.2.
         self.skipped = Bytes::ZERO;
         let cwnd = (board.outstanding() + ack.smss).min(flight_prev);
-        Verdict::Resize { cwnd, ssthresh: flight_prev, reason: "reordering" }
+        let (timer, finding) = (TimerAction::Restart, Finding::Resized("reordering"));
+        Actions { window: WindowAction::Set { cwnd, ssthresh: flight_prev }, timer, finding }
     }
 }
 
 impl Transmit {
     /// I.3: `max(LT_F · FlightSize / SMSS, 3)` with `LT_F` = 2/3 or 1/2, in whole duplicates. The 3 is the
     /// threshold of the profile.
-    fn threshold(self, flight: Bytes, ack: &Ack) -> u32 {
+    fn threshold(self, flight: Bytes, ack: &AckEvent) -> u32 {
         let share = match self {
             Self::Careful => flight * 2 / 3,
             Self::Aggressive => flight / 2,
@@ -148,13 +155,10 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     parse: |value| {
         let Params { transmit, after_timeout } = Entry::<dyn Recovery>::read(value)?;
         Ok(Arc::new(move || {
-            Box::new(Ncr {
-                transmit,
-                sack: Sack6675::new(after_timeout),
-                disorder: Disorder::NONE,
-                skipped: Bytes::ZERO,
-                threshold: 0,
-            })
+            let detector = RoundTripThreshold { transmit, sack: IsLost::new(), threshold: 0 };
+            let response = ExtendedLimitedTransmit { transmit, skipped: Bytes::ZERO };
+            let after_timeout = AfterTimeout::new(after_timeout);
+            Box::new(Composed::new(detector, NextSeg::new(), response, after_timeout).on_sack())
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Seq};
+use units::Bytes;
 
-use super::duplicates::Duplicates;
+use super::actions::DUPLICATES;
+use super::composed::{Composed, Detection, LostFirst, Response};
+use super::disorder::{Change, Disorder};
+use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
 use super::limited_transmit::LimitedTransmit;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
-use crate::Cause;
+use super::{AckEvent, Actions, AfterTimeout, Recovery, SendWindow, SentEvent, Style, TimerAction};
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
@@ -40,29 +42,6 @@ pub struct Params {
     /// Whether each duplicate ACK restarts the retransmission timer (Gurtov 2001): it keeps the timer from
     /// running out while needless copies are still being answered, and delays the repair of real losses.
     pub timer_restarts_on_duplicates: bool,
-}
-
-/// Which duplicate ACKs may start fast retransmit once a loss was repaired up to some point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bugfix {
-    /// All of them.
-    None,
-    /// Those that acknowledge all up to that point, so that needless retransmissions can still trigger
-    /// one (RFC 2582 §5).
-    LessCareful,
-    /// Those that acknowledge more than that (RFC 2582 §5, RFC 6582 §3.2 step 2).
-    Careful,
-}
-
-/// The point that the bugfix remembers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Remembers {
-    /// The highest number sent at the last timeout (`send_high` of RFC 2582).
-    Timeouts,
-    /// That of the last timeout or fast retransmit (`recover` of RFC 6582).
-    Losses,
 }
 
 /// The window on leaving fast recovery (RFC 6582 §3.2 step 3).
@@ -100,177 +79,107 @@ impl Default for Params {
     }
 }
 
+/// Reno's inflation, deflated by what partial ACKs acknowledge.
 #[derive(Debug)]
-struct NewReno {
+struct Inflate {
     params: Params,
-    duplicates: Duplicates,
     limited_transmit: LimitedTransmit,
-    after_timeout: AfterTimeout,
-    mode: Option<FastRecovery>,
-    /// Duplicate ACKs below this are barred: `send_high` or `recover`.
-    barred_below: Option<Seq>,
-    /// A retransmission has to go out, whatever the window says.
-    forced: bool,
-}
-
-/// Fast recovery, while it lasts.
-#[derive(Clone, Copy, Debug)]
-struct FastRecovery {
-    recover: Seq,
     /// What duplicates added to the window, less what partial ACKs took off; it may fall below zero.
     inflation: i64,
     partial_acks: u32,
 }
 
-impl Recovery for NewReno {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+impl Response for Inflate {
+    fn in_order(&mut self, ack: &AckEvent, found: Detection, _: Change, _board: &Scoreboard) -> Actions {
         if ack.advances {
-            self.on_advance(ack, board)
-        } else if ack.duplicate {
-            self.on_duplicate(ack, board)
-        } else {
-            Verdict::Ordinary
+            self.limited_transmit.end();
+        } else if found == Detection::Duplicate {
+            self.limited_transmit.on_duplicate(ack);
         }
+        if ack.duplicate { self.on_duplicate() } else { Actions::ordinary(ack) }
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.mode = None;
-        self.forced = false;
-        self.duplicates.clear();
-        self.barred_below = Some(timeout.nxt);
+    fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, _board: &Scoreboard) -> Actions {
+        let counted = ack.flight.saturating_sub(self.limited_transmit.sent());
         self.limited_transmit.end();
-        self.after_timeout.on_timeout(timeout.nxt, board);
+        self.inflation = (ack.smss * u64::from(ack.dupthresh)).0.cast_signed();
+        self.partial_acks = 0;
+        Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
-    fn on_spurious(&mut self) {
-        self.mode = None;
-        self.forced = false;
-        self.duplicates.clear();
-        // RFC 5682 §2 step 3 b: nothing was repaired, so there are no echoes to bar.
-        self.barred_below = None;
+    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        if ack.advances {
+            return self.on_partial_ack(ack);
+        }
+        if !ack.duplicate {
+            return Actions::NONE;
+        }
+        self.inflation += ack.smss.0.cast_signed();
+        self.on_duplicate()
+    }
+
+    fn exit(&mut self, ack: &AckEvent, board: &Scoreboard) -> Actions {
+        self.inflation = 0;
+        Actions::exit(self.params.exit.window(ack, board))
+    }
+
+    fn reset(&mut self) {
         self.limited_transmit.end();
-        self.after_timeout.leave();
+        self.inflation = 0;
     }
 
-    fn beyond_window(&self) -> Bytes {
-        self.limited_transmit.allowed()
+    fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {
+        self.limited_transmit.on_sent(sent, board);
     }
 
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        lost_first(board, room, self.forced || self.after_timeout.forces(), self.after_timeout.allows_new())
+    fn limited_transmit(&self, _disorder: &Disorder) -> Bytes {
+        self.limited_transmit.sent()
     }
 
-    fn on_retransmitted(&mut self, _index: usize, _board: &mut Scoreboard) {
-        self.forced = false;
-    }
-
-    fn inflation(&self) -> i64 {
-        let before_recovery =
-            self.after_timeout.inflation() + self.limited_transmit.allowed().0.cast_signed();
-        self.mode.map_or(before_recovery, |mode| mode.inflation)
-    }
-
-    fn phase(&self) -> Phase {
-        Phase::of(self.mode.map(|mode| mode.recover), &self.after_timeout)
+    fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {
+        let inflation = self.inflation + self.limited_transmit.allowed().0.cast_signed();
+        SendWindow { cwnd, inflation }
     }
 }
 
-impl NewReno {
-    const fn new(params: Params) -> Self {
-        let after_timeout = AfterTimeout::new(params.after_timeout);
-        let limited_transmit = LimitedTransmit::new(params.limited_transmit);
-        let duplicates = Duplicates::NONE;
-        Self {
-            params,
-            duplicates,
-            limited_transmit,
-            after_timeout,
-            mode: None,
-            barred_below: None,
-            forced: false,
-        }
+impl Inflate {
+    fn on_duplicate(&self) -> Actions {
+        Actions::hold(TimerAction::restart_if(self.params.timer_restarts_on_duplicates))
     }
 
-    fn on_advance(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        self.duplicates.clear();
-        self.limited_transmit.end();
-        self.after_timeout.on_ack(ack, board);
-        // Beyond the point nothing is barred; and half round the circle of numbers it would seem ahead again.
-        self.barred_below = self.barred_below.filter(|point| ack.number.at_or_before(*point));
-        match self.mode {
-            None => Verdict::Ordinary,
-            Some(FastRecovery { recover, .. }) if ack.number.at_or_after(recover) => self.leave(ack, board),
-            Some(mode) => self.on_partial_ack(mode, ack, board),
-        }
-    }
-
-    fn on_duplicate(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        let restart_timer = self.params.timer_restarts_on_duplicates;
-        if let Some(mode) = &mut self.mode {
-            mode.inflation += ack.smss.0.cast_signed();
-            return Verdict::Hold { restart_timer };
-        }
-        self.after_timeout.on_ack(ack, board);
-        let barred = self.is_barred(ack.number);
-        if !self.duplicates.reach(ack.dupthresh) || barred {
-            if !barred && self.duplicates.count() < ack.dupthresh {
-                self.limited_transmit.on_duplicate(ack);
-            }
-            return Verdict::Hold { restart_timer };
-        }
-        self.enter(ack, board);
-        Verdict::Loss
-    }
-
-    /// Whether these duplicates may be the echo of an earlier repair.
-    fn is_barred(&self, number: Seq) -> bool {
-        self.barred_below.is_some_and(|point| match self.params.bugfix {
-            Bugfix::None => false,
-            Bugfix::LessCareful => number.before(point),
-            Bugfix::Careful => number.at_or_before(point),
-        })
-    }
-
-    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
-        let inflation = (ack.smss * u64::from(ack.dupthresh)).0.cast_signed();
-        self.mode = Some(FastRecovery { recover: ack.nxt, inflation, partial_acks: 0 });
-        if self.params.remembers == Remembers::Losses {
-            self.barred_below = Some(ack.nxt);
-        }
-        self.after_timeout.leave();
-        self.limited_transmit.end();
-        board.clear_lost();
-        board.mark_lost(0, Cause::FastRetransmit);
-        self.forced = true;
-    }
-
-    /// RFC 6582 §3.2 step 3: send the next hole, deflate by what was acknowledged, and add one segment back if that was
-    /// a segment at least, so that new data may go out beside it.
-    fn on_partial_ack(&mut self, mode: FastRecovery, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    /// RFC 6582 §3.2 step 3: deflate by what was acknowledged, and add one segment back if that was a segment at least,
+    /// so that new data may go out beside the retransmission of the next hole.
+    fn on_partial_ack(&mut self, ack: &AckEvent) -> Actions {
         let adds_back = self.params.new_data_on_partial_ack && ack.acked >= ack.smss;
         let back = if adds_back { ack.smss } else { Bytes::ZERO };
-        let inflation = mode.inflation - ack.acked.0.cast_signed() + back.0.cast_signed();
-        self.mode = Some(FastRecovery { inflation, partial_acks: mode.partial_acks + 1, ..mode });
-        board.mark_lost(0, Cause::PartialAck);
-        self.forced = true;
-        let restart_timer = self.params.timer == Timer::EachPartialAck || mode.partial_acks == 0;
-        Verdict::Hold { restart_timer }
+        self.inflation += back.0.cast_signed() - ack.acked.0.cast_signed();
+        let restarts = self.params.timer == Timer::EachPartialAck || self.partial_acks == 0;
+        self.partial_acks += 1;
+        Actions::hold(TimerAction::restart_if(restarts))
     }
+}
 
-    fn leave(&mut self, ack: &Ack, board: &Scoreboard) -> Verdict {
-        self.mode = None;
-        self.forced = false;
-        let window = match self.params.exit {
-            Exit::Ssthresh => ack.ssthresh,
-            Exit::Flight => ack.ssthresh.min(board.outstanding().max(ack.smss) + ack.smss),
-        };
-        Verdict::Recovered { window }
+impl Exit {
+    /// The window at the end of fast recovery.
+    pub(super) fn window(self, ack: &AckEvent, board: &Scoreboard) -> Bytes {
+        match self {
+            Self::Ssthresh => ack.ssthresh,
+            Self::Flight => ack.ssthresh.min(board.outstanding().max(ack.smss) + ack.smss),
+        }
     }
+}
+
+fn composed(params: Params) -> Composed {
+    let bugfix = DuplicateThreshold::new(params.bugfix, params.remembers).reading_partial_acks();
+    let after_timeout = AfterTimeout::new(params.after_timeout);
+    let limited_transmit = LimitedTransmit::new(params.limited_transmit);
+    let response = Inflate { params, limited_transmit, inflation: 0, partial_acks: 0 };
+    Composed::new(bugfix, LostFirst, response, after_timeout)
 }
 
 /// NewReno by RFC 6582.
 pub(super) fn standard() -> Box<dyn Recovery> {
-    Box::new(NewReno::new(Params::default()))
+    Box::new(composed(Params::default()))
 }
 
 /// This algorithm in the registry.
@@ -280,7 +189,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     source: "RFC 6582, RFC 2582; Sarolahti 2000 appendix C",
     parse: |value| {
         let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(NewReno::new(params.clone()))))
+        Ok(Arc::new(move || Box::new(composed(params.clone()))))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

@@ -13,8 +13,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Seq};
 
-use super::{Ack, Next, Phase, Recovery, Room, Timeout, Verdict, lost_first};
+use super::{
+    AckEvent, Actions, Finding, Next, Recovery, RecoveryState, Room, SentEvent, TimeoutEvent, TimerAction,
+    Traits, lost_first,
+};
 use crate::Cause;
+use crate::congestion::CongestionEvent;
 use crate::registry::{Entry, refusal};
 use crate::scoreboard::{Mark, Scoreboard, Sent};
 
@@ -82,17 +86,17 @@ struct Extreme {
 }
 
 impl Recovery for Pr {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         if ack.delivered.is_zero() {
-            return Verdict::Ordinary;
+            return Actions::ordinary(ack);
         }
         self.delivered_at = ack.now;
         self.extreme = None;
         self.measure(ack, board);
-        Verdict::Grow { acked: ack.delivered, restart_timer: false }
+        Actions::grow(ack.delivered, TimerAction::Leave)
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions {
         let first = self.wait().max(LEAST_AFTER_EXTREME);
         let wait = self.extreme.map_or(first, |extreme| extreme.wait * 2).min(LONGEST);
         let quiet_until = Some(timeout.now + wait);
@@ -104,24 +108,29 @@ impl Recovery for Pr {
             board.mark_all_lost();
         }
         board.mark_lost(0, Cause::Timeout);
+        Actions::timeout(timeout.congestion_event(timeout.flight.saturating_sub(self.sent_since())))
     }
 
     fn on_spurious(&mut self) {}
 
-    fn on_deadline(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn on_deadline(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
         if let Some(extreme) = &mut self.extreme {
             extreme.quiet_until = extreme.quiet_until.filter(|until| *until > ack.now);
         }
-        let mut verdict = Verdict::Ordinary;
+        let mut event = None;
         while let Some((departed, index)) = self.take_overdue(ack.now, board) {
             match self.on_drop(departed, index, ack, board) {
-                Verdict::Timeout => return Verdict::Timeout,
-                Verdict::Ordinary => {}
-                reduction => verdict = reduction,
+                Drop::Extreme => return Actions::hold(TimerAction::Expire),
+                Drop::Counted => {}
+                Drop::New(found) => event = Some(found),
             }
         }
         let forgotten = self.forgotten_since(board).is_some_and(|since| since + self.patience() <= ack.now);
-        if forgotten { Verdict::Timeout } else { verdict }
+        match event {
+            _ if forgotten => Actions::hold(TimerAction::Expire),
+            Some(event) => Actions::reduce_under(event, Finding::Loss("its time is over")),
+            None => Actions::NONE,
+        }
     }
 
     fn deadline(&self, board: &Scoreboard) -> Option<Instant> {
@@ -131,48 +140,39 @@ impl Recovery for Pr {
         quiet_until.or_else(waited_for).or_else(forgotten)
     }
 
-    fn replaces_timer(&self) -> bool {
-        true
-    }
-
-    fn start(&mut self, rtt: Option<Duration>) {
-        self.ewrtt = rtt;
-    }
-
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
         let quiet = self.extreme.is_some_and(|extreme| extreme.quiet_until.is_some());
         if quiet { Next::Nothing } else { lost_first(board, room, false, true) }
     }
 
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        if let Some(sent) = board.get(index) {
-            self.waited_for.push_back(Departed::new(sent));
+    fn on_sent(&mut self, sent: &SentEvent, board: &mut Scoreboard) {
+        if self.ewrtt.is_none() && self.delivered_at == Instant::START {
+            // The round trip of the handshake, if it measured one.
+            self.ewrtt = sent.srtt;
+        }
+        if let Some(segment) = board.get(sent.index) {
+            self.waited_for.push_back(Departed::new(segment));
         }
     }
 
-    fn on_new(&mut self, _len: Bytes, board: &Scoreboard) {
-        if let Some(sent) = board.back() {
-            self.waited_for.push_back(Departed::new(sent));
-        }
+    fn state(&self) -> RecoveryState {
+        let after_timeout = |extreme: Extreme| RecoveryState::AfterTimeout { recover: extreme.recover };
+        self.extreme.map_or(RecoveryState::Open, after_timeout)
     }
 
-    /// All reductions go by the window under which the lost segment was sent.
-    fn beyond_window(&self) -> Bytes {
-        let (outstanding, window) = self.dropped;
-        outstanding.saturating_sub(window)
+    fn traits(&self) -> Traits {
+        Traits { judges_signals: true, replaces_timer: true, ..Traits::SACK }
     }
+}
 
-    fn phase(&self) -> Phase {
-        self.extreme.map_or(Phase::Open, |extreme| Phase::AfterTimeout { recover: extreme.recover })
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
-    }
-
-    fn judges_signals(&self) -> bool {
-        true
-    }
+/// What the drop of a segment means.
+enum Drop {
+    /// It belongs to an event that was answered.
+    Counted,
+    /// It is an event of its own.
+    New(CongestionEvent),
+    /// Too much is dropped: all starts over.
+    Extreme,
 }
 
 impl Pr {
@@ -194,12 +194,13 @@ impl Pr {
     /// `mxrtt`.
     fn wait(&self) -> Duration {
         let usual = self.ewrtt.map_or(UNMEASURED, |ewrtt| ewrtt * self.constants.beta / THOUSANDTHS);
+        let usual = usual.max(GRANULARITY);
         self.extreme.map_or(usual, |extreme| extreme.wait).min(LONGEST)
     }
 
     /// ewrtt = max(α^(1/cwnd)·ewrtt, now − time(n)) for each segment n that is acknowledged. Of several at once
     /// it is the last sent that drew the ACK: the others' ACKs were lost, and tell of no round trip.
-    fn measure(&mut self, ack: &Ack, board: &Scoreboard) {
+    fn measure(&mut self, ack: &AckEvent, board: &Scoreboard) {
         let (mut count, mut last) = (0, None);
         self.waited_for.retain(|departed| {
             let delivered = departed.is_delivered(ack.number, board);
@@ -235,25 +236,32 @@ impl Pr {
     }
 
     /// A segment is lost.
-    fn on_drop(&mut self, departed: Departed, index: usize, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+    fn on_drop(&mut self, departed: Departed, index: usize, ack: &AckEvent, board: &mut Scoreboard) -> Drop {
         let (window, copies) = board.get(index).map_or((ack.cwnd, 1), |sent| (sent.cwnd, sent.transmissions));
         board.mark_lost(index, Cause::Timeout);
         self.dropped = (board.outstanding(), window);
         let in_vain = copies > 1 && self.delivered_at < departed.at;
         match self.extreme {
-            Some(extreme) if departed.at < extreme.since => Verdict::Ordinary,
-            Some(_) => Verdict::Timeout,
-            None if in_vain => Verdict::Timeout,
+            Some(extreme) if departed.at < extreme.since => Drop::Counted,
+            Some(_) => Drop::Extreme,
+            None if in_vain => Drop::Extreme,
             None if departed.memorized => {
                 self.burst += 1;
-                if ack.smss * self.burst * 2 > window { Verdict::Timeout } else { Verdict::Ordinary }
+                if ack.smss * self.burst * 2 > window { Drop::Extreme } else { Drop::Counted }
             }
             None => {
                 self.burst = 0;
                 self.waited_for.iter_mut().for_each(|other| other.memorized = true);
-                Verdict::LossUnder { window }
+                Drop::New(CongestionEvent { cwnd: window, ..ack.congestion_event(window) })
             }
         }
+    }
+
+    /// Of what is outstanding, what was not under way under the window that the last dropped segment was sent under:
+    /// all reductions go by that window.
+    fn sent_since(&self) -> Bytes {
+        let (outstanding, window) = self.dropped;
+        outstanding.saturating_sub(window)
     }
 }
 
@@ -264,7 +272,7 @@ impl Departed {
 
     /// Its round trip. That of a segment that was sent again is ambiguous: where no clock tells, it may be much
     /// too short, which does no harm where only the largest counts, and there is another.
-    fn sample(&self, ack: &Ack, others: bool) -> Option<Duration> {
+    fn sample(&self, ack: &AckEvent, others: bool) -> Option<Duration> {
         let elapsed = (others || !self.again).then(|| ack.now - self.at);
         if self.again { ack.rtt.or(elapsed) } else { elapsed }
     }
@@ -289,6 +297,9 @@ const THOUSANDTHS: u64 = 1_000;
 const MILLIONTHS: u64 = 1_000_000;
 /// Before the first round trip: RFC 6298 §5.7, as a handshake gives none only if it lost its SYN.
 const UNMEASURED: Duration = Duration::from_secs(3);
+/// The least that a segment is waited for: the granularity of the clock (G of RFC 6298 §2). With a round trip of zero,
+/// as a peer can feign it, every segment would be overdue when it is sent.
+const GRANULARITY: Duration = Duration::from_millis(1);
 /// After extreme losses a segment is waited for as long as the usual timer waits (RFC 6298 §2.4).
 const LEAST_AFTER_EXTREME: Duration = Duration::from_secs(1);
 /// RFC 6298 §2.5. Where ACKs are lost, the largest round trip can only seem to grow.

@@ -13,10 +13,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::fack::{self, Fack};
-use super::{Ack, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
+use super::composed::Response;
+use super::disorder::Disorder;
+use super::fack::{self, Rampdown};
+use super::{AckEvent, Actions, Finding, Recovery, SendWindow, SentEvent, Style, TimerAction, WindowAction};
 use crate::registry::Entry;
-use crate::scoreboard::{Scoreboard, Sent};
+use crate::scoreboard::Scoreboard;
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -29,66 +31,44 @@ pub struct Params {
 /// Section 7.14, bounding parameters: the threshold at the end is a quarter of the window of before at the least.
 const LEAST_PART: u64 = 4;
 
+/// Rampdown, and at the end half of the window of before, less what was sent again.
 #[derive(Debug)]
-struct RateHalving {
-    fack: Fack,
+struct HalveTheRate {
+    rampdown: Rampdown,
     /// What was sent again in this recovery.
     again: Bytes,
 }
 
-impl Recovery for RateHalving {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        match self.fack.on_ack(ack, board) {
-            Verdict::Recovered { .. } => self.end(ack),
-            Verdict::Loss => {
-                self.again = Bytes::ZERO;
-                Verdict::Loss
-            }
-            verdict => verdict,
-        }
+impl Response for HalveTheRate {
+    fn enter(&mut self, ack: &AckEvent, disorder: &Disorder, board: &Scoreboard) -> Actions {
+        self.again = Bytes::ZERO;
+        self.rampdown.enter(ack, disorder, board)
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.fack.on_timeout(timeout, board);
+    fn in_recovery(&mut self, ack: &AckEvent, board: &Scoreboard) -> Actions {
+        self.rampdown.in_recovery(ack, board)
     }
 
-    fn on_spurious(&mut self) {
-        self.fack.on_spurious();
-    }
-
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        self.fack.next(board, room)
-    }
-
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        self.again += board.get(index).map_or(Bytes::ZERO, Sent::size);
-        self.fack.on_retransmitted(index, board);
-    }
-
-    fn counted(&self, flight: Bytes, board: &Scoreboard) -> Bytes {
-        self.fack.counted(flight, board)
-    }
-
-    fn inflation(&self) -> i64 {
-        self.fack.inflation()
-    }
-
-    fn phase(&self) -> Phase {
-        self.fack.phase()
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
-    }
-}
-
-impl RateHalving {
     /// Sections 7.10 to 7.14. One segment for two acknowledged makes half of the window; each hole took the place of a
     /// segment that was never acknowledged.
-    fn end(&self, ack: &Ack) -> Verdict {
-        let before = self.fack.before();
+    fn exit(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        self.rampdown.reset();
+        let before = self.rampdown.before();
         let cwnd = (before.saturating_sub(self.again) / 2).max(ack.smss);
-        Verdict::Resize { cwnd, ssthresh: cwnd.max(before / LEAST_PART), reason: "halved" }
+        let window = WindowAction::Set { cwnd, ssthresh: cwnd.max(before / LEAST_PART) };
+        Actions { window, timer: TimerAction::Restart, finding: Finding::Resized("halved") }
+    }
+
+    fn reset(&mut self) {
+        self.rampdown.reset();
+    }
+
+    fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, _board: &Scoreboard) {
+        self.again += if sent.again { sent.len } else { Bytes::ZERO };
+    }
+
+    fn window(&self, cwnd: Bytes, disorder: &Disorder) -> SendWindow {
+        self.rampdown.window(cwnd, disorder)
     }
 }
 
@@ -100,7 +80,10 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     parse: |value| {
         let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
         let params = fack::Params { rampdown: true, after_timeout, ..fack::Params::default() };
-        Ok(Arc::new(move || Box::new(RateHalving { fack: Fack::new(params.clone()), again: Bytes::ZERO })))
+        Ok(Arc::new(move || {
+            let response = HalveTheRate { rampdown: Rampdown::new(&params), again: Bytes::ZERO };
+            Box::new(fack::respond_by(&params, response))
+        }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

@@ -10,15 +10,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
-use super::duplicates::Duplicates;
+use super::actions::DUPLICATES;
+use super::composed::{Composed, Detection, LostFirst, Response};
+use super::disorder::{Change, Disorder};
+use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
 use super::limited_transmit::LimitedTransmit;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
-use crate::Cause;
+use super::{AckEvent, Actions, AfterTimeout, Recovery, SendWindow, SentEvent, Style, TimerAction};
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
 /// Parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// What happens after a timeout.
@@ -34,109 +36,98 @@ pub struct Params {
     /// Whether duplicate ACKs inflate the window by no more than was outstanding when the loss was found: more
     /// segments cannot have left the network, so that spoofed duplicates gain nothing (RFC 5681 §3.2, MAY).
     pub limits_inflation: bool,
+    /// Which duplicate ACKs may start another fast retransmit after an earlier loss. RFC 5681 leaves it open, and BSD
+    /// took all of them; ns-2 (`bugFix_`) is `careful`.
+    pub bugfix: Bugfix,
+    /// What the bugfix remembers; in ns-2 the last loss of either kind.
+    pub remembers: Remembers,
 }
 
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            after_timeout: Style::default(),
+            limited_transmit: false,
+            timer_restarts_on_duplicates: false,
+            go_back_n_goes_on: false,
+            limits_inflation: false,
+            bugfix: Bugfix::None,
+            remembers: Remembers::Losses,
+        }
+    }
+}
+
+/// The window is inflated by each segment that a duplicate ACK shows to have left the network.
 #[derive(Debug)]
-struct Reno {
-    params: Params,
-    duplicates: Duplicates,
+struct Inflate {
     limited_transmit: LimitedTransmit,
-    after_timeout: AfterTimeout,
-    recover: Option<Seq>,
+    timer_restarts_on_duplicates: bool,
+    limits_inflation: bool,
     inflation: Bytes,
     /// The most that it may become.
     greatest_inflation: Bytes,
-    /// The fast retransmit has yet to go out.
-    forced: bool,
 }
 
-impl Recovery for Reno {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+impl Response for Inflate {
+    fn in_order(&mut self, ack: &AckEvent, found: Detection, _: Change, _board: &Scoreboard) -> Actions {
         if ack.advances {
-            return self.on_advance(ack, board);
-        }
-        if !ack.duplicate {
-            return Verdict::Ordinary;
-        }
-        let restart_timer = self.params.timer_restarts_on_duplicates;
-        if self.recover.is_some() {
-            self.inflation = (self.inflation + ack.smss).min(self.greatest_inflation);
-            return Verdict::Hold { restart_timer };
-        }
-        self.after_timeout.on_ack(ack, board);
-        if !self.duplicates.reach(ack.dupthresh) {
+            self.limited_transmit.end();
+        } else if found == Detection::Duplicate {
             self.limited_transmit.on_duplicate(ack);
-            return Verdict::Hold { restart_timer };
         }
-        self.enter(ack, board);
-        Verdict::Loss
+        self.on_any(ack)
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.leave();
-        self.duplicates.clear();
+    fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, board: &Scoreboard) -> Actions {
+        let counted = ack.flight.saturating_sub(self.limited_transmit.sent());
         self.limited_transmit.end();
-        self.after_timeout.on_timeout(timeout.nxt, board);
+        self.greatest_inflation = if self.limits_inflation { board.outstanding() } else { Bytes::MAX };
+        self.inflation = (ack.smss * u64::from(ack.dupthresh)).min(self.greatest_inflation);
+        Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
-    fn on_spurious(&mut self) {
-        self.leave();
-        self.duplicates.clear();
+    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        if ack.duplicate {
+            self.inflation = (self.inflation + ack.smss).min(self.greatest_inflation);
+        }
+        self.on_any(ack)
+    }
+
+    fn is_over(&self, ack: &AckEvent, _recover: Seq) -> bool {
+        ack.advances
+    }
+
+    /// RFC 5681 §3.2 step 6: deflate to ssthresh.
+    fn exit(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        self.inflation = Bytes::ZERO;
+        Actions::exit(ack.ssthresh)
+    }
+
+    fn reset(&mut self) {
         self.limited_transmit.end();
-        self.after_timeout.leave();
+        self.inflation = Bytes::ZERO;
     }
 
-    fn beyond_window(&self) -> Bytes {
-        self.limited_transmit.allowed()
+    fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {
+        self.limited_transmit.on_sent(sent, board);
     }
 
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        lost_first(board, room, self.forced || self.after_timeout.forces(), self.after_timeout.allows_new())
+    fn limited_transmit(&self, _disorder: &Disorder) -> Bytes {
+        self.limited_transmit.sent()
     }
 
-    fn on_retransmitted(&mut self, _index: usize, _board: &mut Scoreboard) {
-        self.forced = false;
-    }
-
-    fn inflation(&self) -> i64 {
-        (self.inflation + self.limited_transmit.allowed()).0.cast_signed() + self.after_timeout.inflation()
-    }
-
-    fn phase(&self) -> Phase {
-        Phase::of(self.recover, &self.after_timeout)
+    fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {
+        let inflation = (self.inflation + self.limited_transmit.allowed()).0.cast_signed();
+        SendWindow { cwnd, inflation }
     }
 }
 
-impl Reno {
-    fn on_advance(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        self.duplicates.clear();
-        self.limited_transmit.end();
-        self.after_timeout.on_ack(ack, board);
-        if self.recover.is_none() {
-            return Verdict::Ordinary;
+impl Inflate {
+    fn on_any(&self, ack: &AckEvent) -> Actions {
+        if ack.duplicate {
+            return Actions::hold(TimerAction::restart_if(self.timer_restarts_on_duplicates));
         }
-        self.leave();
-        // RFC 5681 §3.2 step 6: deflate to ssthresh.
-        Verdict::Recovered { window: ack.ssthresh }
-    }
-
-    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
-        if !self.params.go_back_n_goes_on {
-            self.after_timeout.leave();
-            board.clear_lost();
-        }
-        self.limited_transmit.end();
-        self.recover = Some(ack.nxt);
-        self.greatest_inflation = if self.params.limits_inflation { board.outstanding() } else { Bytes::MAX };
-        self.inflation = (ack.smss * u64::from(ack.dupthresh)).min(self.greatest_inflation);
-        self.forced = true;
-        board.mark_lost(0, Cause::FastRetransmit);
-    }
-
-    fn leave(&mut self) {
-        self.recover = None;
-        self.inflation = Bytes::ZERO;
-        self.forced = false;
+        Actions::ordinary(ack)
     }
 }
 
@@ -148,16 +139,18 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     parse: |value| {
         let params: Params = Entry::<dyn Recovery>::read(value)?;
         Ok(Arc::new(move || {
-            Box::new(Reno {
-                duplicates: Duplicates::default(),
+            let response = Inflate {
                 limited_transmit: LimitedTransmit::new(params.limited_transmit),
-                after_timeout: AfterTimeout::new(params.after_timeout),
-                params: params.clone(),
-                recover: None,
+                timer_restarts_on_duplicates: params.timer_restarts_on_duplicates,
+                limits_inflation: params.limits_inflation,
                 inflation: Bytes::ZERO,
                 greatest_inflation: Bytes::MAX,
-                forced: false,
-            })
+            };
+            let goes_on = params.go_back_n_goes_on;
+            let detector = DuplicateThreshold::new(params.bugfix, params.remembers).keeping_marks(goes_on);
+            let after_timeout = AfterTimeout::new(params.after_timeout);
+            let composed = Composed::new(detector, LostFirst, response, after_timeout);
+            Box::new(composed.with_go_back_n_that_goes_on(goes_on))
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

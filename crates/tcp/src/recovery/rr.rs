@@ -10,9 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::disorder::Disorder;
-use super::sack_6675::Sack6675;
-use super::{Ack, Next, Phase, Recovery, Room, Style, Timeout, Verdict};
+use super::composed::{Detection, Response};
+use super::disorder::{Change, Disorder};
+use super::sack_6675::respond_by;
+use super::{AckEvent, Actions, Next, Recovery, Room, Style, TimerAction};
 use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
@@ -33,65 +34,49 @@ impl Default for Params {
     }
 }
 
+/// While a gap lasts, each duplicate ACK lets new data out; a reduction goes by the flight of before.
 #[derive(Debug)]
-struct Rr {
-    extra_windows: u32,
-    sack: Sack6675,
-    disorder: Disorder,
+pub(super) struct WholeWindow {
+    /// How many windows may be let out beyond the window, if there is a limit.
+    extra_windows: Option<u32>,
     /// The most that may be outstanding while a gap lasts.
     most: Bytes,
 }
 
-impl Recovery for Rr {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if self.sack.phase() == Phase::Open {
-            self.disorder.on_ack(ack, board);
-            self.most = ack.cwnd * u64::from(self.extra_windows + 1);
+impl WholeWindow {
+    /// With no limit on what is let out.
+    pub(super) const fn unlimited() -> Self {
+        Self { extra_windows: None, most: Bytes::MAX }
+    }
+
+    const fn limited_to(extra_windows: u32) -> Self {
+        Self { extra_windows: Some(extra_windows), most: Bytes::ZERO }
+    }
+}
+
+impl Response for WholeWindow {
+    fn in_order(&mut self, ack: &AckEvent, _: Detection, _: Change, _board: &Scoreboard) -> Actions {
+        if let Some(extra) = self.extra_windows {
+            self.most = ack.cwnd * (u64::from(extra) + 1);
         }
-        let verdict = self.sack.on_ack(ack, board);
-        if verdict == Verdict::Loss {
-            self.disorder.end();
-        }
-        verdict
+        Actions::ordinary(ack)
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.disorder.end();
-        self.sack.on_timeout(timeout, board);
+    fn enter(&mut self, ack: &AckEvent, disorder: &Disorder, _board: &Scoreboard) -> Actions {
+        disorder.reduce(ack)
     }
 
-    fn on_spurious(&mut self) {
-        self.disorder.end();
-        self.sack.on_spurious();
+    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        Actions::hold(TimerAction::restart_if(ack.advances))
     }
 
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        let full = |new: Bytes| self.disorder.flight().is_some() && board.outstanding() + new > self.most;
-        self.sack.next(board, &Room { new: room.new.filter(|new| !full(*new)), ..*room })
+    fn limited_transmit(&self, disorder: &Disorder) -> Bytes {
+        disorder.limited_transmit()
     }
 
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        self.sack.on_retransmitted(index, board);
-    }
-
-    fn on_new(&mut self, _len: Bytes, board: &Scoreboard) {
-        self.disorder.on_new(board);
-    }
-
-    fn beyond_window(&self) -> Bytes {
-        self.disorder.beyond()
-    }
-
-    fn inflation(&self) -> i64 {
-        self.sack.inflation()
-    }
-
-    fn phase(&self) -> Phase {
-        self.sack.phase()
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
+    fn allows(&self, next: Next, disorder: &Disorder, board: &Scoreboard, room: &Room) -> bool {
+        let new = room.new.unwrap_or(Bytes::ZERO);
+        next != Next::New || disorder.flight().is_none() || board.outstanding() + new <= self.most
     }
 }
 
@@ -105,10 +90,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         if extra_windows > 100 {
             return Err(refusal(format!("extra_windows is {extra_windows}"), "from 0 to 100"));
         }
-        Ok(Arc::new(move || {
-            let (sack, disorder) = (Sack6675::new(after_timeout), Disorder::NONE);
-            Box::new(Rr { extra_windows, sack, disorder, most: Bytes::ZERO })
-        }))
+        Ok(Arc::new(move || Box::new(respond_by(WholeWindow::limited_to(extra_windows), after_timeout))))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

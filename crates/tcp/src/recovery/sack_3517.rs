@@ -18,9 +18,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
+use super::actions::DUPLICATES;
+use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Selector, Stage};
+use super::disorder::{Change, Disorder};
 use super::duplicates::Duplicates;
+use super::judged::Judged;
 use super::limited_transmit::LimitedTransmit;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Repair, Room, Style, Timeout, Verdict, lost_first};
+use super::{
+    AckEvent, Actions, AfterTimeout, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent, Style,
+    TimerAction, lost_first,
+};
 use crate::Cause;
 use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
@@ -80,252 +87,211 @@ pub enum Pipe {
     Counted,
 }
 
+/// `IsLost()` of RFC 3517 §4, and the duplicate ACKs of RFC 2581.
 #[derive(Debug)]
-pub(super) struct Sack3517 {
-    params: Params,
+struct IsLost {
+    lost: LostBy,
     duplicates: Duplicates,
-    limited_transmit: LimitedTransmit,
-    after_timeout: AfterTimeout,
-    mode: Option<FastRecovery>,
-    /// SACKed bytes before a recovery: they have left the pipe, and let out no more than limited transmit does.
-    sacked: Bytes,
-    /// Whether an algorithm above has rules of its own for that time.
-    beneath: bool,
+    judged: Judged,
+    after_timeout: AfterTimeoutBoard,
+    /// Whether a duplicate is what SACKs something new (RFC 6675 §2), whatever else it brings.
+    counts_sacks: bool,
 }
 
-/// Fast recovery, while it lasts.
-#[derive(Clone, Copy, Debug)]
-struct FastRecovery {
-    /// `RecoveryPoint`.
-    recover: Seq,
-    /// `HighRxt`: end of the highest segment sent again.
-    high_rxt: Seq,
-    /// Everything before this was judged by the SACKs above it.
-    judged: Seq,
-    /// The first retransmission goes out whatever the pipe says (§5 step 3).
-    forced: bool,
-    /// Segments that the last ACK has let out.
-    let_out: u32,
-    /// The counted pipe ([`Pipe::Counted`]), and how much it is above that of the scoreboard.
-    counted: Bytes,
-    excess: i64,
-}
-
-impl Recovery for Sack3517 {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
+impl LossDetector for IsLost {
+    fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
         if ack.advances {
             self.duplicates.clear();
-            self.limited_transmit.end();
         }
-        let verdict = match self.mode {
-            Some(mode) => self.in_recovery(mode, ack, board),
-            None => self.in_order(ack, board),
-        };
-        let holds_back = self.phase() == Phase::Open && !self.beneath;
-        self.sacked = if holds_back { board.sacked() } else { Bytes::ZERO };
-        verdict
+        match stage {
+            Stage::Open(_) => self.in_order(ack),
+            Stage::FastRecovery(recovery) => {
+                self.judged.mark_below(self.lost.edge(ack, board), ack, recovery, board);
+                Detection::Nothing
+            }
+            // §5.1: after a timeout no new recovery until what was outstanding is acknowledged.
+            Stage::AfterTimeout | Stage::Over => Detection::Nothing,
+        }
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.start_over();
-        if self.params.scoreboard_after_timeout == AfterTimeoutBoard::Cleared {
+    /// §5 steps 1 to 4.
+    fn begin(&mut self, ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
+        recovery.duplicates = self.duplicates.count();
+        // What is sent again without being lost by IsLost() is in the pipe twice (§4, SetPipe).
+        let edge = self.lost.edge(ack, board);
+        if edge.is_some() {
+            board.mark_lost(0, Cause::FastRetransmit);
+        }
+        self.judged = Judged::NONE;
+        self.judged.mark_below(edge, ack, recovery, board);
+    }
+
+    fn on_timeout(&mut self, _nxt: Seq, board: &mut Scoreboard) {
+        self.duplicates.clear();
+        if self.after_timeout == AfterTimeoutBoard::Cleared {
             board.forget_sacks();
         }
-        self.after_timeout.on_timeout(timeout.nxt, board);
     }
 
     fn on_spurious(&mut self) {
-        self.start_over();
-        self.after_timeout.leave();
+        self.duplicates.clear();
     }
+}
 
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        let room = Room { usable: room.usable.saturating_sub(self.withheld()), ..*room };
-        let Some(mode) = self.mode else {
-            return lost_first(board, &room, self.after_timeout.forces(), self.after_timeout.allows_new());
+impl IsLost {
+    fn in_order(&mut self, ack: &AckEvent) -> Detection {
+        let sacks = !ack.advances && !ack.newly_sacked.is_zero();
+        let duplicate = if self.counts_sacks { sacks } else { ack.duplicate };
+        match duplicate {
+            false => Detection::Nothing,
+            true if self.duplicates.reach(ack.dupthresh) => Detection::Loss,
+            true => Detection::Duplicate,
+        }
+    }
+}
+
+/// `NextSeg()` of RFC 3517 §4, and `SetPipe()`.
+#[derive(Debug)]
+struct NextSeg {
+    per_ack: Option<u32>,
+    /// Segments that the last ACK has let out.
+    let_out: u32,
+    pipe: Pipe,
+    /// The counted pipe ([`Pipe::Counted`]).
+    counted: Bytes,
+    /// Whether what is SACKed before a recovery lets out no more than limited transmit does.
+    withholds: bool,
+}
+
+impl Selector for NextSeg {
+    fn next(
+        &self,
+        recovery: Option<&FastRecovery>,
+        after_timeout: &AfterTimeout,
+        board: &Scoreboard,
+        room: &Room,
+    ) -> Next {
+        let Some(recovery) = recovery else {
+            return lost_first(board, room, after_timeout.forces(), after_timeout.allows_new());
         };
-        if self.params.per_ack.is_some_and(|most| mode.let_out >= most) {
+        if self.per_ack.is_some_and(|most| self.let_out >= most) {
             return Next::Nothing;
         }
-        if mode.forced {
+        if recovery.forced {
             return Next::Retransmit { index: 0, cause: Cause::FastRetransmit };
         }
-        match lost_first(board, &room, false, true) {
+        match lost_first(board, room, false, true) {
             Next::Nothing if room.usable >= room.smss && board.first_lost().is_none() => {
-                mode.maybe_lost(board)
+                maybe_lost(recovery, board)
             }
             next => next,
         }
     }
 
-    fn on_retransmitted(&mut self, index: usize, board: &mut Scoreboard) {
-        let (Some(mode), Some(sent)) = (&mut self.mode, board.get(index)) else { return };
-        mode.high_rxt = mode.high_rxt.max(sent.range.end);
-        let more = if std::mem::take(&mut mode.forced) { Bytes::ZERO } else { sent.size() };
-        mode.on_sent(more, self.params.pipe, board);
+    fn begin(&mut self, ack: &AckEvent, recovery: &FastRecovery, board: &Scoreboard) {
+        self.let_out = 0;
+        self.counted = board.outstanding().saturating_sub(ack.smss * u64::from(recovery.duplicates));
     }
 
-    fn on_new(&mut self, len: Bytes, board: &Scoreboard) {
-        if let Some(mode) = &mut self.mode {
-            mode.on_sent(len, self.params.pipe, board);
-        }
-    }
-
-    fn inflation(&self) -> i64 {
-        let short = self.mode.map_or(0, |mode| (-mode.excess).max(0));
-        self.after_timeout.inflation() + self.limited_transmit.allowed().0.cast_signed() + short
-    }
-
-    fn beyond_window(&self) -> Bytes {
-        self.limited_transmit.allowed()
-    }
-
-    /// SACKed bytes before a recovery, and what is counted beyond the scoreboard in one.
-    fn withheld(&self) -> Bytes {
-        self.mode.map_or(self.sacked, |mode| Bytes(mode.excess.max(0).unsigned_abs()))
-    }
-
-    fn phase(&self) -> Phase {
-        Phase::of(self.mode.map(|mode| mode.recover), &self.after_timeout)
-    }
-
-    fn needs_sack(&self) -> bool {
-        true
-    }
-}
-
-impl Repair for Sack3517 {
-    fn finds_loss(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
-        if ack.advances {
-            self.duplicates.clear();
-        }
-        self.after_timeout.on_ack(ack, board);
-        let duplicate = !ack.advances && !ack.newly_sacked.is_zero();
-        duplicate && self.after_timeout.recover().is_none() && self.duplicates.reach(ack.dupthresh)
-    }
-
-    /// §5 steps 1 to 4.
-    fn enter(&mut self, ack: &Ack, board: &mut Scoreboard) {
-        self.limited_transmit.end();
-        let mut mode = FastRecovery {
-            recover: ack.nxt,
-            high_rxt: ack.number,
-            judged: ack.number,
-            forced: true,
-            let_out: 0,
-            counted: board.outstanding().saturating_sub(ack.smss * u64::from(self.duplicates.count())),
-            excess: 0,
-        };
-        // What is sent again without being lost by IsLost() is in the pipe twice (§4, SetPipe).
-        if self.params.lost.edge(ack, board).is_some() {
-            board.mark_lost(0, Cause::FastRetransmit);
-        }
-        mode.judge(self.params.lost, ack, board);
-        mode.compare(self.params.pipe, board);
-        self.mode = Some(mode);
-    }
-}
-
-impl Sack3517 {
-    fn new(params: Params) -> Self {
-        Self {
-            duplicates: Duplicates::NONE,
-            limited_transmit: LimitedTransmit::new(params.limited_transmit),
-            after_timeout: AfterTimeout::new(params.after_timeout),
-            params,
-            mode: None,
-            sacked: Bytes::ZERO,
-            beneath: false,
-        }
-    }
-
-    /// What repairs in ns-2's `sack1`, beneath an algorithm that begins it.
-    pub(super) fn sack1(after_timeout: Style) -> Self {
-        let params =
-            Params { pipe: Pipe::Counted, lost: LostBy::AnyHole, after_timeout, ..Params::default() };
-        Self { beneath: true, ..Self::new(params) }
-    }
-
-    fn start_over(&mut self) {
-        self.mode = None;
-        self.duplicates.clear();
-        self.limited_transmit.end();
-        self.sacked = Bytes::ZERO;
-    }
-
-    /// §5, outside of recovery.
-    fn in_order(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        self.after_timeout.on_ack(ack, board);
-        // §5.1: after a timeout no new recovery until what was outstanding is acknowledged.
-        if !ack.duplicate || self.after_timeout.recover().is_some() {
-            return Verdict::Ordinary;
-        }
-        if !self.duplicates.reach(ack.dupthresh) {
-            self.limited_transmit.on_duplicate(ack);
-            return Verdict::Ordinary;
-        }
-        self.enter(ack, board);
-        Verdict::Loss
-    }
-
-    /// §5 steps A to C.
-    fn in_recovery(&mut self, mut mode: FastRecovery, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        if ack.number.at_or_after(mode.recover) {
-            self.mode = None;
-            return Verdict::Recovered { window: ack.ssthresh };
-        }
-        mode.high_rxt = mode.high_rxt.max(ack.number);
-        mode.let_out = 0;
+    fn on_ack(&mut self, ack: &AckEvent, _board: &Scoreboard) {
+        self.let_out = 0;
         // Fall and Floyd 1996: a partial ACK stands for two segments, the lost one and the one sent again.
         let left = if ack.advances { 2 } else { u64::from(ack.duplicate) };
-        mode.counted = mode.counted.saturating_sub(ack.smss * left);
-        mode.judge(self.params.lost, ack, board);
-        mode.compare(self.params.pipe, board);
-        self.mode = Some(mode);
-        Verdict::Hold { restart_timer: ack.advances }
+        self.counted = self.counted.saturating_sub(ack.smss * left);
+    }
+
+    fn on_sent(&mut self, sent: &SentEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
+        self.let_out += 1;
+        // The fast retransmit takes the place of what it repairs.
+        let replaces = sent.again && recovery.forced;
+        self.counted += if replaces { Bytes::ZERO } else { sent.len };
+        recovery.count_as_sent(sent, board);
+    }
+
+    fn pipe(&self, state: RecoveryState, board: &Scoreboard) -> Bytes {
+        match state {
+            RecoveryState::FastRecovery { .. } if self.pipe == Pipe::Counted => self.counted,
+            // SACKed bytes have left the pipe, and let out no more than limited transmit does.
+            RecoveryState::Open if self.withholds => board.pipe() + board.sacked(),
+            _ => board.pipe(),
+        }
     }
 }
 
-impl FastRecovery {
-    /// `Update()` and `IsLost()`, turned round: everything before an edge is lost unless SACKed.
-    fn judge(&mut self, lost: LostBy, ack: &Ack, board: &mut Scoreboard) {
-        let Some(edge) = lost.edge(ack, board) else { return };
-        let judged = self.judged.max(ack.number);
-        let sent_again = board.index_of(self.high_rxt);
-        for index in board.index_of(judged)..board.index_of(edge) {
-            if index < sent_again {
-                board.forget_first_copy(index);
-            } else {
-                board.mark_lost(index, Cause::Scoreboard);
-            }
+/// `NextSeg()` rule 3: with nothing known to be lost and nothing new to send, a hole below the highest SACK.
+fn maybe_lost(recovery: &FastRecovery, board: &Scoreboard) -> Next {
+    let Some(highest) = board.highest_sacked() else { return Next::Nothing };
+    let hole = board.first_hole(board.index_of(recovery.high_rxt)..board.index_of(highest));
+    hole.map_or(Next::Nothing, |index| Next::Retransmit { index, cause: Cause::Scoreboard })
+}
+
+/// Limited transmit before a recovery, and half of the window in it.
+#[derive(Debug)]
+struct LimitedThenHalf {
+    limited_transmit: LimitedTransmit,
+}
+
+impl Response for LimitedThenHalf {
+    fn in_order(&mut self, ack: &AckEvent, found: Detection, _: Change, _board: &Scoreboard) -> Actions {
+        if ack.advances {
+            self.limited_transmit.end();
+        } else if found == Detection::Duplicate {
+            self.limited_transmit.on_duplicate(ack);
         }
-        self.judged = judged.max(edge);
+        Actions::ordinary(ack)
     }
 
-    /// A segment went out, with so much `more` in the counted pipe.
-    fn on_sent(&mut self, more: Bytes, pipe: Pipe, board: &Scoreboard) {
-        self.let_out += 1;
-        self.counted += more;
-        self.compare(pipe, board);
+    fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, _board: &Scoreboard) -> Actions {
+        let counted = ack.flight.saturating_sub(self.limited_transmit.sent());
+        self.limited_transmit.end();
+        Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
-    fn compare(&mut self, pipe: Pipe, board: &Scoreboard) {
-        if pipe == Pipe::Counted {
-            self.excess = self.counted.0.cast_signed() - board.pipe().0.cast_signed();
-        }
+    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        Actions::hold(TimerAction::restart_if(ack.advances))
     }
 
-    /// `NextSeg()` rule 3: with nothing known to be lost and nothing new to send, a hole below the highest SACK.
-    fn maybe_lost(&self, board: &Scoreboard) -> Next {
-        let Some(highest) = board.highest_sacked() else { return Next::Nothing };
-        let hole = board.first_hole(board.index_of(self.high_rxt)..board.index_of(highest));
-        hole.map_or(Next::Nothing, |index| Next::Retransmit { index, cause: Cause::Scoreboard })
+    fn reset(&mut self) {
+        self.limited_transmit.end();
     }
+
+    fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {
+        self.limited_transmit.on_sent(sent, board);
+    }
+
+    fn limited_transmit(&self, _disorder: &Disorder) -> Bytes {
+        self.limited_transmit.sent()
+    }
+
+    fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {
+        SendWindow { cwnd, inflation: self.limited_transmit.allowed().0.cast_signed() }
+    }
+}
+
+fn composed(params: &Params, beneath: bool) -> Composed {
+    let detector = IsLost {
+        lost: params.lost,
+        duplicates: Duplicates::NONE,
+        judged: Judged::NONE,
+        after_timeout: params.scoreboard_after_timeout,
+        counts_sacks: beneath,
+    };
+    let (per_ack, pipe) = (params.per_ack, params.pipe);
+    let selector = NextSeg { per_ack, let_out: 0, pipe, counted: Bytes::ZERO, withholds: !beneath };
+    let limited_transmit = LimitedTransmit::new(params.limited_transmit && !beneath);
+    let after_timeout = AfterTimeout::new(params.after_timeout);
+    Composed::new(detector, selector, LimitedThenHalf { limited_transmit }, after_timeout).on_sack()
+}
+
+/// What repairs in ns-2's `sack1`, beneath an algorithm that begins it and has rules of its own until then.
+pub(super) fn sack1(after_timeout: Style) -> Composed {
+    let params = Params { pipe: Pipe::Counted, lost: LostBy::AnyHole, after_timeout, ..Params::default() };
+    composed(&params, true)
 }
 
 impl LostBy {
     /// Everything before this is lost unless SACKed.
-    fn edge(self, ack: &Ack, board: &Scoreboard) -> Option<Seq> {
+    fn edge(self, ack: &AckEvent, board: &Scoreboard) -> Option<Seq> {
         match self {
             Self::Dupthresh => board.lost_edge(ack.dupthresh, ack.smss * u64::from(ack.dupthresh)),
             Self::AnyHole => board.highest_sacked(),
@@ -343,7 +309,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         if params.per_ack == Some(0) {
             return Err(refusal("per_ack is 0, and nothing would ever be sent again", "1 or more"));
         }
-        Ok(Arc::new(move || Box::new(Sack3517::new(params.clone()))))
+        Ok(Arc::new(move || Box::new(composed(&params, false))))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

@@ -7,74 +7,98 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Seq;
+use units::Bytes;
 
-use super::duplicates::Duplicates;
-use super::{Ack, AfterTimeout, Next, Phase, Recovery, Room, Style, Timeout, Verdict, lost_first};
+use super::composed::{Composed, Detection, FastRecovery, Response, Selector};
+use super::disorder::{Change, Disorder};
+use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
+use super::limited_transmit::LimitedTransmit;
+use super::{
+    AckEvent, Actions, AfterTimeout, Finding, Next, Recovery, Room, SendWindow, SentEvent, Style, lost_first,
+};
 use crate::Cause;
+use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::registry::Entry;
 use crate::scoreboard::{Mark, Scoreboard};
 
 /// Parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// What happens after a timeout.
     pub after_timeout: Style,
+    /// Whether the first duplicate ACKs let new segments out (RFC 3042). BSD's Tahoe did not; ns-2's does
+    /// (`singledup_`).
+    pub limited_transmit: bool,
+    /// Which duplicate ACKs may start another fast retransmit while what was outstanding at the last loss is sent
+    /// again: below that point they are echoes of it. ns-2 (`bugFix_`) is `careful`.
+    pub bugfix: Bugfix,
 }
 
+impl Default for Params {
+    fn default() -> Self {
+        Self { after_timeout: Style::default(), limited_transmit: false, bugfix: Bugfix::LessCareful }
+    }
+}
+
+/// Everything starts over as after a timeout.
 #[derive(Debug)]
-struct Tahoe {
-    duplicates: Duplicates,
-    after_timeout: AfterTimeout,
-    /// End of what was outstanding at the last loss: duplicate ACKs below it are echoes of what was
-    /// sent again, not news.
-    repairing: Option<Seq>,
+struct StartOver {
+    limited_transmit: LimitedTransmit,
 }
 
-impl Recovery for Tahoe {
-    fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Verdict {
-        self.after_timeout.on_ack(ack, board);
+impl Response for StartOver {
+    fn in_order(&mut self, ack: &AckEvent, found: Detection, _: Change, _board: &Scoreboard) -> Actions {
         if ack.advances {
-            self.duplicates.clear();
-            self.repairing = self.repairing.filter(|recover| ack.number.before(*recover));
-        } else if ack.duplicate && self.duplicates.reach(ack.dupthresh) && self.repairing.is_none() {
-            self.start_over(ack.nxt, board);
-            board.blame_first(Cause::FastRetransmit);
-            return Verdict::Collapse;
+            self.limited_transmit.end();
+        } else if found == Detection::Duplicate {
+            self.limited_transmit.on_duplicate(ack);
         }
-        Verdict::Ordinary
+        Actions::ordinary(ack)
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout, board: &mut Scoreboard) {
-        self.start_over(timeout.nxt, board);
+    fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, _board: &Scoreboard) -> Actions {
+        let event = ack.congestion_event(ack.flight.saturating_sub(self.limited_transmit.sent()));
+        self.limited_transmit.end();
+        let signal = CongestionSignal::Timeout { repeated: false };
+        Actions::reduce(CongestionEvent { signal, ..event }, Finding::Collapse("duplicate ACKs"))
     }
 
-    fn on_spurious(&mut self) {
-        self.after_timeout.leave();
-        self.repairing = None;
-        self.duplicates.clear();
+    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        Actions::ordinary(ack)
     }
 
-    fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        let forced = board.front().is_some_and(|first| first.mark == Mark::Lost(Cause::FastRetransmit));
-        lost_first(board, room, forced || self.after_timeout.forces(), self.after_timeout.allows_new())
+    fn reset(&mut self) {
+        self.limited_transmit.end();
     }
 
-    fn inflation(&self) -> i64 {
-        self.after_timeout.inflation()
+    fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {
+        self.limited_transmit.on_sent(sent, board);
     }
 
-    fn phase(&self) -> Phase {
-        self.after_timeout.recover().map_or(Phase::Open, |recover| Phase::AfterTimeout { recover })
+    fn limited_transmit(&self, _disorder: &Disorder) -> Bytes {
+        self.limited_transmit.sent()
+    }
+
+    fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {
+        SendWindow { cwnd, inflation: self.limited_transmit.allowed().0.cast_signed() }
     }
 }
 
-impl Tahoe {
-    fn start_over(&mut self, nxt: Seq, board: &mut Scoreboard) {
-        self.after_timeout.on_timeout(nxt, board);
-        self.repairing = Some(nxt);
-        self.duplicates.clear();
+/// What is marked lost first; a fast retransmit goes out whatever the window says.
+#[derive(Debug)]
+struct FastRetransmitFirst;
+
+impl Selector for FastRetransmitFirst {
+    fn next(
+        &self,
+        _recovery: Option<&FastRecovery>,
+        after_timeout: &AfterTimeout,
+        board: &Scoreboard,
+        room: &Room,
+    ) -> Next {
+        let forced = board.front().is_some_and(|first| first.mark == Mark::Lost(Cause::FastRetransmit));
+        lost_first(board, room, forced || after_timeout.forces(), after_timeout.allows_new())
     }
 }
 
@@ -84,13 +108,12 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     summary: "fast retransmit, then slow start from one segment",
     source: "Jacobson 1988; Fall and Floyd 1996",
     parse: |value| {
-        let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
+        let params: Params = Entry::<dyn Recovery>::read(value)?;
         Ok(Arc::new(move || {
-            Box::new(Tahoe {
-                duplicates: Duplicates::default(),
-                after_timeout: AfterTimeout::new(after_timeout),
-                repairing: None,
-            })
+            let response = StartOver { limited_transmit: LimitedTransmit::new(params.limited_transmit) };
+            let detector = DuplicateThreshold::new(params.bugfix, Remembers::Losses);
+            let after_timeout = AfterTimeout::new(params.after_timeout);
+            Box::new(Composed::new(detector, FastRetransmitFirst, response, after_timeout))
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use units::{Instant, Seq, SeqRange};
 
 use super::{Judgement, Needs, Response, Signal, Spurious};
-use crate::recovery::Ack;
+use crate::recovery::AckEvent;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
@@ -66,7 +66,7 @@ impl Spurious for Dsack {
         copies.insert(place, Copy { range, needless: false });
     }
 
-    fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Judgement {
+    fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement {
         let Some(twice) = ack.dsack else { return Judgement::Open };
         // RFC 3708 §3 (A.4): never sent again, so the network has made a copy, and may make more.
         self.network_copies |= !self.sent_again.contains(&twice.start);
@@ -86,7 +86,7 @@ impl Spurious for Dsack {
         Judgement::Spurious
     }
 
-    fn excuses(&self, ack: &Ack) -> bool {
+    fn excuses(&self, ack: &AckEvent) -> bool {
         ack.dsack.is_some() && ack.newly_sacked.is_zero()
     }
 
@@ -110,7 +110,7 @@ impl Dsack {
 const REMEMBERED: usize = 4096;
 
 /// Whether this very ACK is the first to acknowledge `start`, where SND.UNA was until it came.
-fn acknowledges_with_it(ack: &Ack, start: Seq) -> bool {
+fn acknowledges_with_it(ack: &AckEvent, start: Seq) -> bool {
     ack.advances && u64::from(ack.number.since(start)) == ack.acked.0
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Instant, Seq, SeqRange};
 
 use super::{Judgement, Needs, Response, Signal, Spurious};
-use crate::recovery::Ack;
+use crate::recovery::AckEvent;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 use crate::timestamp::Timestamp;
@@ -60,7 +60,7 @@ impl Spurious for Eifel {
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, _board: &Scoreboard) -> Judgement {
+    fn on_ack(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Judgement {
         let reported_before = self.reports_twice;
         self.reports_twice |= ack.dsack.is_some();
         self.recover = self.recover.filter(|recover| ack.number.before(*recover));

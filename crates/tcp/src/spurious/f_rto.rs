@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Seq, SeqRange};
 
 use super::{Judgement, Response, Signal, SignalKind, Spurious, Steer};
-use crate::recovery::Ack;
+use crate::recovery::AckEvent;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
@@ -82,7 +82,7 @@ impl Spurious for FRto {
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Judgement {
+    fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement {
         let judgement = match (self.mode, self.params.variant) {
             (Mode::Idle, _) => Judgement::Open,
             (Mode::FirstAck { resent }, Variant::Basic) => self.first_ack(resent, ack),
@@ -124,7 +124,7 @@ impl Spurious for FRto {
 
 impl FRto {
     /// §2 step 2.
-    fn first_ack(&mut self, resent: Option<Seq>, ack: &Ack) -> Judgement {
+    fn first_ack(&mut self, resent: Option<Seq>, ack: &AckEvent) -> Judgement {
         if ack.duplicate {
             return Judgement::Genuine;
         }
@@ -141,7 +141,7 @@ impl FRto {
     }
 
     /// §3 step 2.
-    fn first_ack_sack(&mut self, ack: &Ack) -> Judgement {
+    fn first_ack_sack(&mut self, ack: &AckEvent) -> Judgement {
         if !ack.advances {
             return Judgement::Open;
         }
@@ -154,7 +154,7 @@ impl FRto {
     }
 
     /// §3 step 3.
-    fn second_ack_sack(&self, ack: &Ack, board: &Scoreboard) -> Judgement {
+    fn second_ack_sack(&self, ack: &AckEvent, board: &Scoreboard) -> Judgement {
         if !ack.advances && !ack.duplicate && ack.newly_sacked.is_zero() {
             return Judgement::Open;
         }
@@ -168,7 +168,7 @@ impl FRto {
 }
 
 /// §2 step 3.
-fn second_ack(ack: &Ack) -> Judgement {
+fn second_ack(ack: &AckEvent) -> Judgement {
     if ack.advances {
         Judgement::Spurious
     } else if ack.duplicate {

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, SeqRange};
 
-use crate::recovery::Ack;
+use crate::recovery::AckEvent;
 use crate::registry::algorithms;
 use crate::scoreboard::Scoreboard;
 
@@ -46,10 +46,10 @@ pub trait Spurious: std::fmt::Debug + Send {
     fn on_new(&mut self, _len: Bytes) {}
 
     /// An acceptable ACK came and is entered on the board: what does it say of the last signal?
-    fn on_ack(&mut self, ack: &Ack, board: &Scoreboard) -> Judgement;
+    fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement;
 
     /// Whether a duplicate ACK is the answer to a needless copy and so says nothing of a loss.
-    fn excuses(&self, _ack: &Ack) -> bool {
+    fn excuses(&self, _ack: &AckEvent) -> bool {
         false
     }
 

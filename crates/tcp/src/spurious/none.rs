@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Judgement, Spurious};
-use crate::recovery::Ack;
+use crate::recovery::AckEvent;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
@@ -19,7 +19,7 @@ pub struct Params {}
 pub(super) struct Believe;
 
 impl Spurious for Believe {
-    fn on_ack(&mut self, _ack: &Ack, _board: &Scoreboard) -> Judgement {
+    fn on_ack(&mut self, _ack: &AckEvent, _board: &Scoreboard) -> Judgement {
         Judgement::Open
     }
 }

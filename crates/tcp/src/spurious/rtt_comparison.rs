@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, Instant, SeqRange};
 
 use super::{Judgement, Response, Signal, Spurious};
-use crate::recovery::Ack;
+use crate::recovery::AckEvent;
 use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
@@ -60,7 +60,7 @@ impl Spurious for RttComparison {
         }
     }
 
-    fn on_ack(&mut self, ack: &Ack, _board: &Scoreboard) -> Judgement {
+    fn on_ack(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Judgement {
         let judgement = match self.mode {
             Mode::Waiting { since } if ack.advances => self.compare(ack.now - since),
             _ => Judgement::Open,
