@@ -50,7 +50,7 @@ fn segments_per_cpu_second(flows: usize) -> f64 {
 
 /// Components that wake one after another and arm themselves anew, each after a time of its own.
 fn nanoseconds_per_wake_up(components: usize) -> f64 {
-    let mut queue = EventQueue::new(vec![0; components]);
+    let mut queue = EventQueue::new(components);
     let period = |component: usize| Duration::from_nanos(1_000_000 + (component as u64 * 7919) % 100_003);
     for component in 0..components {
         queue.set(component, Instant::START + period(component));

@@ -4,21 +4,22 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use tcp::Ports;
 use units::{Bytes, Instant, Streams};
 use wire::Segment;
 
-use crate::connection::Connection;
-use crate::engine::{Direction, End, Engine, Way};
+use crate::connection::{Connection, Egress};
+use crate::engine::{DirectedLink, Engine};
 use crate::external::Gateway;
 use crate::flow::Flow;
-use crate::kinship::Kinship;
-use crate::measure::{Gauge, LinkMeter};
-use crate::packet::{Boxes, Label};
-use crate::queue::EventQueue;
+use crate::ids::{ConnectionId, DirectionId, FlowId, Heading, Id, IdVec, NodeId, PerSide};
+use crate::measure::{LinkMeter, Sampler};
+use crate::packet::{IPV4_HEADER_LEN, IpHeader, PacketPool};
+use crate::ports::PortAllocator;
 use crate::record::Recorder;
-use crate::route::{Graph, LinkDirection};
+use crate::route::{Graph, Routes};
+use crate::schedule::Schedule;
 use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec, Workload};
+use crate::tcb_sharing::TcbSharing;
 
 /// Why no world can be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -106,31 +107,29 @@ pub enum BuildError {
 /// Builds the engine of `spec`, which was checked.
 pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>, BuildError> {
     let streams = Streams::new(spec.seed);
-    let links: Vec<Direction> = spec.links.iter().flat_map(|link| directions(link, &streams)).collect();
-    let mut routes = Vec::new();
+    let links: IdVec<DirectionId, DirectedLink> =
+        spec.links.iter().flat_map(|link| directions(link, &streams)).collect();
+    let mut routes = Routes::default();
     let gateway = gateway(spec, &mut routes);
-    let (flows, ends) = flows_and_ends(spec, &streams.below("flow"), &mut routes)?;
-    let components = [(links.len(), LINK_PRIORITY), (flows.len(), FLOW_PRIORITY), (ends.len(), END_PRIORITY)];
-    let priorities = components.iter().flat_map(|&(count, priority)| std::iter::repeat_n(priority, count));
+    let (flows, connections) = flows_and_connections(spec, &streams.below("flow"), &mut routes)?;
     let mut engine = Engine {
         now: Instant::START,
         woken: Instant::START,
-        queue: EventQueue::new(priorities.collect()),
-        meters: vec![LinkMeter::new(); links.len()],
-        gauge: Gauge::new(&spec.record),
-        connections: connections(spec),
-        news: VecDeque::new(),
-        used_ports: UsedPorts::default(),
+        schedule: Schedule::new(links.len(), 2 * connections.len(), flows.len()),
+        meters: links.iter().map(|_| LinkMeter::new()).collect(),
+        sampler: Sampler::new(&spec.record),
+        connections,
+        pending: VecDeque::new(),
+        ports: PortAllocator::default(),
         diagnoses: BTreeMap::new(),
         links,
-        ends,
         open_flows: flows.len(),
         flows,
         routes,
-        boxes: Boxes::default(),
+        pool: PacketPool::default(),
         arrivals: VecDeque::new(),
         gateway,
-        kinship: Kinship::default(),
+        tcb_sharing: TcbSharing::default(),
         recorder,
         stopped: None,
         progress: Instant::START,
@@ -140,84 +139,83 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
     Ok(engine)
 }
 
-/// The first place of each flow.
-fn connections(spec: &Spec) -> Vec<Connection> {
-    let flows = (0..).zip(&spec.flows);
-    flows.map(|(index, flow)| Connection::new(index, index, &flow.milestones)).collect()
-}
-
-fn directions(spec: &LinkSpec, streams: &Streams) -> [Direction; 2] {
+fn directions(spec: &LinkSpec, streams: &Streams) -> [DirectedLink; 2] {
     let streams = streams.below("link").below(&spec.name);
-    let direction = |config, name| Direction {
-        link: link::Link::new(config, &streams.below(name)),
+    [(&spec.down, Heading::Down), (&spec.up, Heading::Up)].map(|(config, heading)| DirectedLink {
+        link: link::Link::new(config, &streams.below(heading.name())),
         mtu: u32::try_from(spec.mtu.0).unwrap_or(u32::MAX),
         oversize_drops: 0,
         held: VecDeque::new(),
-        waiting: VecDeque::new(),
-    };
-    [direction(&spec.down, "down"), direction(&spec.up, "up")]
+        blocked: VecDeque::new(),
+    })
 }
-
-type Routes = Vec<Box<[LinkDirection]>>;
 
 /// The external nodes, with a route between every two of them that can reach each other.
 fn gateway(spec: &Spec, routes: &mut Routes) -> Gateway {
     let mut gateway = Gateway::new(spec.flows.len());
     let graph = Graph::new(&spec.nodes, &spec.links);
-    let externals: Vec<(usize, Ipv4Addr)> = spec.nodes.iter().enumerate().filter_map(external).collect();
+    let externals: Vec<(NodeId, Ipv4Addr)> = spec.nodes.iter().enumerate().filter_map(external).collect();
     for &(to, address) in &externals {
         gateway.add_node(to, address);
         let tree = graph.tree(to);
         for &(from, _) in externals.iter().filter(|(from, _)| *from != to) {
             if let Some(path) = tree.path_from(from) {
-                gateway.add_route(from, to, routes.len() as u32);
-                routes.push(path.into());
+                gateway.add_route(from, to, routes.add(&path));
             }
         }
     }
     gateway
 }
 
-fn external((index, node): (usize, &NodeSpec)) -> Option<(usize, Ipv4Addr)> {
+fn external((index, node): (usize, &NodeSpec)) -> Option<(NodeId, Ipv4Addr)> {
     match node.kind {
-        NodeKind::External { address } => Some((index, address)),
+        NodeKind::External { address } => Some((NodeId::from_index(index), address)),
         _ => None,
     }
 }
 
-fn flows_and_ends(
+type FlowsAndConnections = (IdVec<FlowId, Flow>, IdVec<ConnectionId, Connection>);
+
+/// The flows, each with its first connection's place.
+fn flows_and_connections(
     spec: &Spec,
     streams: &Streams,
     routes: &mut Routes,
-) -> Result<(Vec<Flow>, Vec<End>), BuildError> {
-    let pairs: Vec<(usize, usize)> =
-        spec.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]).collect();
+) -> Result<FlowsAndConnections, BuildError> {
+    let node = NodeId::from_index;
+    let hosts = |flow: &FlowSpec| [node(flow.from), node(flow.to)];
+    let pairs: Vec<(NodeId, NodeId)> =
+        spec.flows.iter().map(hosts).flat_map(|[from, to]| [(from, to), (to, from)]).collect();
     let paths = shortest_paths(&Graph::new(&spec.nodes, &spec.links), &pairs);
-    let (mut flows, mut ends) = (Vec::new(), Vec::new());
-    for (flow, paths) in spec.flows.iter().zip(paths.chunks_exact(2)) {
-        let path = paths.iter().flatten().flatten();
-        let mtu = path.map(|direction| spec.links[*direction as usize / 2].mtu).min();
-        for (path, [source, target]) in paths.iter().zip([[flow.from, flow.to], [flow.to, flow.from]]) {
-            let path = path.clone().ok_or_else(|| no_route(spec, flow))?;
-            let label = Label { source: source as u32, target: target as u32, class: flow.class };
-            ends.push(End::new(Way { route: routes.len() as u32, first_hop: path[0], label }));
-            routes.push(path.into());
-        }
-        check_crossing(spec, flow, paths[0].as_deref().unwrap_or_default())?;
-        let tcps = [&flow.sender, &flow.receiver].map(|config| fitted(config, mtu));
-        let place = flows.len() as u32;
-        flows.push(Flow::new(flow, tcps, streams.below(&flow.name), flow.start_at(spec.seed), place));
+    let (mut flows, mut connections) = (IdVec::default(), IdVec::default());
+    for (index, flow) in spec.flows.iter().enumerate() {
+        let no_route = || no_route(spec, flow);
+        let forward = paths[2 * index].as_deref().ok_or_else(no_route)?;
+        let backward = paths[2 * index + 1].as_deref().ok_or_else(no_route)?;
+        check_crossing(spec, flow, forward)?;
+        let links = forward.iter().chain(backward).map(|direction| &spec.links[direction.link().index()]);
+        let mtu = links.map(|link| link.mtu).min();
+        let [from, to] = hosts(flow);
+        let egress = [(forward, from, to), (backward, to, from)].map(|(path, source, destination)| Egress {
+            first_hop: routes.add(path),
+            first_link: path[0],
+            header: IpHeader { source, destination, class: flow.class },
+        });
+        let id = FlowId::from_index(index);
+        connections.push(Connection::new(id, index as u32, PerSide(egress), &flow.milestones));
+        let tcps = PerSide([&flow.sender, &flow.receiver].map(|config| fitted(config, mtu)));
+        let (streams, start) = (streams.below(&flow.name), flow.start_at(spec.seed));
+        flows.push(Flow::new(flow, tcps, streams, start, ConnectionId::first_of(id)));
     }
-    Ok((flows, ends))
+    Ok((flows, connections))
 }
 
-/// Whether the way of a flow leads over the link of which it is to have a share.
-fn check_crossing(spec: &Spec, flow: &FlowSpec, path: &[LinkDirection]) -> Result<(), BuildError> {
+/// Checks that the route of a flow crosses the link of which it is to have a share.
+fn check_crossing(spec: &Spec, flow: &FlowSpec, path: &[DirectionId]) -> Result<(), BuildError> {
     let Workload::Application { application, .. } = &flow.workload else { return Ok(()) };
     let Some(wanted) = application.crosses() else { return Ok(()) };
-    let name = |direction: u32| {
-        let way = if direction.is_multiple_of(2) { "down" } else { "up" };
-        format!("{}.{way}", spec.links[direction as usize / 2].name)
+    let name = |direction: DirectionId| {
+        format!("{}.{}", spec.links[direction.link().index()].name, direction.heading().name())
     };
     if path.iter().any(|direction| name(*direction) == wanted) {
         return Ok(());
@@ -245,8 +243,8 @@ fn fitted(config: &Arc<tcp::Config>, mtu: Option<Bytes>) -> Arc<tcp::Config> {
 }
 
 /// The path of each pair, by one search for each destination.
-fn shortest_paths(graph: &Graph, pairs: &[(usize, usize)]) -> Vec<Option<Vec<LinkDirection>>> {
-    let mut by_destination: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+fn shortest_paths(graph: &Graph, pairs: &[(NodeId, NodeId)]) -> Vec<Option<Vec<DirectionId>>> {
+    let mut by_destination: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
     for (index, &(_, to)) in pairs.iter().enumerate() {
         by_destination.entry(to).or_default().push(index);
     }
@@ -258,29 +256,6 @@ fn shortest_paths(graph: &Graph, pairs: &[(usize, usize)]) -> Vec<Option<Vec<Lin
         }
     }
     paths
-}
-
-/// The ports in use between each two hosts.
-#[derive(Debug, Default)]
-pub(crate) struct UsedPorts(BTreeSet<(u32, u32, u16)>);
-
-impl UsedPorts {
-    /// A port of the dynamic range for who connects, the first from a drawn one on that the same two
-    /// hosts do not use yet, and the `service`'s for who listens.
-    pub(crate) fn draw(&mut self, hosts: [u32; 2], streams: &Streams, service: u16) -> Ports {
-        let drawn = streams.number("port") % u64::from(DYNAMIC_PORTS);
-        let port = |step: u64| FIRST_DYNAMIC_PORT + ((drawn + step) % u64::from(DYNAMIC_PORTS)) as u16;
-        let local = (0..u64::from(DYNAMIC_PORTS))
-            .map(port)
-            .find(|port| self.0.insert((hosts[0], hosts[1], *port)))
-            .unwrap_or_else(|| port(0));
-        Ports { local, remote: service }
-    }
-
-    /// A connection is over and its port free again.
-    pub(crate) fn release(&mut self, hosts: [u32; 2], ports: Ports) {
-        self.0.remove(&(hosts[0], hosts[1], ports.local));
-    }
 }
 
 fn no_route(spec: &Spec, flow: &FlowSpec) -> BuildError {
@@ -296,8 +271,8 @@ pub(crate) fn check(spec: &Spec) -> Result<(), BuildError> {
     spec.links.iter().try_for_each(|link| check_link(spec, link))?;
     spec.flows.iter().try_for_each(|flow| check_flow(spec, flow))?;
     spec.record.captures.iter().try_for_each(|point| match *point {
-        CapturePoint::Node(index) => there_is("a capture".to_owned(), "node", index, spec.nodes.len()),
-        CapturePoint::Link(index) => there_is("a capture".to_owned(), "link", index, spec.links.len()),
+        CapturePoint::Node(index) => check_index("a capture".to_owned(), "node", index, spec.nodes.len()),
+        CapturePoint::Link(index) => check_index("a capture".to_owned(), "link", index, spec.links.len()),
     })
 }
 
@@ -325,7 +300,7 @@ fn check_addresses(nodes: &[NodeSpec]) -> Result<(), BuildError> {
 
 fn check_link(spec: &Spec, link: &LinkSpec) -> Result<(), BuildError> {
     for end in link.ends {
-        there_is(format!("link {}", link.name), "node", end, spec.nodes.len())?;
+        check_index(format!("link {}", link.name), "node", end, spec.nodes.len())?;
     }
     if link.ends[0] == link.ends[1] {
         let node = spec.nodes[link.ends[0]].name.clone();
@@ -336,7 +311,7 @@ fn check_link(spec: &Spec, link: &LinkSpec) -> Result<(), BuildError> {
 
 fn check_flow(spec: &Spec, flow: &FlowSpec) -> Result<(), BuildError> {
     for end in [flow.from, flow.to] {
-        there_is(format!("flow {}", flow.name), "node", end, spec.nodes.len())?;
+        check_index(format!("flow {}", flow.name), "node", end, spec.nodes.len())?;
         let node = &spec.nodes[end];
         if !matches!(node.kind, NodeKind::Host { .. }) {
             return Err(BuildError::NotAHost { flow: flow.name.clone(), node: node.name.clone() });
@@ -349,18 +324,6 @@ fn check_flow(spec: &Spec, flow: &FlowSpec) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn there_is(what: String, kind: &'static str, index: usize, count: usize) -> Result<(), BuildError> {
+fn check_index(what: String, kind: &'static str, index: usize, count: usize) -> Result<(), BuildError> {
     if index < count { Ok(()) } else { Err(BuildError::NoSuch { what, kind, index, count }) }
 }
-
-/// RFC 6335 §6: the dynamic ports are 49152-65535.
-const FIRST_DYNAMIC_PORT: u16 = 49_152;
-const DYNAMIC_PORTS: u16 = 65_535 - FIRST_DYNAMIC_PORT + 1;
-
-/// Who goes first where all want the same time: links, then ends of connections, then flows.
-const LINK_PRIORITY: u8 = 0;
-pub(crate) const END_PRIORITY: u8 = 1;
-const FLOW_PRIORITY: u8 = 2;
-
-/// The IPv4 header without options (RFC 791 §3.1).
-pub(crate) const IPV4_HEADER_LEN: u32 = 20;

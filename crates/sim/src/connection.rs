@@ -1,45 +1,47 @@
 //! One connection of a flow: what it sends, how far it got, and whether what arrived is what was sent.
 //!
 //! A connection's place, with its two ends, belongs to its flow for the whole run; when one connection
-//! is over and the flow opens another, that takes the place.
+//! is over and the flow opens another, the new one takes the place.
 
 use tcp::{Endpoint, Kind, Transmit};
 use trace::ledger::{Diagnosis, Ledger, Retransmission};
 use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
 use wire::{Payload, Segment};
 
-use crate::flow::place_of;
+use crate::ids::{ConversationId, DirectionId, FlowId, PerSide, Side};
 use crate::measure::FlowReading;
+use crate::packet::IpHeader;
+use crate::route::NextHop;
 use crate::summary::MilestoneSummary;
-use crate::workload::Side;
+use crate::workload::SocketId;
 
 /// A connection between two ends.
 pub(crate) struct Connection {
-    /// Whose it is.
-    pub(crate) flow: u32,
+    /// The flow that it belongs to.
+    pub(crate) flow: FlowId,
     pub(crate) stage: Stage,
-    /// The flow's own number for it.
-    pub(crate) line: u32,
-    /// What tables call it: each connection is a conversation of its own.
-    pub(crate) conversation: u32,
-    /// Which side opened it, and by which ports.
-    opener: usize,
-    pub(crate) ports: Option<tcp::Ports>,
-    pub(crate) ledger: Ledger,
-    /// The first series and number of its packets.
+    /// The number that the flow's program gave it.
+    pub(crate) socket: SocketId,
+    /// What tables call it.
+    pub(crate) conversation: ConversationId,
+    /// The side that opened it.
+    opener: Side,
+    /// The first of its packets: those before it belong to a connection that had the place earlier.
     pub(crate) first_packet: PacketId,
     series: u32,
     packets_born: u64,
-    pub(crate) sides: [Half; 2],
-    source: Source,
-    sending: Sending,
-    receiving: Receiving,
+    pub(crate) ends: PerSide<End>,
+    write_mode: WriteMode,
+    sender: SenderStats,
+    receiver: ReceiverStats,
+    pub(crate) ledger: Ledger,
+    pub(crate) ports: Option<tcp::Ports>,
 }
 
 /// Where a connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Nothing was opened yet, or what was is counted and gone.
+    /// Nothing has been opened yet, or the last connection is counted.
     Idle,
     /// Connecting, sending or closing.
     Open,
@@ -47,32 +49,54 @@ pub(crate) enum Stage {
     Over,
 }
 
-/// What the program does at one side.
+/// One end of a connection.
+pub(crate) struct End {
+    /// None until the connection is opened, and while the endpoint is being polled: it is in a box, so that
+    /// taking it out costs nothing.
+    pub(crate) endpoint: Option<Box<Endpoint>>,
+    pub(crate) egress: Egress,
+    /// Whether the endpoint has closed, or was reset.
+    pub(crate) is_over: bool,
+    /// Whether the end is among those that flow control keeps from sending over their first link.
+    pub(crate) is_blocked: bool,
+    socket: Socket,
+}
+
+/// The way out of an end: the same for all packets that it sends.
+#[derive(Clone, Copy)]
+pub(crate) struct Egress {
+    /// The first link, as a hop of the route and by itself.
+    pub(crate) first_hop: NextHop,
+    pub(crate) first_link: DirectionId,
+    pub(crate) header: IpHeader,
+}
+
+/// What the program does at one end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Half {
-    connected: bool,
-    /// Whether it has no more to say.
-    closing: bool,
-    /// What TCP was given, and what it is yet to get.
+struct Socket {
+    is_connected: bool,
+    /// Whether the program has closed it.
+    is_closing: bool,
+    /// Bytes that TCP was given, and bytes that it is yet to be given.
     written: u64,
-    owed: u64,
-    /// What it has read, and from where on the program wants to hear of it.
+    unwritten: u64,
+    /// Bytes that the program has read, and the position of which it wants to be notified.
     read: u64,
-    expected: u64,
+    notify_at: u64,
 }
 
 /// What the sending program writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    /// What it is told to.
-    Orders,
-    /// Whatever goes.
-    Endless,
+enum WriteMode {
+    /// As many bytes as its commands say.
+    OnCommand,
+    /// As fast as TCP takes it.
+    Unlimited,
 }
 
 /// What is known at the sending end.
 #[derive(Default)]
-struct Sending {
+struct SenderStats {
     first_syn: Option<Instant>,
     last_ack: Option<Instant>,
     fin_acked: bool,
@@ -82,7 +106,7 @@ struct Sending {
     retransmissions: u64,
     snd_max: Option<Seq>,
     milestones: Vec<Milestone>,
-    /// How many milestones are behind us, and the amount of the next one.
+    /// How many milestones have been reached, and the amount of the next one.
     passed: usize,
     next_milestone: Option<Bytes>,
 }
@@ -97,8 +121,8 @@ struct Milestone {
 
 /// What is known at the receiving end.
 #[derive(Default)]
-struct Receiving {
-    ended: bool,
+struct ReceiverStats {
+    stream_ended: bool,
     /// Packets that the receiving end sent, and their bytes.
     acks: u64,
     ack_bytes: u64,
@@ -114,74 +138,83 @@ pub(crate) struct Result {
     pub(crate) diagnosis: Diagnosis,
 }
 
-impl Half {
-    const NEW: Self =
-        Self { connected: false, closing: false, written: 0, owed: 0, read: 0, expected: u64::MAX };
+impl End {
+    pub(crate) const fn new(egress: Egress) -> Self {
+        Self { endpoint: None, egress, is_over: false, is_blocked: false, socket: Socket::NEW }
+    }
+}
 
-    /// Gives TCP the next piece of what is owed, if it has less than a piece.
-    fn hand_over(&mut self, endpoint: &mut Endpoint) {
-        if self.owed > 0 && endpoint.unsent().0 < LONGEST_WRITE {
-            let len = self.owed.min(LONGEST_WRITE) as u32;
+impl Socket {
+    const NEW: Self = Self {
+        is_connected: false,
+        is_closing: false,
+        written: 0,
+        unwritten: 0,
+        read: 0,
+        notify_at: u64::MAX,
+    };
+
+    /// Gives TCP the next piece of what is to be written, if it has less than a piece.
+    fn write_next(&mut self, endpoint: &mut Endpoint) {
+        if self.unwritten > 0 && endpoint.unsent().0 < LONGEST_WRITE {
+            let len = self.unwritten.min(LONGEST_WRITE) as u32;
             endpoint.write(Payload::Pattern { offset: self.written, len });
             self.written += u64::from(len);
-            self.owed -= u64::from(len);
+            self.unwritten -= u64::from(len);
         }
     }
 
     fn close_if_done(&self, endpoint: &mut Endpoint) {
-        if self.connected && self.closing && self.owed == 0 {
+        if self.is_connected && self.is_closing && self.unwritten == 0 {
             endpoint.close();
         }
     }
 
-    /// `so_far` has been read: the program wants to hear of it.
+    /// So many more bytes have been read; whether the program is to be notified.
     #[inline]
-    fn takes(&mut self, len: u64) -> bool {
+    fn on_read(&mut self, len: u64) -> bool {
         self.read += len;
-        self.read >= self.expected
+        self.read >= self.notify_at
     }
 }
 
 impl Connection {
     /// A place for connections of `flow`, whose packets are of this series.
-    pub(crate) fn new(flow: u32, series: u32, milestones: &[Bytes]) -> Self {
+    pub(crate) fn new(flow: FlowId, series: u32, egress: PerSide<Egress>, milestones: &[Bytes]) -> Self {
         Self {
             flow,
             stage: Stage::Idle,
-            line: 0,
-            conversation: flow,
-            opener: 0,
-            ports: None,
-            ledger: Ledger::new(),
+            socket: SocketId::FIRST,
+            conversation: ConversationId::first_of(flow),
+            opener: Side::From,
             first_packet: PacketId::in_series(series, 0),
             series,
             packets_born: 0,
-            sides: [Half::NEW; 2],
-            source: Source::Orders,
-            sending: Sending::new(milestones),
-            receiving: Receiving::default(),
+            ends: PerSide(egress.0.map(End::new)),
+            write_mode: WriteMode::OnCommand,
+            sender: SenderStats::new(milestones),
+            receiver: ReceiverStats::default(),
+            ledger: Ledger::new(),
+            ports: None,
         }
     }
 
     /// A new connection takes the place; the last one has been counted.
-    pub(crate) fn reopen(&mut self, line: u32, conversation: u32, by: Side) {
-        let fresh = Self::new(self.flow, self.series, &[]);
-        let first_packet = PacketId::in_series(self.series, self.packets_born + 1);
-        let sending = std::mem::take(&mut self.sending);
+    pub(crate) fn reopen(&mut self, socket: SocketId, conversation: ConversationId, opener: Side) {
+        self.stage = Stage::Open;
+        self.socket = socket;
+        self.conversation = conversation;
+        self.opener = opener;
+        self.first_packet = PacketId::in_series(self.series, self.packets_born + 1);
+        self.ends.0.iter_mut().for_each(|end| (end.is_over, end.socket) = (false, Socket::NEW));
+        self.write_mode = WriteMode::OnCommand;
         // Milestones are those of the flow's first connection, which has sent nothing before it is opened.
-        let sending = if sending.first_syn.is_none() { sending } else { Sending::default() };
-        let packets_born = self.packets_born;
-        let opener = place_of(by);
-        *self = Self {
-            stage: Stage::Open,
-            line,
-            conversation,
-            opener,
-            first_packet,
-            packets_born,
-            sending,
-            ..fresh
-        };
+        if self.sender.first_syn.is_some() {
+            self.sender = SenderStats::default();
+        }
+        self.receiver = ReceiverStats::default();
+        self.ledger = Ledger::new();
+        self.ports = None;
     }
 
     /// The identity of the next packet, in either direction.
@@ -191,68 +224,73 @@ impl Connection {
         PacketId::in_series(self.series, self.packets_born)
     }
 
-    /// Whether a packet is this connection's, and not one's that had the place before.
+    /// Whether a packet is this connection's, and not of one that had the place before.
     #[inline]
     pub(crate) fn owns(&self, packet: PacketId) -> bool {
         packet >= self.first_packet
     }
 
-    /// `side` writes so much more.
-    pub(crate) fn write(&mut self, side: usize, endpoint: &mut Endpoint, bytes: Bytes) {
-        let half = &mut self.sides[side];
-        half.owed = half.owed.saturating_add(bytes.0);
-        half.hand_over(endpoint);
+    /// The program writes more bytes at `side`.
+    pub(crate) fn write(&mut self, side: Side, endpoint: &mut Endpoint, bytes: Bytes) {
+        let socket = &mut self.ends[side].socket;
+        socket.unwritten = socket.unwritten.saturating_add(bytes.0);
+        socket.write_next(endpoint);
     }
 
-    /// The sender writes whatever goes.
-    pub(crate) fn pour(&mut self, endpoint: &mut Endpoint) {
-        self.source = Source::Endless;
-        self.feed(0, endpoint);
+    /// The sender writes as fast as TCP takes it, from now on.
+    pub(crate) fn write_unlimited(&mut self, endpoint: &mut Endpoint) {
+        self.write_mode = WriteMode::Unlimited;
+        self.refill(Side::From, endpoint);
     }
 
-    /// `side` has no more to say. In SYN-SENT, closing would give the connection up (RFC 9293
-    /// §3.10.4), so that it waits for the handshake.
-    pub(crate) fn close(&mut self, side: usize, endpoint: &mut Endpoint) {
-        if side == 0 {
-            self.source = Source::Orders;
+    /// The program closes `side`. In SYN-SENT, a close would abort the connection (RFC 9293 §3.10.4), so it
+    /// takes effect after the handshake.
+    pub(crate) fn close(&mut self, side: Side, endpoint: &mut Endpoint) {
+        if side == Side::From {
+            self.write_mode = WriteMode::OnCommand;
         }
-        let half = &mut self.sides[side];
-        half.closing = true;
-        half.close_if_done(endpoint);
+        let socket = &mut self.ends[side].socket;
+        socket.is_closing = true;
+        socket.close_if_done(endpoint);
     }
 
-    /// The program wants to hear when `side` has read so much; whether it has already.
-    pub(crate) fn expect(&mut self, side: usize, position: u64) -> bool {
-        self.sides[side].expected = position;
-        self.sides[side].read >= position
+    /// The program is to be notified when `side` has read up to `position`; whether it has already.
+    pub(crate) fn notify_at(&mut self, side: Side, position: u64) -> bool {
+        let socket = &mut self.ends[side].socket;
+        socket.notify_at = position;
+        socket.read >= position
     }
 
-    /// How much `side` has read; nothing more is expected until the program says so.
-    pub(crate) fn told(&mut self, side: usize) -> u64 {
-        self.sides[side].expected = u64::MAX;
-        self.sides[side].read
+    /// How far `side` has read, for a notification; there is no other until the program asks again.
+    pub(crate) fn take_notification(&mut self, side: Side) -> u64 {
+        let socket = &mut self.ends[side].socket;
+        socket.notify_at = u64::MAX;
+        socket.read
     }
 
-    /// Whether a reset at `side` ends the connection. One that only listened may be asked again.
-    pub(crate) const fn dies_with(&self, side: usize) -> bool {
-        side == self.opener || side == 0
+    /// Whether a reset at `side` ends the connection. After a reset, an end that only listened may be connected to
+    /// again.
+    pub(crate) fn ends_by_reset_at(&self, side: Side) -> bool {
+        side == self.opener || side == Side::From
     }
 
     /// The handshake is done at `side`.
-    pub(crate) fn on_connected(&mut self, side: usize, endpoint: &mut Endpoint) {
-        let half = &mut self.sides[side];
-        half.connected = true;
-        half.close_if_done(endpoint);
+    pub(crate) fn on_connected(&mut self, side: Side, endpoint: &mut Endpoint) {
+        let socket = &mut self.ends[side].socket;
+        socket.is_connected = true;
+        socket.close_if_done(endpoint);
     }
 
-    /// Keeps TCP supplied from what `side` has yet to give it, and from an endless source.
+    /// Gives TCP more of what the program at `side` has written, and of unlimited data.
     #[inline]
-    pub(crate) fn feed(&mut self, side: usize, endpoint: &mut Endpoint) {
-        if self.sides[side].owed > 0 {
-            self.sides[side].hand_over(endpoint);
-            self.sides[side].close_if_done(endpoint);
-        } else if side == 0 && self.source == Source::Endless && endpoint.unsent() < BACKLOG {
-            self.write(0, endpoint, BACKLOG);
+    pub(crate) fn refill(&mut self, side: Side, endpoint: &mut Endpoint) {
+        let socket = &mut self.ends[side].socket;
+        if socket.unwritten > 0 {
+            socket.write_next(endpoint);
+            socket.close_if_done(endpoint);
+        } else if side == Side::From && self.write_mode == WriteMode::Unlimited && endpoint.unsent() < BACKLOG
+        {
+            self.write(Side::From, endpoint, BACKLOG);
         }
     }
 
@@ -260,134 +298,141 @@ impl Connection {
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Instant, packet: PacketId, sent: &Transmit) {
         let segment = &sent.segment;
-        let sending = &mut self.sending;
-        sending.segments += u64::from(!segment.payload.is_empty());
-        sending.bytes += u64::from(segment.payload.len());
-        let before = sending.snd_max.unwrap_or(segment.seq);
+        let sender = &mut self.sender;
+        sender.segments += u64::from(!segment.payload.is_empty());
+        sender.bytes += u64::from(segment.payload.len());
+        let before = sender.snd_max.unwrap_or(segment.seq);
         let end = segment.seq + segment.seq_len();
         let snd_max = before.max(end);
-        sending.snd_max = Some(snd_max);
+        sender.snd_max = Some(snd_max);
         if let Kind::Retransmission { cause, .. } = sent.kind {
             let range = SeqRange { start: segment.seq, end: end.min(before) };
-            self.on_resent(now, packet, range, cause);
+            self.on_retransmission(now, packet, range, cause);
         } else if (before.0 ^ snd_max.0) >> 31 != 0 {
             self.ledger.advance_to(snd_max);
         }
-        self.sending.first_syn.get_or_insert(now);
+        self.sender.first_syn.get_or_insert(now);
     }
 
     /// The receiving end sent a packet of `size` bytes.
     #[inline]
-    pub(crate) fn on_acknowledging(&mut self, size: u32) {
-        self.receiving.acks += 1;
-        self.receiving.ack_bytes += u64::from(size);
+    pub(crate) fn on_ack_sent(&mut self, size: u32) {
+        self.receiver.acks += 1;
+        self.receiver.ack_bytes += u64::from(size);
     }
 
     #[cold]
-    fn on_resent(&mut self, at: Instant, packet: PacketId, range: SeqRange, cause: tcp::Cause) {
-        self.sending.retransmissions += 1;
+    fn on_retransmission(&mut self, at: Instant, packet: PacketId, range: SeqRange, cause: tcp::Cause) {
+        self.sender.retransmissions += 1;
         if cause == tcp::Cause::Timeout {
             self.ledger.on_timeout(at, range);
         }
-        let snd_max = self.sending.snd_max.unwrap_or(range.end);
+        let snd_max = self.sender.snd_max.unwrap_or(range.end);
         self.ledger.on_retransmission(Retransmission { packet, at, range, cause: cause.id(), snd_max });
     }
 
-    /// The sending end has dealt with a segment from its peer.
+    /// The sending end has processed a segment from its peer.
     #[inline]
-    pub(crate) fn on_acknowledged(&mut self, now: Instant, endpoint: &Endpoint) {
-        let sending = &mut self.sending;
-        if sending.fin_acked {
+    pub(crate) fn on_ack_received(&mut self, now: Instant, endpoint: &Endpoint) {
+        let sender = &mut self.sender;
+        if sender.fin_acked {
             return;
         }
-        sending.last_ack = Some(now);
-        sending.fin_acked = endpoint.fin_acked();
-        while let Some(amount) = sending.next_milestone
+        sender.last_ack = Some(now);
+        sender.fin_acked = endpoint.fin_acked();
+        while let Some(amount) = sender.next_milestone
             && endpoint.acked() >= amount
         {
-            sending.milestones[sending.passed].reached = Some((now, sending.retransmissions));
-            sending.passed += 1;
-            sending.next_milestone = sending.milestones.get(sending.passed).map(|next| next.amount);
+            sender.milestones[sender.passed].reached = Some((now, sender.retransmissions));
+            sender.passed += 1;
+            sender.next_milestone = sender.milestones.get(sender.passed).map(|next| next.amount);
         }
     }
 
-    /// `side` has read `payload`: whether the program wants to hear of it, or where it differs from what was sent.
+    /// The program at `side` has read `payload`: whether it is to be notified, or the position of the first byte that
+    /// differs from what was sent.
     #[inline]
-    pub(crate) fn on_read(&mut self, side: usize, payload: &Payload) -> std::result::Result<bool, u64> {
-        let half = &mut self.sides[side];
-        let position = half.read;
-        let wanted = half.takes(u64::from(payload.len()));
+    pub(crate) fn on_read(&mut self, side: Side, payload: &Payload) -> std::result::Result<bool, u64> {
+        let socket = &mut self.ends[side].socket;
+        let position = socket.read;
+        let notify = socket.on_read(u64::from(payload.len()));
         match payload {
-            Payload::Pattern { offset, .. } if *offset == position => Ok(wanted),
+            Payload::Pattern { offset, .. } if *offset == position => Ok(notify),
             Payload::Pattern { .. } => Err(position),
             Payload::Data(data) => (position..)
                 .zip(data)
                 .find(|(place, byte)| Payload::pattern_byte(*place) != **byte)
-                .map_or(Ok(wanted), |(place, _)| Err(place)),
+                .map_or(Ok(notify), |(place, _)| Err(place)),
         }
     }
 
     /// The stream has ended at the receiver.
     pub(crate) fn on_end_of_stream(&mut self) {
-        self.receiving.ended = true;
+        self.receiver.stream_ended = true;
     }
 
-    /// A packet of this flow was lost on its way. `to_receiver`: it carried the sender's segment.
+    /// A packet with this segment, for the end at side `to`, was lost.
     #[cold]
     pub(crate) fn on_lost(
         &mut self,
         at: Instant,
         id: PacketId,
         segment: &Segment,
-        to_receiver: bool,
+        to: Side,
         rule: &'static str,
     ) {
         if !self.owns(id) {
             return;
         }
-        if to_receiver {
-            self.ledger.on_drop(id, segment.seq_range(), at, rule);
-        } else if segment.flags.contains(wire::Flags::ACK) {
-            self.ledger.on_ack_drop(at, segment.ack);
+        match to {
+            Side::To => self.ledger.on_drop(id, segment.seq_range(), at, rule),
+            Side::From if segment.flags.contains(wire::Flags::ACK) => {
+                self.ledger.on_ack_drop(at, segment.ack)
+            }
+            Side::From => {}
         }
     }
 
     /// The totals so far.
-    pub(crate) fn reading(&self, endpoint: Option<&Endpoint>) -> FlowReading {
+    pub(crate) fn reading(&self) -> FlowReading {
+        let endpoint = self.ends[Side::From].endpoint.as_deref();
         FlowReading {
-            sent: self.sending.bytes,
+            sent: self.sender.bytes,
             acked: endpoint.map_or(0, |endpoint| endpoint.acked().0),
-            received: self.sides[1].read,
-            segments: self.sending.segments,
-            retransmissions: self.sending.retransmissions,
+            received: self.ends[Side::To].socket.read,
+            segments: self.sender.segments,
+            retransmissions: self.sender.retransmissions,
             timeouts: endpoint.map_or(0, Endpoint::timeouts),
-            acks: self.receiving.acks,
-            ack_bytes: self.receiving.ack_bytes,
+            acks: self.receiver.acks,
+            ack_bytes: self.receiver.ack_bytes,
             ..FlowReading::default()
         }
     }
 
     /// What came of the connection; its place is empty then.
-    pub(crate) fn finish(&mut self, endpoint: Option<&Endpoint>) -> Result {
-        let reading = self.reading(endpoint);
+    pub(crate) fn finish(&mut self) -> Result {
+        let reading = self.reading();
+        let endpoint = self.ends[Side::From].endpoint.as_deref();
         self.stage = Stage::Idle;
         Result {
             reading,
-            first_syn: self.sending.first_syn,
-            last_ack: self.sending.last_ack,
+            first_syn: self.sender.first_syn,
+            last_ack: self.sender.last_ack,
             fast_retransmits: endpoint.map_or(0, Endpoint::fast_retransmits),
-            complete: self.sending.fin_acked && self.receiving.ended && reading.received == reading.acked,
+            complete: self.sender.fin_acked
+                && self.receiver.stream_ended
+                && reading.received == reading.acked,
             diagnosis: std::mem::take(&mut self.ledger).finish(),
         }
     }
 
     /// When the milestones were reached, in the order of the specification.
     pub(crate) fn milestones(&self) -> Vec<MilestoneSummary> {
-        self.sending.milestone_summaries()
+        self.sender.milestone_summaries()
     }
 }
 
-impl Sending {
+impl SenderStats {
     fn new(amounts: &[Bytes]) -> Self {
         let numbered = amounts.iter().enumerate();
         let mut milestones: Vec<Milestone> =
@@ -414,11 +459,11 @@ impl Sending {
     }
 }
 
-/// An endless source keeps at least this much unsent, as a program does that fills its socket's buffer.
+/// Unlimited data keep at least this much unsent, as a program does that fills its socket's buffer.
 const BACKLOG: Bytes = tcp::SOCKET_BUFFER;
 
-/// The most that TCP is given at once, and has yet to send before it is given more: no window is larger (RFC 7323 §2.3),
-/// so that it never runs short.
+/// The longest write, and how much may be unsent before the next one: no window is larger (RFC 7323 §2.3), so that
+/// TCP always has data to fill it.
 const LONGEST_WRITE: u64 = 1 << 30;
 
 #[cfg(test)]
@@ -426,7 +471,9 @@ mod tests {
     use super::*;
 
     fn connection() -> Connection {
-        Connection::new(0, 3, &[])
+        let egress =
+            Egress { first_hop: NextHop::NONE, first_link: DirectionId::NONE, header: IpHeader::default() };
+        Connection::new(FlowId::NONE, 3, PerSide([egress; 2]), &[])
     }
 
     fn data(from: u64, len: u32) -> Vec<u8> {
@@ -438,21 +485,21 @@ mod tests {
     #[test]
     fn the_pattern_in_order_is_what_was_sent_by_name_or_byte_for_byte() {
         let mut connection = connection();
-        assert_eq!(connection.on_read(1, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
-        assert_eq!(connection.on_read(1, &Payload::Data(data(100, 50).into())), Ok(false));
-        assert_eq!(connection.on_read(1, &Payload::Pattern { offset: 150, len: 10 }), Ok(false));
+        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
+        assert_eq!(connection.on_read(Side::To, &Payload::Data(data(100, 50).into())), Ok(false));
+        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 150, len: 10 }), Ok(false));
     }
 
     #[test]
     fn a_misplaced_repeated_or_changed_byte_is_found_where_it_is() {
         let mut skipped = connection();
-        assert_eq!(skipped.on_read(1, &Payload::Pattern { offset: 10, len: 100 }), Err(0));
+        assert_eq!(skipped.on_read(Side::To, &Payload::Pattern { offset: 10, len: 100 }), Err(0));
         let mut repeated = connection();
-        assert_eq!(repeated.on_read(1, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
-        assert_eq!(repeated.on_read(1, &Payload::Pattern { offset: 0, len: 100 }), Err(100));
+        assert_eq!(repeated.on_read(Side::To, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
+        assert_eq!(repeated.on_read(Side::To, &Payload::Pattern { offset: 0, len: 100 }), Err(100));
         let mut changed = data(0, 100);
         changed[42] ^= 1;
-        assert_eq!(connection().on_read(1, &Payload::Data(changed.into())), Err(42));
+        assert_eq!(connection().on_read(Side::To, &Payload::Data(changed.into())), Err(42));
     }
 
     #[test]
@@ -461,12 +508,12 @@ mod tests {
         let config = tcp::Config::from_profile(&serde_json::json!({})).expect("a profile");
         let mut endpoint = Endpoint::connect(&config.into(), ports, Seq(1));
         let mut connection = connection();
-        connection.write(0, &mut endpoint, Bytes(u64::MAX));
-        connection.close(0, &mut endpoint);
-        connection.feed(0, &mut endpoint);
+        connection.write(Side::From, &mut endpoint, Bytes(u64::MAX));
+        connection.close(Side::From, &mut endpoint);
+        connection.refill(Side::From, &mut endpoint);
         assert_eq!(endpoint.unsent(), Bytes(LONGEST_WRITE));
-        assert_eq!(connection.sides[0].owed, u64::MAX - LONGEST_WRITE);
-        connection.on_connected(0, &mut endpoint);
+        assert_eq!(connection.ends[Side::From].socket.unwritten, u64::MAX - LONGEST_WRITE);
+        connection.on_connected(Side::From, &mut endpoint);
         endpoint.write(Payload::Pattern { offset: LONGEST_WRITE, len: 1 });
         assert_eq!(endpoint.unsent(), Bytes(LONGEST_WRITE + 1), "it is not closed");
     }
@@ -476,20 +523,20 @@ mod tests {
         let mut connection = connection();
         let old = [connection.next_packet(), connection.next_packet()];
         assert_eq!(old.map(|id| (id.series(), id.number())), [(3, 1), (3, 2)]);
-        connection.reopen(1, 9, Side::From);
+        connection.reopen(SocketId(1), ConversationId::NONE, Side::From);
         let new = connection.next_packet();
         assert_eq!(new.number(), 3);
         assert!(connection.owns(new) && !connection.owns(old[1]));
     }
 
     #[test]
-    fn the_program_hears_of_what_it_expects_and_of_nothing_else() {
+    fn the_program_is_notified_of_the_position_it_asked_for_and_of_nothing_else() {
         let mut connection = connection();
-        assert!(!connection.expect(1, 150));
-        assert_eq!(connection.on_read(1, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
-        assert_eq!(connection.on_read(1, &Payload::Pattern { offset: 100, len: 100 }), Ok(true));
-        assert_eq!(connection.told(1), 200);
-        assert_eq!(connection.on_read(1, &Payload::Pattern { offset: 200, len: 100 }), Ok(false));
-        assert!(connection.expect(1, 250), "that has been read already");
+        assert!(!connection.notify_at(Side::To, 150));
+        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 0, len: 100 }), Ok(false));
+        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 100, len: 100 }), Ok(true));
+        assert_eq!(connection.take_notification(Side::To), 200);
+        assert_eq!(connection.on_read(Side::To, &Payload::Pattern { offset: 200, len: 100 }), Ok(false));
+        assert!(connection.notify_at(Side::To, 250), "that has been read already");
     }
 }

@@ -9,13 +9,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use trace::ledger::Diagnosis;
 use units::{Duration, Instant, PacketId};
 
-use crate::engine::CORRUPTED;
+use crate::ids::NodeId;
+use crate::packet::CORRUPTED;
+use crate::route::NextHop;
 use crate::summary::FlowSummary;
 
 /// A packet that has reached an external node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalPacket {
-    /// Who it is.
+    /// The packet.
     pub id: PacketId,
     /// When it arrived in the time of the run: a driver that hands it over later is late.
     pub due: Instant,
@@ -26,7 +28,7 @@ pub struct ExternalPacket {
 /// Something that became of an external node's packet on its way, other than its arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalEvent {
-    /// Who it is.
+    /// The packet.
     pub id: PacketId,
     /// When it happened.
     pub at: Instant,
@@ -53,7 +55,7 @@ pub enum ExternalFate {
     },
 }
 
-/// A connection between external nodes, as whoever drives the world has seen it: the world passes
+/// A connection between external nodes, as the driver of the world has observed it: the world passes
 /// its packets on without looking into them.
 #[derive(Clone, Debug)]
 pub struct ObservedFlow {
@@ -68,21 +70,21 @@ pub struct ObservedFlow {
 /// Where packets from outside come in and go out.
 #[derive(Debug, Default)]
 pub(crate) struct Gateway {
-    addresses: BTreeMap<Ipv4Addr, usize>,
-    routes: BTreeMap<(usize, usize), u32>,
-    outbox: VecDeque<(usize, ExternalPacket)>,
+    addresses: BTreeMap<Ipv4Addr, NodeId>,
+    routes: BTreeMap<(NodeId, NodeId), NextHop>,
+    outbox: VecDeque<(NodeId, ExternalPacket)>,
     events: VecDeque<ExternalEvent>,
     /// The first series of packet identities that no flow uses.
     series: u32,
-    born: BTreeMap<usize, u64>,
+    born: BTreeMap<NodeId, u64>,
     pub(crate) unroutable: u64,
 }
 
 /// What the gateway makes of a packet from outside.
 pub(crate) struct Admitted {
     pub(crate) id: PacketId,
-    pub(crate) route: u32,
-    pub(crate) destination: usize,
+    pub(crate) first_hop: NextHop,
+    pub(crate) destination: NodeId,
 }
 
 impl Gateway {
@@ -95,36 +97,36 @@ impl Gateway {
         self.born.len()
     }
 
-    pub(crate) fn add_node(&mut self, node: usize, address: Ipv4Addr) {
+    pub(crate) fn add_node(&mut self, node: NodeId, address: Ipv4Addr) {
         self.addresses.insert(address, node);
         self.born.insert(node, 0);
     }
 
-    pub(crate) fn add_route(&mut self, from: usize, to: usize, route: u32) {
-        self.routes.insert((from, to), route);
+    pub(crate) fn add_route(&mut self, from: NodeId, to: NodeId, first_hop: NextHop) {
+        self.routes.insert((from, to), first_hop);
     }
 
     /// Looks where a packet from `node` wants to go. A packet that leads nowhere (multicast, IPv6,
-    /// an address that nobody has) is counted and otherwise passed over, as a router would.
-    pub(crate) fn admit(&mut self, node: usize, bytes: &[u8]) -> Option<Admitted> {
+    /// an address that no node has) is counted and otherwise passed over, as a router would.
+    pub(crate) fn admit(&mut self, node: NodeId, bytes: &[u8]) -> Option<Admitted> {
         let found = self.destination(node, bytes);
-        let Some((destination, route)) = found else {
+        let Some((destination, first_hop)) = found else {
             self.unroutable += 1;
             return None;
         };
         let series = self.series + self.born.range(..node).count() as u32;
         let born = self.born.get_mut(&node)?;
         *born += 1;
-        Some(Admitted { id: PacketId::in_series(series, *born), route, destination })
+        Some(Admitted { id: PacketId::in_series(series, *born), first_hop, destination })
     }
 
-    fn destination(&self, node: usize, bytes: &[u8]) -> Option<(usize, u32)> {
+    fn destination(&self, node: NodeId, bytes: &[u8]) -> Option<(NodeId, NextHop)> {
         let wire::ip::Header::V4(header) = wire::ip::decode(bytes).ok()?.header else { return None };
         let destination = *self.addresses.get(&header.destination)?;
         Some((destination, *self.routes.get(&(node, destination))?))
     }
 
-    pub(crate) fn deliver(&mut self, node: usize, mut packet: ExternalPacket, corrupted: bool) {
+    pub(crate) fn deliver(&mut self, node: NodeId, mut packet: ExternalPacket, corrupted: bool) {
         if corrupted && let Some(last) = packet.bytes.last_mut() {
             // Any checksum over the packet finds one inverted byte.
             *last = !*last;
@@ -138,7 +140,7 @@ impl Gateway {
     }
 
     /// Something became of a packet on its way.
-    pub(crate) fn tell(&mut self, event: ExternalEvent) {
+    pub(crate) fn report(&mut self, event: ExternalEvent) {
         self.events.push_back(event);
     }
 
@@ -146,7 +148,7 @@ impl Gateway {
         self.events.pop_front()
     }
 
-    pub(crate) fn poll(&mut self) -> Option<(usize, ExternalPacket)> {
+    pub(crate) fn poll(&mut self) -> Option<(NodeId, ExternalPacket)> {
         self.outbox.pop_front()
     }
 }

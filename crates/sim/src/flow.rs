@@ -6,32 +6,33 @@ use std::sync::Arc;
 use trace::ledger::Diagnosis;
 use units::{Duration, Instant, Streams};
 
-use crate::connection::{self, Connection};
+use crate::connection;
 use crate::datagrams::Datagrams;
-use crate::measure::{DelayHistogram, Delays, FlowMeasures, FlowReading, OneWay};
+use crate::ids::{ConnectionId, PerSide};
+use crate::measure::{DelayHistogram, Delays, FlowMeasures, FlowReading, OneWayDelays};
 use crate::spec::{FlowSpec, Workload};
 use crate::summary::{FlowSummary, MilestoneSummary};
-use crate::workload::{BULK_PORT, Program, Service, Side, Transfer, Transport, bulk::Bulk};
+use crate::workload::{BULK_PORT, Program, Service, Transfer, Transport, bulk::Bulk};
 
 /// A flow between two hosts.
 pub(crate) struct Flow {
     pub(crate) name: String,
     /// The TCPs of `from` and `to`.
-    pub(crate) tcps: [Arc<tcp::Config>; 2],
+    pub(crate) tcps: PerSide<Arc<tcp::Config>>,
     pub(crate) streams: Streams,
     pub(crate) service: Service,
     pub(crate) phase: Phase,
     pub(crate) program: Box<dyn Program>,
-    /// The places of its connections: pairs of ends. The first is the flow's own place in the run.
-    pub(crate) places: Vec<u32>,
-    /// Places whose connection is over, the longest first.
-    pub(crate) free: VecDeque<u32>,
+    /// The places of its connections.
+    pub(crate) places: Vec<ConnectionId>,
+    /// Places without an open connection, the longest unused first.
+    pub(crate) free: VecDeque<ConnectionId>,
     /// Connections so far.
     pub(crate) opened: u32,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) datagrams: Datagrams,
-    /// How long its packets took; of a TCP's, only where that is to be measured.
-    pub(crate) one_way: OneWay,
+    /// How long its packets took. For segments only where that is to be measured.
+    pub(crate) one_way: OneWayDelays,
     totals: Totals,
 }
 
@@ -63,10 +64,10 @@ struct Totals {
 impl Flow {
     pub(crate) fn new(
         spec: &FlowSpec,
-        tcps: [Arc<tcp::Config>; 2],
+        tcps: PerSide<Arc<tcp::Config>>,
         streams: Streams,
         start: Instant,
-        place: u32,
+        place: ConnectionId,
     ) -> Self {
         let (program, service): (Box<dyn Program>, _) = match &spec.workload {
             Workload::Bulk(amount) => {
@@ -90,7 +91,7 @@ impl Flow {
             opened: 0,
             transfers: Vec::new(),
             datagrams: Datagrams::new(service.budget),
-            one_way: OneWay::default(),
+            one_way: OneWayDelays::default(),
             totals: Totals::default(),
         }
     }
@@ -178,26 +179,4 @@ impl Flow {
             Transport::Udp => self.phase == Phase::Over,
         }
     }
-}
-
-/// The place of a side among a connection's ends.
-pub(crate) const fn place_of(side: Side) -> usize {
-    match side {
-        Side::From => 0,
-        Side::To => 1,
-    }
-}
-
-/// The side at a place.
-pub(crate) const fn side_at(place: usize) -> Side {
-    if place.is_multiple_of(2) { Side::From } else { Side::To }
-}
-
-/// The place of the open connection of this number.
-pub(crate) fn place_of_line(flow: &Flow, connections: &[Connection], line: u32) -> Option<u32> {
-    let is_meant = |place: &&u32| {
-        let connection = &connections[**place as usize];
-        connection.stage == connection::Stage::Open && connection.line == line
-    };
-    flow.places.iter().find(is_meant).copied()
 }

@@ -4,32 +4,35 @@
 //! [`World::run_until`], [`World::next_event`], [`World::inject`] and [`World::poll_external`]; the
 //! links and the rules are the same. What is left of it is an [`Outcome`].
 //!
-//! Where to read: `spec.rs` for what a run is made of; `engine.rs` for the way of a packet; `queue/`
-//! for who is woken next; `flow.rs` for what a flow sends and counts;
-//! `measure/` for what a span of the run comes to; `record/` for tables and
-//! captures.
+//! Where to read: `spec.rs` for what a run is made of; `engine.rs` for the way of a packet; `schedule.rs` and `queue/`
+//! for the order of events; `ids.rs` for how links, flows and connections are counted; `connection.rs` and `flow.rs` for
+//! what they send and count; `measure/` for totals over spans of the run; `record/` for tables and captures.
 //!
 //! This crate must never read a clock, a file or a device, decide what a TCP or a link does, or
 //! let the order of a hash map or the presence of an unrelated component change a packet.
 
 mod build;
+mod commands;
 mod connection;
 mod datagrams;
 mod engine;
 mod external;
 mod flow;
-mod kinship;
+mod ids;
+mod link_observer;
 mod measure;
-mod orders;
 mod outcome;
 mod packet;
+mod ports;
 mod queue;
 mod record;
 mod route;
+mod schedule;
 mod spec;
+mod stop;
 mod summary;
+mod tcb_sharing;
 mod transport;
-mod witness;
 pub mod workload;
 mod world;
 
@@ -42,5 +45,6 @@ pub use spec::{
     Amount, CapturePoint, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec, Spec, WindowSpec,
     Workload,
 };
+pub use stop::RunError;
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};
-pub use world::{Outcome, RunError, World};
+pub use world::{Outcome, World};

@@ -5,11 +5,13 @@ use units::Instant;
 
 use crate::engine::Engine;
 use crate::external::ObservedFlow;
-use crate::measure::{LinkMeasures, LinkReading, Reading, Sample, Seen};
+use crate::ids::{DirectionId, Heading, Id};
+use crate::measure::{LinkMeasures, LinkReading, Reading, Sample, WindowResult};
 use crate::record::{self, Recorder, Records};
 use crate::spec::{NodeKind, Spec};
+use crate::stop::Stop;
 use crate::summary::{Clock, FlowSummary, LinkSummary, Summary};
-use crate::world::{Outcome, Stop};
+use crate::world::Outcome;
 
 pub(crate) fn gather<R: Recorder>(
     mut engine: Engine<R>,
@@ -17,7 +19,7 @@ pub(crate) fn gather<R: Recorder>(
     observed: Vec<ObservedFlow>,
 ) -> Outcome {
     let last = Reading { delays: engine.delays(), ..engine.reading(engine.now) };
-    let (windows, samples) = std::mem::take(&mut engine.gauge).finish(&last);
+    let (windows, samples) = std::mem::take(&mut engine.sampler).finish(&last);
     let transfers = record::transfers(engine.flows.iter().map(|flow| (&*flow.name, &*flow.transfers)));
     let (mut flows, mut diagnoses) = flows(&mut engine, spec, &windows);
     engine.recorder.identify(&observed, &mut diagnoses);
@@ -39,7 +41,12 @@ pub(crate) fn gather<R: Recorder>(
     Outcome { summary, tables, captures }
 }
 
-fn measured_tables(spec: &Spec, last: &Reading, windows: &[Seen], samples: &[Sample]) -> record::Tables {
+fn measured_tables(
+    spec: &Spec,
+    last: &Reading,
+    windows: &[WindowResult],
+    samples: &[Sample],
+) -> record::Tables {
     let progress = spec.record.measure.sample.map(|_| record::progress(spec, samples));
     let lengths = spec.record.queue_lengths.then(|| record::queue_lengths(spec, last, windows));
     progress.into_iter().chain(lengths).collect()
@@ -52,7 +59,7 @@ fn stopped_by<R>(engine: &Engine<R>, spec: &Spec) -> String {
     }
 }
 
-/// A world with an end in the outside follows the clock on the wall.
+/// A world with an external node follows the wall clock.
 fn clock(spec: &Spec) -> Clock {
     let external = spec.nodes.iter().any(|node| matches!(node.kind, NodeKind::External { .. }));
     if external { Clock::Real } else { Clock::Virtual }
@@ -61,36 +68,38 @@ fn clock(spec: &Spec) -> Clock {
 fn flows<R: Recorder>(
     engine: &mut Engine<R>,
     spec: &Spec,
-    windows: &[Seen],
+    windows: &[WindowResult],
 ) -> (Vec<FlowSummary>, Vec<Diagnosis>) {
-    (0..engine.connections.len()).for_each(|place| engine.count(place));
-    let flows = spec.flows.iter().zip(&mut engine.flows);
-    let summaries = (0..).zip(flows).map(|(index, (flow_spec, flow))| {
+    engine.connections.ids().for_each(|place| engine.count(place));
+    let ids = engine.flows.ids();
+    let flows = spec.flows.iter().zip(engine.flows.iter_mut());
+    let summaries = ids.zip(flows).map(|(id, (flow_spec, flow))| {
         let name = |node: usize| spec.nodes[node].name.as_str();
-        let windows = windows.iter().map(|window| window.flow(index, &flow.transfers)).collect();
+        let windows = windows.iter().map(|window| window.flow(id, &flow.transfers)).collect();
         FlowSummary { windows, ..flow.summary(name(flow_spec.from), name(flow_spec.to)) }
     });
     (summaries.collect(), diagnoses(engine))
 }
 
-/// The verdicts by conversation; those without any have been passed over.
+/// The verdicts by conversation, in a list in which a conversation without verdicts has empty ones.
 fn diagnoses<R>(engine: &mut Engine<R>) -> Vec<Diagnosis> {
     let mut verdicts = Vec::new();
     for (conversation, diagnosis) in std::mem::take(&mut engine.diagnoses) {
-        verdicts.resize(conversation as usize, Diagnosis::default());
+        verdicts.resize(conversation.index(), Diagnosis::default());
         verdicts.push(diagnosis);
     }
     verdicts
 }
 
-fn links(spec: &Spec, last: &Reading, windows: &[Seen]) -> Vec<LinkSummary> {
-    let directions = spec.links.iter().flat_map(|link| [(link, "down"), (link, "up")]);
+fn links(spec: &Spec, last: &Reading, windows: &[WindowResult]) -> Vec<LinkSummary> {
+    let directions = spec.links.iter().flat_map(|link| Heading::BOTH.map(|heading| (link, heading.name())));
     directions
         .zip(&last.links)
         .enumerate()
-        .map(|(index, ((spec, direction), reading))| LinkSummary {
-            measures: whole_run(last, index),
-            windows: windows.iter().map(|window| window.link(index)).collect(),
+        .map(|(index, pair)| (DirectionId::from_index(index), pair))
+        .map(|(id, ((spec, direction), reading))| LinkSummary {
+            measures: whole_run(last, id),
+            windows: windows.iter().map(|window| window.link(id)).collect(),
             ..link_summary(&spec.name, direction, reading)
         })
         .collect()
@@ -113,6 +122,6 @@ fn link_summary(name: &str, direction: &str, reading: &LinkReading) -> LinkSumma
     }
 }
 
-fn whole_run(last: &Reading, index: usize) -> LinkMeasures {
-    LinkMeasures::between(&LinkReading::default(), &last.links[index], last.at - Instant::START)
+fn whole_run(last: &Reading, direction: DirectionId) -> LinkMeasures {
+    LinkMeasures::between(&LinkReading::default(), &last.link(direction), last.at - Instant::START)
 }

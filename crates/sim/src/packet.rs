@@ -6,6 +6,8 @@ use units::{Bytes, Instant, PacketId};
 use wire::{Segment, ip};
 
 use crate::datagrams::Datagram;
+use crate::ids::{EndpointId, Id, NodeId};
+use crate::route::NextHop;
 
 /// A packet under way.
 #[derive(Clone, Debug)]
@@ -13,15 +15,15 @@ pub(crate) struct Packet {
     pub(crate) id: PacketId,
     /// Bytes, IP header included.
     pub(crate) size: u32,
-    /// Which path it follows, and how many links of it it has entered.
-    pub(crate) route: u32,
-    pub(crate) hop: u16,
+    /// The link that it enters next.
+    pub(crate) next_hop: NextHop,
     pub(crate) corrupted: bool,
-    /// Whether a link made it out of another: what befalls it says nothing of that one.
+    /// Whether a link made it out of another: its fate is not that of the packet that was sent.
     pub(crate) copy: bool,
-    /// Whom it is for: the end of a flow, or an external node.
-    pub(crate) destination: u32,
-    pub(crate) label: Label,
+    /// The end that it is for, of a connection or of a flow of datagrams. A packet from outside has none: it is for the
+    /// node of its header.
+    pub(crate) destination: EndpointId,
+    pub(crate) header: IpHeader,
     /// When it was sent; only where that is measured.
     pub(crate) sent: Instant,
     /// The recorder's description of it, and its present passage.
@@ -30,13 +32,14 @@ pub(crate) struct Packet {
     pub(crate) body: Body,
 }
 
-/// What a queue can tell packets apart by, besides their flow: the same for all that an end sends.
+/// The fields of the IP header that queues look at: the same for all that an end sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Label {
-    /// The nodes of the hosts that it comes from and goes to.
-    pub(crate) source: u32,
-    pub(crate) target: u32,
-    /// The traffic class. That of a packet from outside stands in its header.
+pub(crate) struct IpHeader {
+    /// The host that it comes from.
+    pub(crate) source: NodeId,
+    /// The host that it goes to.
+    pub(crate) destination: NodeId,
+    /// The traffic class. That of a packet from outside stands in its bytes.
     pub(crate) class: u8,
 }
 
@@ -51,61 +54,66 @@ pub(crate) enum Body {
     Raw(Vec<u8>),
 }
 
-/// A packet in its box: small to move, while what is inside stays where it is.
+/// A packet where it was allocated: links move the pointer, and the packet stays where it is.
 #[derive(Debug)]
-pub(crate) struct Parcel(pub(crate) Box<Packet>);
+pub(crate) struct PacketBox(pub(crate) Box<Packet>);
 
-/// Boxes to use again, so that a run in its steady state allocates nothing. Those of packets that
-/// a link drops are not given back; that is rare.
+/// The memory of packets that have arrived, to be used again: a run in its steady state allocates nothing. The memory of
+/// packets that a link drops is freed instead.
 #[derive(Debug, Default)]
-pub(crate) struct Boxes(Vec<Parcel>);
+pub(crate) struct PacketPool(Vec<PacketBox>);
 
-impl Boxes {
-    /// Packs what `body` is, for the first time.
-    pub(crate) fn pack(
+impl PacketPool {
+    /// A packet at its first hop.
+    pub(crate) fn allocate(
         &mut self,
         id: PacketId,
         size: u32,
-        route: u32,
-        (destination, label): (u32, Label),
+        next_hop: NextHop,
+        (destination, header): (EndpointId, IpHeader),
         body: Body,
-    ) -> Parcel {
-        let mut parcel = self.take();
-        parcel.0.begin(id, size, route, (destination, label));
-        parcel.0.body = body;
-        parcel
+    ) -> PacketBox {
+        let mut packet = self.take();
+        packet.0.address(id, size, next_hop, (destination, header));
+        packet.0.body = body;
+        packet
     }
 
-    /// A box with whatever its last packet has left in it.
+    /// A packet with the contents of an earlier one, all of which are to be overwritten.
     #[inline(always)]
-    pub(crate) fn take(&mut self) -> Parcel {
-        self.0.pop().unwrap_or_else(|| Parcel(Box::new(Packet::BLANK)))
+    pub(crate) fn take(&mut self) -> PacketBox {
+        self.0.pop().unwrap_or_else(|| PacketBox(Box::new(Packet::BLANK)))
     }
 
-    /// Takes back a box whose packet is not needed any more.
-    #[inline]
-    pub(crate) fn put_back(&mut self, parcel: Parcel) {
-        self.0.push(parcel);
+    /// Takes back a packet that is not needed any more.
+    #[inline(always)]
+    pub(crate) fn release(&mut self, packet: PacketBox) {
+        self.0.push(packet);
     }
 }
 
 impl Packet {
-    /// A packet on its way for the first time: all but its body.
+    /// Sets everything but the body, for a packet at its first hop.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, id: PacketId, size: u32, route: u32, (destination, label): (u32, Label)) {
+    pub(crate) fn address(
+        &mut self,
+        id: PacketId,
+        size: u32,
+        next_hop: NextHop,
+        (destination, header): (EndpointId, IpHeader),
+    ) {
         self.id = id;
         self.size = size;
-        self.route = route;
-        self.hop = 0;
+        self.next_hop = next_hop;
         self.corrupted = false;
         self.copy = false;
         self.destination = destination;
-        self.label = label;
+        self.header = header;
     }
 
-    /// The place where the packet holds a segment. What was there is left over from an earlier packet.
+    /// The segment in the packet, to be overwritten.
     #[inline(always)]
-    pub(crate) fn segment_slot(&mut self) -> &mut Transmit {
+    pub(crate) fn segment_mut(&mut self) -> &mut Transmit {
         if !matches!(self.body, Body::Segment(_)) {
             self.body = Body::Segment(Transmit { segment: Segment::default(), kind: Kind::Ack });
         }
@@ -118,12 +126,11 @@ impl Packet {
     const BLANK: Self = Self {
         id: PacketId(0),
         size: 0,
-        route: 0,
-        hop: 0,
+        next_hop: NextHop::NONE,
         corrupted: false,
         copy: false,
-        destination: 0,
-        label: Label { source: 0, target: 0, class: 0 },
+        destination: EndpointId::NONE,
+        header: IpHeader { source: NodeId::NONE, destination: NodeId::NONE, class: 0 },
         sent: Instant::START,
         described: 0,
         passage: 0,
@@ -131,7 +138,7 @@ impl Packet {
     };
 }
 
-impl link::Packet for Parcel {
+impl link::Packet for PacketBox {
     #[inline]
     fn id(&self) -> PacketId {
         self.0.id
@@ -154,7 +161,7 @@ impl link::Packet for Parcel {
                 wire::Ecn::Capable | wire::Ecn::Capable1 => Ecn::Capable,
                 wire::Ecn::Experienced => Ecn::CongestionExperienced,
             },
-            // What comes from outside is not opened; it passes as it came. Datagrams do without marks.
+            // Packets from outside pass unopened; datagrams do not use ECN.
             Body::Raw(_) | Body::Datagram(_) => Ecn::NotCapable,
         }
     }
@@ -165,27 +172,26 @@ impl link::Packet for Parcel {
         }
     }
 
-    /// Whom it is for: each end of each connection is another. From outside, the connection is read out of
-    /// the packet.
+    /// The end that it is for. For a packet from outside, a hash of its addresses and ports.
     fn flow_key(&self) -> u64 {
         match &self.0.body {
-            Body::Raw(bytes) => key_of_five(bytes),
-            Body::Segment(_) | Body::Datagram(_) => u64::from(self.0.destination),
+            Body::Raw(bytes) => five_tuple_hash(bytes),
+            Body::Segment(_) | Body::Datagram(_) => self.0.destination.index() as u64,
         }
     }
 
     fn source(&self) -> u64 {
-        u64::from(self.0.label.source)
+        self.0.header.source.index() as u64
     }
 
     fn destination(&self) -> u64 {
-        u64::from(self.0.label.target)
+        self.0.header.destination.index() as u64
     }
 
     fn class(&self) -> u8 {
         match &self.0.body {
             Body::Raw(bytes) => bytes.get(TRAFFIC_CLASS).map_or(0, |field| field >> ip::v4::PRECEDENCE_SHIFT),
-            Body::Segment(_) | Body::Datagram(_) => self.0.label.class,
+            Body::Segment(_) | Body::Datagram(_) => self.0.header.class,
         }
     }
 
@@ -194,9 +200,9 @@ impl link::Packet for Parcel {
     }
 }
 
-/// What is equal for packets of one direction of one connection: addresses, protocol and ports (RFC 8290 §4.1), as one
-/// number. Fragments, and what has no ports, go by addresses and protocol.
-fn key_of_five(bytes: &[u8]) -> u64 {
+/// A hash of addresses, protocol and ports (RFC 8290 §4.1): equal for packets of one direction of one connection.
+/// Fragments and protocols without ports are hashed by addresses and protocol.
+fn five_tuple_hash(bytes: &[u8]) -> u64 {
     let Ok(ip::Decoded { header: ip::Header::V4(header), payload, .. }) = ip::decode(bytes) else { return 0 };
     let with_ports =
         header.fragment.is_none() && [ip::Protocol::TCP, ip::Protocol::UDP].contains(&header.protocol);
@@ -204,6 +210,14 @@ fn key_of_five(bytes: &[u8]) -> u64 {
     let parts = [&header.source.octets()[..], &header.destination.octets(), &[header.protocol.0], &ports];
     parts.into_iter().flatten().fold(FNV_OFFSET, |key, byte| (key ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
 }
+
+/// The IPv4 header without options (RFC 791 §3.1).
+pub(crate) const IPV4_HEADER_LEN: u32 = 20;
+
+/// The rule that drops a packet longer than the MTU, as tables and verdicts name it.
+pub(crate) const OVERSIZE: &str = "mtu";
+/// The rule that drops a packet damaged on the way: the receiver's checksum.
+pub(crate) const CORRUPTED: &str = "corrupted";
 
 /// Where IPv4 has the byte whose precedence is the traffic class (RFC 791 §3.1).
 const TRAFFIC_CLASS: usize = 1;
@@ -222,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    fn raw(source_port: u16, traffic_class: u8) -> Parcel {
+    fn raw(source_port: u16, traffic_class: u8) -> PacketBox {
         let segment = Segment {
             source_port,
             destination_port: 80,
@@ -236,7 +250,7 @@ mod tests {
         };
         let mut bytes = wire::emit_ipv4(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), 7, &segment);
         bytes[TRAFFIC_CLASS] = traffic_class;
-        Parcel(Box::new(Packet { body: Body::Raw(bytes), ..Packet::BLANK }))
+        PacketBox(Box::new(Packet { body: Body::Raw(bytes), ..Packet::BLANK }))
     }
 
     #[test]
@@ -248,8 +262,8 @@ mod tests {
 
     #[test]
     fn what_is_no_packet_has_no_class_and_a_flow_of_its_own() {
-        let parcel =
-            |bytes: &[u8]| Parcel(Box::new(Packet { body: Body::Raw(bytes.to_vec()), ..Packet::BLANK }));
-        assert_eq!((parcel(&[]).class(), parcel(&[0x45]).flow_key()), (0, 0));
+        let packet =
+            |bytes: &[u8]| PacketBox(Box::new(Packet { body: Body::Raw(bytes.to_vec()), ..Packet::BLANK }));
+        assert_eq!((packet(&[]).class(), packet(&[0x45]).flow_key()), (0, 0));
     }
 }

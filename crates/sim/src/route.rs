@@ -1,43 +1,76 @@
-//! Who reaches whom, over which links: static shortest paths by number of hops.
+//! Routes: static shortest paths by number of hops.
 //!
-//! Every node forwards by the same rule, the first declared link that leads one hop nearer, so a
+//! Every node forwards by the same rule, over the first declared link that leads one hop nearer, so a
 //! packet never meets a loop. Only routers forward.
 
 use std::collections::VecDeque;
 
+use crate::ids::{DirectionId, Heading, Id, IdVec, LinkId, NodeId};
 use crate::spec::{LinkSpec, NodeKind, NodeSpec};
 
-/// The place of a link's direction in the world: link `i` has `2 i` (down) and `2 i + 1` (up).
-pub(crate) type LinkDirection = u32;
+/// The hops of all routes, one route behind the other, each closed by `None`.
+#[derive(Debug, Default)]
+pub(crate) struct Routes(Vec<Option<DirectionId>>);
+
+/// A place on a route: the link that a packet enters next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NextHop(u32);
+
+impl Routes {
+    /// Adds a route and returns its first hop.
+    pub(crate) fn add(&mut self, path: &[DirectionId]) -> NextHop {
+        let first = NextHop(self.0.len() as u32);
+        self.0.extend(path.iter().copied().map(Some).chain([None]));
+        first
+    }
+
+    /// The link at a hop; `None` at the end of the route.
+    #[inline(always)]
+    pub(crate) fn at(&self, hop: NextHop) -> Option<DirectionId> {
+        self.0[hop.0 as usize]
+    }
+}
+
+impl NextHop {
+    /// A value for where there is nothing yet.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// The hop behind this one.
+    #[inline(always)]
+    pub(crate) const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
 
 /// The graph of nodes and links.
 pub(crate) struct Graph {
-    forwards: Vec<bool>,
+    forwards: IdVec<NodeId, bool>,
     /// For each node its links in the order of declaration: the direction that leaves it, and where to.
-    leaving: Vec<Vec<(LinkDirection, usize)>>,
+    leaving: IdVec<NodeId, Vec<(DirectionId, NodeId)>>,
 }
 
-/// The way to one destination from everywhere.
+/// The routes to one destination from everywhere.
 pub(crate) struct Tree {
-    destination: usize,
+    destination: NodeId,
     /// For each node the direction that its packets take, and the node behind it.
-    next: Vec<Option<(LinkDirection, usize)>>,
+    next: IdVec<NodeId, Option<(DirectionId, NodeId)>>,
 }
 
 impl Graph {
     pub(crate) fn new(nodes: &[NodeSpec], links: &[LinkSpec]) -> Self {
-        let mut leaving = vec![Vec::new(); nodes.len()];
+        let mut leaving: IdVec<NodeId, Vec<_>> = nodes.iter().map(|_| Vec::new()).collect();
         for (index, link) in links.iter().enumerate() {
-            let down = 2 * index as LinkDirection;
-            leaving[link.ends[0]].push((down, link.ends[1]));
-            leaving[link.ends[1]].push((down + 1, link.ends[0]));
+            let [first, second] = link.ends.map(NodeId::from_index);
+            let direction = |heading| DirectionId::new(LinkId::from_index(index), heading);
+            leaving[first].push((direction(Heading::Down), second));
+            leaving[second].push((direction(Heading::Up), first));
         }
         Self { forwards: nodes.iter().map(|node| node.kind == NodeKind::Router).collect(), leaving }
     }
 
-    /// The shortest ways to `destination`: breadth first, from it outwards.
-    pub(crate) fn tree(&self, destination: usize) -> Tree {
-        let mut hops = vec![usize::MAX; self.leaving.len()];
+    /// The shortest routes to `destination`: breadth first, from it outwards.
+    pub(crate) fn tree(&self, destination: NodeId) -> Tree {
+        let mut hops: IdVec<NodeId, usize> = self.leaving.ids().map(|_| usize::MAX).collect();
         hops[destination] = 0;
         let mut frontier = VecDeque::from([destination]);
         while let Some(node) = frontier.pop_front() {
@@ -51,12 +84,17 @@ impl Graph {
                 }
             }
         }
-        let next = (0..hops.len()).map(|node| self.next_hop(node, destination, &hops)).collect();
+        let next = self.leaving.ids().map(|node| self.next_hop(node, destination, &hops)).collect();
         Tree { destination, next }
     }
 
-    fn next_hop(&self, node: usize, destination: usize, hops: &[usize]) -> Option<(LinkDirection, usize)> {
-        let nearer = |neighbour: usize| {
+    fn next_hop(
+        &self,
+        node: NodeId,
+        destination: NodeId,
+        hops: &IdVec<NodeId, usize>,
+    ) -> Option<(DirectionId, NodeId)> {
+        let nearer = |neighbour: NodeId| {
             let forwards = self.forwards[neighbour] || neighbour == destination;
             forwards && hops[neighbour] != usize::MAX && hops[neighbour] + 1 == hops[node]
         };
@@ -66,7 +104,7 @@ impl Graph {
 
 impl Tree {
     /// The directions that packets from `source` cross, or `None` if they cannot get there.
-    pub(crate) fn path_from(&self, source: usize) -> Option<Vec<LinkDirection>> {
+    pub(crate) fn path_from(&self, source: NodeId) -> Option<Vec<DirectionId>> {
         let mut path = Vec::new();
         let mut node = source;
         while node != self.destination {

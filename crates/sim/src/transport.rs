@@ -1,38 +1,40 @@
-//! The ends of connections: what comes in, what goes out, and what their programs hear of it.
+//! The ends of connections: what comes in, what goes out, and what their programs are told of it.
 
 use tcp::{Endpoint, Event};
-use units::{Bytes, PacketId};
+use units::{Bytes, Instant, PacketId};
 use wire::Segment;
 
-use crate::build::IPV4_HEADER_LEN;
-use crate::connection::Stage;
+use crate::connection::{Egress, Stage};
 use crate::datagrams::Datagram;
-use crate::engine::{Engine, Way, sends};
-use crate::flow::{Phase, side_at};
-use crate::kinship::Kin;
-use crate::packet::Parcel;
+use crate::engine::Engine;
+use crate::flow::Phase;
+use crate::ids::{EndpointId, FlowId, Side};
+use crate::packet::{IPV4_HEADER_LEN, PacketBox};
 use crate::record::Recorder;
-use crate::workload::News;
-use crate::world::{RunError, Stop};
-use units::Instant;
+use crate::stop::{RunError, Stop};
+use crate::tcb_sharing::HostPath;
+use crate::workload::SocketEvent;
 
 impl<R: Recorder> Engine<R> {
-    pub(crate) fn receive(&mut self, packet: PacketId, end: usize, segment: &Segment) {
+    /// A segment has come to its end.
+    #[inline(always)]
+    pub(crate) fn receive(&mut self, packet: PacketId, end: EndpointId, segment: &Segment) {
+        let connection = &mut self.connections[end.connection()];
         // It may be for a connection that had the place before.
-        let ours = self.connections[end / 2].owns(packet);
-        let Some(mut endpoint) = self.ends[end].endpoint.take_if(|_| ours) else { return };
+        let ours = connection.owns(packet);
+        let Some(mut endpoint) = connection.ends[end.side()].endpoint.take_if(|_| ours) else { return };
         self.progress = self.now;
         endpoint.handle_segment(self.now, segment);
-        if sends(end) {
-            self.connections[end / 2].on_acknowledged(self.now, &endpoint);
+        if end.side() == Side::From {
+            connection.on_ack_received(self.now, &endpoint);
         }
-        self.pump_out(end, endpoint);
+        self.poll_endpoint(end, endpoint);
     }
 
-    /// A datagram has come to its end, whole if its size is told.
-    pub(crate) fn receive_datagram(&mut self, index: usize, datagram: Datagram, size: Option<Bytes>) {
+    /// A datagram has come to its end, undamaged if its size is given.
+    pub(crate) fn receive_datagram(&mut self, flow_id: FlowId, datagram: Datagram, size: Option<Bytes>) {
         self.progress = self.now;
-        let flow = &mut self.flows[index];
+        let flow = &mut self.flows[flow_id];
         match size {
             Some(size) => {
                 let delay = flow.datagrams.on_received(self.now, datagram, size);
@@ -40,87 +42,88 @@ impl<R: Recorder> Engine<R> {
             }
             None => flow.datagrams.on_lost(datagram),
         }
-        self.conclude_flow(index);
+        self.conclude_flow(flow_id);
     }
 
-    /// Takes from an endpoint all that it has to say: bytes and news for the program, segments, and
-    /// when to wake it.
-    pub(crate) fn pump(&mut self, end: usize) {
-        if let Some(endpoint) = self.ends[end].endpoint.take() {
-            self.pump_out(end, endpoint);
+    /// Carries out everything that an endpoint has to do: bytes and events for the program, segments, and its next
+    /// wake-up.
+    pub(crate) fn drive(&mut self, end: EndpointId) {
+        if let Some(endpoint) = self.connections[end.connection()].ends[end.side()].endpoint.take() {
+            self.poll_endpoint(end, endpoint);
         }
     }
 
-    /// The same for an endpoint that is out of its place, into which it then goes back.
+    /// The same for an endpoint that was taken out of its place, and is put back there.
     #[inline(always)]
-    fn pump_out(&mut self, end: usize, mut endpoint: Box<Endpoint>) {
+    fn poll_endpoint(&mut self, end: EndpointId, mut endpoint: Box<Endpoint>) {
         self.read_all(end, &mut endpoint);
         while let Some(event) = endpoint.poll_event() {
-            self.on_event(end, &mut endpoint, event);
+            self.on_endpoint_event(end, &mut endpoint, event);
         }
         self.send_all(end, &mut endpoint);
         let due = endpoint.poll_timeout().unwrap_or(Instant::NEVER);
-        self.queue.set_at_latest(self.component_of(end), due);
+        self.schedule.set_endpoint_at_latest(end, due);
+        let connection = &mut self.connections[end.connection()];
         if R::ON {
-            self.recorder.on_decisions(self.connections[end / 2].conversation, end, &mut endpoint);
+            self.recorder.on_decisions(connection.conversation, end.side(), &mut endpoint);
         }
-        self.ends[end].endpoint = Some(endpoint);
+        connection.ends[end.side()].endpoint = Some(endpoint);
     }
 
-    /// The reading program reads at once whatever there is.
+    /// The program reads all that there is at once.
     #[inline(always)]
-    fn read_all(&mut self, end: usize, endpoint: &mut Endpoint) {
-        let connection = &mut self.connections[end / 2];
+    fn read_all(&mut self, end: EndpointId, endpoint: &mut Endpoint) {
+        let side = end.side();
         while let Some(payload) = endpoint.read() {
-            match connection.on_read(end % 2, &payload) {
+            let connection = &mut self.connections[end.connection()];
+            match connection.on_read(side, &payload) {
                 Ok(false) => {}
                 Ok(true) => {
-                    let news = News::Read { side: side_at(end), position: connection.told(end % 2) };
-                    self.news.push_back((connection.flow, connection.line, news));
+                    let event = SocketEvent::Read { side, position: connection.take_notification(side) };
+                    self.pending.push_back((connection.flow, connection.socket, event));
                 }
                 Err(position) => {
-                    let flow = self.flows[connection.flow as usize].name.clone();
+                    let flow = self.flows[connection.flow].name.clone();
                     self.failure.get_or_insert(RunError::Integrity { flow, position, at: self.now });
                 }
             }
         }
     }
 
-    fn on_event(&mut self, end: usize, endpoint: &mut Endpoint, event: Event) {
-        let connection = &mut self.connections[end / 2];
+    fn on_endpoint_event(&mut self, end: EndpointId, endpoint: &mut Endpoint, event: Event) {
+        let connection = &mut self.connections[end.connection()];
         match event {
-            Event::Connected => connection.on_connected(end % 2, endpoint),
+            Event::Connected => connection.on_connected(end.side(), endpoint),
             Event::PeerClosed => {
-                if !sends(end) {
+                if end.side() == Side::To {
                     connection.on_end_of_stream();
                 }
-                // A program that has read to the end of the stream has no more to say.
-                connection.close(end % 2, endpoint);
+                // A program that has read to the end of the stream closes its side.
+                connection.close(end.side(), endpoint);
             }
-            Event::Closed | Event::Reset(_) => self.end_is_over(end, endpoint, event),
+            Event::Closed | Event::Reset(_) => self.on_endpoint_over(end, endpoint, event),
             _ => {}
         }
     }
 
-    /// An end has done its part. A reset end that opened the connection has nobody left to speak with,
-    /// whether or not the other ever hears of it.
+    /// An endpoint has closed or was reset. A reset of the end that opened the connection ends it, whether or not the
+    /// other end learns of it.
     #[cold]
-    fn end_is_over(&mut self, end: usize, endpoint: &Endpoint, event: Event) {
-        self.ends[end].over = true;
-        self.kinship.learn(self.now, self.kin(end), endpoint);
-        let connection = &mut self.connections[end / 2];
-        let reset = matches!(event, Event::Reset(_)) && connection.dies_with(end % 2);
-        if connection.stage == Stage::Open && (reset || self.ends[end ^ 1].over) {
+    fn on_endpoint_over(&mut self, end: EndpointId, endpoint: &Endpoint, event: Event) {
+        self.connections[end.connection()].ends[end.side()].is_over = true;
+        self.tcb_sharing.save(self.now, self.host_path(end), endpoint);
+        let connection = &mut self.connections[end.connection()];
+        let reset = matches!(event, Event::Reset(_)) && connection.ends_by_reset_at(end.side());
+        if connection.stage == Stage::Open && (reset || connection.ends[end.side().other()].is_over) {
             connection.stage = Stage::Over;
-            let (flow, line) = (connection.flow, connection.line);
-            self.flows[flow as usize].free.push_back((end / 2) as u32);
-            self.news.push_back((flow, line, News::Over));
+            self.flows[connection.flow].free.push_back(end.connection());
+            self.pending.push_back((connection.flow, connection.socket, SocketEvent::Closed));
         }
     }
 
     /// A flow may have nothing more to do.
-    pub(crate) fn conclude_flow(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
+    pub(crate) fn conclude_flow(&mut self, flow: FlowId) {
+        let flow = &mut self.flows[flow];
         if flow.phase == Phase::Open && flow.is_done() {
             flow.phase = Phase::Over;
             self.open_flows -= 1;
@@ -130,56 +133,55 @@ impl<R: Recorder> Engine<R> {
         }
     }
 
-    /// Sends as long as there is something and the first link takes it; otherwise the end queues up for that.
+    /// Sends as long as there is something to send and the first link takes it. If the link does not, the end waits in
+    /// line for it.
     #[inline(always)]
-    fn send_all(&mut self, end: usize, endpoint: &mut Endpoint) {
-        let first_hop = self.ends[end].way.first_hop as usize;
+    fn send_all(&mut self, end: EndpointId, endpoint: &mut Endpoint) {
         loop {
-            let direction = &mut self.links[first_hop];
-            if !direction.accepts() {
-                if !std::mem::replace(&mut self.ends[end].waiting, true) {
-                    direction.waiting.push_back(end as u32);
+            let connection = &mut self.connections[end.connection()];
+            let from = &mut connection.ends[end.side()];
+            let link = &mut self.links[from.egress.first_link];
+            if !link.accepts() {
+                if !std::mem::replace(&mut from.is_blocked, true) {
+                    link.blocked.push_back(end);
                 }
                 return;
             }
-            self.connections[end / 2].feed(end % 2, endpoint);
-            let mut parcel = self.boxes.take();
-            let slot = parcel.0.segment_slot();
-            let Some(kind) = endpoint.poll_transmit_into(self.now, &mut slot.segment) else {
-                return self.boxes.put_back(parcel);
+            connection.refill(end.side(), endpoint);
+            let mut packet = self.pool.take();
+            let transmit = packet.0.segment_mut();
+            let Some(kind) = endpoint.poll_transmit_into(self.now, &mut transmit.segment) else {
+                return self.pool.release(packet);
             };
-            slot.kind = kind;
-            self.send(end, parcel);
+            transmit.kind = kind;
+            self.send(end, packet);
         }
     }
 
-    /// Sends the segment that was written into `parcel`.
-    fn send(&mut self, end: usize, mut parcel: Parcel) {
-        let transmit = parcel.0.segment_slot();
-        let connection = &mut self.connections[end / 2];
+    /// Sends the segment that was written into `packet`.
+    fn send(&mut self, end: EndpointId, mut packet: PacketBox) {
+        let transmit = packet.0.segment_mut();
+        let connection = &mut self.connections[end.connection()];
         let id = connection.next_packet();
-        if sends(end) {
-            connection.on_sent(self.now, id, transmit);
-        }
         let size = IPV4_HEADER_LEN + transmit.segment.wire_len();
-        if !sends(end) {
-            connection.on_acknowledging(size);
+        match end.side() {
+            Side::From => connection.on_sent(self.now, id, transmit),
+            Side::To => connection.on_ack_sent(size),
         }
-        let Way { route, first_hop, label } = self.ends[end].way;
-        let peer = end as u32 ^ 1;
-        parcel.0.begin(id, size, route, (peer, label));
+        let Egress { first_hop, first_link, header } = connection.ends[end.side()].egress;
+        packet.0.address(id, size, first_hop, (end.peer(), header));
         if R::METERS {
-            parcel.0.sent = self.now;
+            packet.0.sent = self.now;
         }
         if R::ON {
-            self.recorder.on_sent(self.now, &mut parcel.0, connection.conversation);
+            self.recorder.on_sent(self.now, &mut packet.0, connection.conversation);
         }
-        self.forward(first_hop as usize, parcel);
+        self.forward(first_link, packet);
     }
 
-    /// Who an end is to the other connections of its host.
-    pub(crate) fn kin(&self, end: usize) -> Kin {
-        let Way { first_hop, label, .. } = self.ends[end].way;
-        Kin { node: label.source, interface: first_hop, peer: label.target }
+    /// Where an end stands, for what it shares with other connections.
+    pub(crate) fn host_path(&self, end: EndpointId) -> HostPath {
+        let Egress { first_link, header, .. } = self.connections[end.connection()].ends[end.side()].egress;
+        HostPath { host: header.source, interface: first_link, peer: header.destination }
     }
 }

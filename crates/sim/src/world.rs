@@ -1,22 +1,22 @@
 //! The world: what a driver sees of a run.
 
 use arrow_array::RecordBatch;
-use link::StopReason;
 use units::{Duration, Instant, PacketId};
 
 use crate::build::{self, BuildError};
 use crate::engine::Engine;
 use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow};
+use crate::ids::{DirectionId, Heading, Id, LinkId, NodeId};
 use crate::record::{Metering, Nothing, Off, Recording, Records};
-use crate::route::LinkDirection;
 use crate::spec::Spec;
+use crate::stop::{RunError, Stop};
 use crate::summary::Summary;
 
 /// A run in progress.
 ///
 /// In virtual time: [`World::run`], then [`World::finish`].
 ///
-/// In real time a driver does, over and over: wait until [`World::next_event`] or until a packet
+/// In real time a driver repeats: wait until [`World::next_event`] or until a packet
 /// comes in; [`World::run_until`] the present; [`World::inject`] what came; [`World::poll_external`]
 /// until there is nothing left.
 pub struct World {
@@ -35,37 +35,7 @@ pub struct Outcome {
     pub captures: Vec<(String, Vec<u8>)>,
 }
 
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RunError {
-    /// The receiver read a byte that the sender did not write there.
-    #[error("flow {flow}: byte {position} of the stream is wrong at the receiver ({at})")]
-    Integrity {
-        /// The flow.
-        flow: String,
-        /// Place in the stream.
-        position: u64,
-        /// When it was read.
-        at: Instant,
-    },
-}
-
-/// What ended a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// Every flow is over.
-    FlowsOver,
-    /// The time is up.
-    Time,
-    /// Nobody wants to be woken.
-    Quiet,
-    /// Nothing has arrived anywhere for very long.
-    Stalled,
-    /// A link is configured to stop the run where its queue overflows.
-    Link { link: LinkDirection, reason: StopReason },
-}
-
-/// With recording, with metering, with neither: machines from one text, so that the last pays nothing.
+/// An engine that records, one that only meters links, and one that does neither and pays for neither.
 enum AnyEngine {
     Bare(Box<Engine<Off>>),
     Metering(Box<Engine<Metering>>),
@@ -144,13 +114,13 @@ impl World {
         each!(&self.engine, engine => engine.stopped.is_some())
     }
 
-    /// Ends the run at the world's present time, as a driver does whose user has had enough.
+    /// Ends the run at the world's present time, as a driver does when its user interrupts it.
     pub fn stop(&mut self) {
         each!(&mut self.engine, engine => { engine.stopped.get_or_insert(Stop::Time); });
     }
 
     /// An external node sends an IP packet at `now`, up to which the world must have been run. A
-    /// packet to an address that nobody has is passed over; any other gets the identity returned.
+    /// packet to an address that no node has is ignored; any other gets the identity returned.
     ///
     /// # Errors
     /// If the stream that arrives somewhere because of it is not the stream that was sent.
@@ -161,29 +131,29 @@ impl World {
         bytes: Vec<u8>,
     ) -> Result<Option<PacketId>, RunError> {
         each!(&mut self.engine, engine => {
-            let id = engine.inject(now, node, bytes);
+            let id = engine.inject(now, NodeId::from_index(node), bytes);
             engine.failure().map(|()| id)
         })
     }
 
-    /// Whether the way out of `node` takes packets. A driver that is told no leaves packets where
+    /// Whether the links that leave `node` take packets. If not, a driver leaves packets where
     /// they are: that is flow control.
     #[must_use]
     pub fn accepts(&self, node: usize) -> bool {
         let links = self.spec.links.iter().enumerate();
         let mut leaving = links.flat_map(|(index, link)| {
-            let down = (link.ends[0] == node).then_some(2 * index);
-            down.into_iter().chain((link.ends[1] == node).then_some(2 * index + 1))
+            let headings = link.ends.into_iter().zip(Heading::BOTH).filter(|(end, _)| *end == node);
+            headings.map(move |(_, heading)| DirectionId::new(LinkId::from_index(index), heading))
         });
         each!(&self.engine, engine => leaving.all(|direction| engine.accepts(direction)))
     }
 
     /// The next packet that has reached an external node, and the node.
     pub fn poll_external(&mut self) -> Option<(usize, ExternalPacket)> {
-        each!(&mut self.engine, engine => engine.gateway.poll())
+        each!(&mut self.engine, engine => engine.gateway.poll().map(|(node, packet)| (node.index(), packet)))
     }
 
-    /// What else became of external nodes' packets, in the order in which the links tell of it.
+    /// What else became of external nodes' packets, in the order in which the links report it.
     pub fn poll_external_event(&mut self) -> Option<ExternalEvent> {
         each!(&mut self.engine, engine => engine.gateway.poll_event())
     }
@@ -221,21 +191,5 @@ impl World {
 
     fn stop_time(&self) -> Instant {
         self.spec.stop.map_or(Instant::NEVER, |stop: Duration| Instant::START + stop)
-    }
-}
-
-impl Stop {
-    /// What ended the run, in words.
-    pub(crate) fn describe(&self, spec: &Spec) -> String {
-        match self {
-            Self::FlowsOver => "every flow closed".to_owned(),
-            Self::Time => "stop time".to_owned(),
-            Self::Quiet => "nothing left to happen".to_owned(),
-            Self::Stalled => "nothing had arrived for an hour".to_owned(),
-            Self::Link { link, reason: StopReason { packet, waiting, .. } } => {
-                let name = &spec.links[*link as usize / 2].name;
-                format!("link {name}: packet {packet} found the queue full, {waiting} waiting")
-            }
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! Measures over spans of the run: what flows and links did between two times, and samples of how
 //! far each flow has got.
 //!
-//! The [`Gauge`] is read between events, never by an event of its own, so that measuring changes no
-//! packet. Read first: `reading.rs` for what is read, then [`Gauge`]; `meter.rs` adds up what a link
+//! The [`Sampler`] is read between events, never by an event of its own, so that measuring changes no
+//! packet. Read first: `reading.rs` for what is read, then [`Sampler`]; `meter.rs` adds up what a link
 //! does not count itself.
 
 mod delays;
@@ -13,18 +13,19 @@ mod summary;
 
 use units::{Duration, Instant};
 
+use crate::ids::{FlowId, Id};
 use crate::spec::RecordSpec;
 
 pub(crate) use delays::{DelayHistogram, Delays};
 pub(crate) use meter::LinkMeter;
-pub(crate) use one_way::OneWay;
+pub(crate) use one_way::OneWayDelays;
 pub(crate) use reading::{FlowReading, LinkReading, Reading};
 pub(crate) use summary::times_between;
 pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 
 /// Reads the run at the times that its windows and samples ask for.
 #[derive(Debug, Default)]
-pub(crate) struct Gauge {
+pub(crate) struct Sampler {
     windows: Vec<Window>,
     /// Whether links are to tell of their times, and flows of their packets'. A run that is recorded has them metered
     /// in any case, and must not for that have another summary.
@@ -47,9 +48,9 @@ struct Window {
     closed: Option<Reading>,
 }
 
-/// What a window saw.
+/// The readings at both ends of a window.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct WindowResult {
     pub(crate) name: String,
     pub(crate) opened: Reading,
     pub(crate) closed: Reading,
@@ -59,11 +60,11 @@ pub(crate) struct Seen {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) at: Instant,
-    pub(crate) flow: u32,
+    pub(crate) flow: FlowId,
     pub(crate) reading: FlowReading,
 }
 
-impl Gauge {
+impl Sampler {
     pub(crate) fn new(record: &RecordSpec) -> Self {
         let spec = &record.measure;
         let windows: Vec<Window> = spec.windows.iter().map(Window::new).collect();
@@ -89,7 +90,7 @@ impl Gauge {
         self.boundaries.last() == Some(&self.next())
     }
 
-    /// Takes a reading at the time that [`Gauge::next`] gave.
+    /// Takes a reading at the time that [`Sampler::next`] gave.
     pub(crate) fn take(&mut self, reading: &Reading) {
         let at = reading.at;
         if self.next_sample == at {
@@ -105,17 +106,21 @@ impl Gauge {
 
     /// What the windows saw that opened, those that are still open being closed now, and the
     /// samples with one of now.
-    pub(crate) fn finish(mut self, last: &Reading) -> (Vec<Seen>, Vec<Sample>) {
+    pub(crate) fn finish(mut self, last: &Reading) -> (Vec<WindowResult>, Vec<Sample>) {
         if self.every.is_some() && self.samples.last().is_none_or(|sample| sample.at < last.at) {
             self.sample(last);
         }
-        let seen = self.windows.into_iter().filter_map(|window| window.seen(last)).collect();
-        (seen, self.samples)
+        let results = self.windows.into_iter().filter_map(|window| window.result(last)).collect();
+        (results, self.samples)
     }
 
     fn sample(&mut self, reading: &Reading) {
         let rows = (0..).zip(&reading.flows);
-        self.samples.extend(rows.map(|(flow, seen)| Sample { at: reading.at, flow, reading: *seen }));
+        self.samples.extend(rows.map(|(index, flow)| Sample {
+            at: reading.at,
+            flow: FlowId::from_index(index),
+            reading: *flow,
+        }));
     }
 }
 
@@ -139,9 +144,9 @@ impl Window {
         }
     }
 
-    fn seen(self, last: &Reading) -> Option<Seen> {
+    fn result(self, last: &Reading) -> Option<WindowResult> {
         let closed = self.closed.unwrap_or_else(|| last.clone());
-        Some(Seen { name: self.name, opened: self.opened?, closed })
+        Some(WindowResult { name: self.name, opened: self.opened?, closed })
     }
 }
 
@@ -150,7 +155,7 @@ mod tests {
     use super::*;
     use crate::spec::{MeasureSpec, WindowSpec};
 
-    fn gauge(windows: &[(u64, Option<u64>)], sample: Option<u64>) -> Gauge {
+    fn sampler(windows: &[(u64, Option<u64>)], sample: Option<u64>) -> Sampler {
         let window = |(from, to): &(u64, Option<u64>)| WindowSpec {
             name: format!("from-{from}"),
             from: Duration::from_secs(*from),
@@ -158,15 +163,15 @@ mod tests {
         };
         let windows = windows.iter().map(window).collect();
         let measure = MeasureSpec { links: false, windows, sample: sample.map(Duration::from_secs) };
-        Gauge::new(&RecordSpec { measure, ..RecordSpec::default() })
+        Sampler::new(&RecordSpec { measure, ..RecordSpec::default() })
     }
 
     /// Reads until nothing more is wanted before `end`, and answers with the times.
-    fn read(gauge: &mut Gauge, end: u64) -> Vec<u64> {
+    fn read(sampler: &mut Sampler, end: u64) -> Vec<u64> {
         let mut times = Vec::new();
-        while gauge.next() <= Instant::START + Duration::from_secs(end) {
-            let at = gauge.next();
-            gauge.take(&Reading {
+        while sampler.next() <= Instant::START + Duration::from_secs(end) {
+            let at = sampler.next();
+            sampler.take(&Reading {
                 at,
                 flows: vec![FlowReading::default()],
                 links: Vec::new(),
@@ -179,19 +184,19 @@ mod tests {
 
     #[test]
     fn boundaries_and_samples_are_read_in_order_and_once_each() {
-        let mut gauge = gauge(&[(4, Some(7)), (0, Some(4)), (7, None)], Some(3));
-        assert_eq!(read(&mut gauge, 10), [3, 4, 6, 7, 9]);
+        let mut sampler = sampler(&[(4, Some(7)), (0, Some(4)), (7, None)], Some(3));
+        assert_eq!(read(&mut sampler, 10), [3, 4, 6, 7, 9]);
     }
 
     #[test]
     fn a_window_that_is_open_at_the_end_closes_there_and_one_ahead_is_left_out() {
-        let mut gauge = gauge(&[(1, None), (20, Some(30))], None);
-        read(&mut gauge, 10);
+        let mut sampler = sampler(&[(1, None), (20, Some(30))], None);
+        read(&mut sampler, 10);
         let at = Instant::START + Duration::from_secs(12);
-        let (seen, samples) =
-            gauge.finish(&Reading { at, flows: Vec::new(), links: Vec::new(), delays: Vec::new() });
-        assert_eq!(seen.len(), 1);
-        assert_eq!(seen[0].closed.at, at);
+        let (results, samples) =
+            sampler.finish(&Reading { at, flows: Vec::new(), links: Vec::new(), delays: Vec::new() });
+        assert_eq!(results.len(), 1);
+        assert_eq!(results[0].closed.at, at);
         assert!(samples.is_empty());
     }
 }

@@ -6,7 +6,7 @@ use super::{DelayHistogram, FlowReading};
 
 /// The one-way delays of a flow: of its datagrams, or of its segments with data, copies among them.
 #[derive(Debug, Default)]
-pub(crate) struct OneWay {
+pub(crate) struct OneWayDelays {
     delays: DelayHistogram,
     jitter: Jitter,
 }
@@ -20,7 +20,7 @@ struct Jitter {
     differences: u64,
 }
 
-impl OneWay {
+impl OneWayDelays {
     /// A packet has arrived that took so long.
     pub(crate) fn add(&mut self, delay: Duration) {
         self.delays.add(delay);

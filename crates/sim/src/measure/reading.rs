@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 use units::{Duration, Instant};
 
 use super::DelayHistogram;
+use crate::ids::{DirectionId, Id};
 
 /// Everything at one time.
 #[derive(Clone, Debug)]
@@ -23,9 +24,9 @@ impl Reading {
         Self { at: Instant::START, flows: Vec::new(), links: Vec::new(), delays: Vec::new() }
     }
 
-    /// Direction `index` of the links; nothing where the reading is from before the start.
-    pub(crate) fn link(&self, index: usize) -> LinkReading {
-        self.links.get(index).cloned().unwrap_or_default()
+    /// One direction of a link; all zero where the reading is from before the start.
+    pub(crate) fn link(&self, direction: DirectionId) -> LinkReading {
+        self.links.get(direction.index()).cloned().unwrap_or_default()
     }
 }
 

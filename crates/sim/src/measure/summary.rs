@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use super::reading::{FlowReading, LinkReading, LinkTimes};
-use super::{Delays, Reading, Seen};
+use super::{Delays, Reading, WindowResult};
+use crate::ids::{DirectionId, FlowId, Id};
 use crate::workload::Transfer;
 
 /// What one flow did between two times.
@@ -121,15 +122,15 @@ pub struct LinkMeasures {
     pub queue_p99: Option<u64>,
 }
 
-impl Seen {
-    /// What flow `index` did in the window.
-    pub(crate) fn flow(&self, index: usize, transfers: &[Transfer]) -> FlowSpan {
-        let total = |reading: &Reading| reading.flows.get(index).copied().unwrap_or_default();
+impl WindowResult {
+    /// What a flow did in the window.
+    pub(crate) fn flow(&self, flow: FlowId, transfers: &[Transfer]) -> FlowSpan {
+        let total = |reading: &Reading| reading.flows.get(flow.index()).copied().unwrap_or_default();
         let inside = total(&self.closed).since(total(&self.opened));
         let per_second = |amount: u64| rate(amount, self.length());
         let within = |transfer: &&Transfer| self.opened.at < transfer.end && transfer.end <= self.closed.at;
         let transfers: Vec<Transfer> = transfers.iter().filter(within).copied().collect();
-        let delays = |reading: &Reading| reading.delays.get(index).cloned().unwrap_or_default();
+        let delays = |reading: &Reading| reading.delays.get(flow.index()).cloned().unwrap_or_default();
         let delays = delays(&self.closed).since(&delays(&self.opened));
         FlowSpan {
             window: self.name.clone(),
@@ -149,9 +150,9 @@ impl Seen {
         }
     }
 
-    /// What direction `index` of the links did in the window.
-    pub(crate) fn link(&self, index: usize) -> LinkSpan {
-        let (before, after) = (self.opened.link(index), self.closed.link(index));
+    /// What one direction of a link did in the window.
+    pub(crate) fn link(&self, direction: DirectionId) -> LinkSpan {
+        let (before, after) = (self.opened.link(direction), self.closed.link(direction));
         let (old, new) = (&before.counters, &after.counters);
         LinkSpan {
             window: self.name.clone(),

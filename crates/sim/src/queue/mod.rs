@@ -1,30 +1,27 @@
-//! The event queue: when each component wants to be woken, and who is next.
+//! The event queue: when each component is to be woken, and which one is next.
 //!
-//! One entry per component, in a knock-out tournament: each game is played by two, and the one that is
-//! woken earlier goes on to the next. Changing a wake-up replays the games of that component from its
-//! first on, and stops as soon as a game's outcome stands, so the cost is a handful of comparisons
-//! that grows with the logarithm of the number of components. An indexed heap does the same work
-//! but must look for a component's place; here it has one for good, and the commonest change (a component
-//! woken and armed anew) needs no search. See Knuth, TAOCP vol. 3, §5.4.1 (trees of winners).
+//! One entry per component, in a knock-out tournament: of the two in each game, the one with the earlier wake-up goes on
+//! to the next. A changed wake-up replays the games of that component from its first on, and stops as soon as the outcome
+//! of a game stays the same, so the cost is a handful of comparisons that grows with the logarithm of the number of
+//! components. An indexed heap does the same work but must look up a component's place; here each has a fixed one. See
+//! Knuth, TAOCP vol. 3, §5.4.1 (trees of winners).
 
 #[cfg(test)]
 mod tests;
 
 use units::Instant;
 
-/// When each component wants to be woken.
+/// When each component is to be woken.
 ///
-/// Who is next is decided by time, then by the component's priority (the lower first), then by the
-/// order in which the wake-ups were armed.
+/// The order is by time, and at one time the order in which the wake-ups were armed.
 #[derive(Clone, Debug)]
 pub struct EventQueue {
-    /// Who won them all.
+    /// The winner of the final.
     first: Entry,
-    /// Both sides of each game, side by side: to play it is to look at one place. The final is game 1; the
-    /// winner of game `i` goes on to game `i / 2`, on side `i % 2`. A component comes in as if it had won the game
-    /// `leaves + component`.
+    /// Both sides of each game, side by side in memory. The final is game 1; the winner of game `i` goes on to game
+    /// `i / 2`, on side `i % 2`. A component enters as if it had won the game `leaves + component`.
     games: Vec<[Entry; 2]>,
-    priorities: Vec<u8>,
+    components: usize,
     armed: u64,
 }
 
@@ -35,8 +32,7 @@ struct Entry {
     component: u32,
 }
 
-/// Time in the upper half; priority in the top byte of the lower, then the counter. One number, so
-/// that a comparison takes no branch.
+/// Time in the upper half, the counter in the lower: one number, so that a comparison takes no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
@@ -47,31 +43,32 @@ impl Key {
         Self((at.as_nanos() as u128) << 64 | order as u128)
     }
 
+    #[inline(always)]
     const fn at(self) -> Instant {
         Instant::from_nanos((self.0 >> 64) as u64)
     }
 }
 
 impl EventQueue {
-    /// A queue for components `0..priorities.len()`, none of which wants to be woken yet.
+    /// A queue for components `0..components`, without any wake-up.
     #[must_use]
-    pub fn new(priorities: Vec<u8>) -> Self {
-        let leaves = priorities.len().next_power_of_two().max(2);
+    pub fn new(components: usize) -> Self {
+        let leaves = components.next_power_of_two().max(2);
         let entries: Vec<Entry> = (0..leaves).map(Entry::idle).collect();
-        Self { first: entries[0], games: tournament(&entries), priorities, armed: 0 }
+        Self { first: entries[0], games: tournament(&entries), components, armed: 0 }
     }
 
-    /// One more component, behind the last, which does not want to be woken yet.
-    pub fn add(&mut self, priority: u8) -> usize {
-        let component = self.priorities.len();
-        self.priorities.push(priority);
+    /// One more component, behind the last, without a wake-up.
+    pub fn add(&mut self) -> usize {
+        let component = self.components;
+        self.components += 1;
         if component == self.leaves() {
             self.grow();
         }
         component
     }
 
-    /// Twice the leaves, and every game played anew.
+    /// Doubles the leaves and plays every game anew.
     fn grow(&mut self) {
         let leaves = self.leaves();
         let present = self.games[leaves / 2..].iter().flatten().copied();
@@ -79,62 +76,69 @@ impl EventQueue {
         self.games = tournament(&entries);
     }
 
+    #[inline(always)]
     const fn leaves(&self) -> usize {
         self.games.len()
     }
 
-    #[inline]
-    fn wake_up_of(&self, component: usize) -> Instant {
+    /// When `component` is to be woken.
+    #[inline(always)]
+    #[must_use]
+    pub fn wake_up(&self, component: usize) -> Instant {
         let place = self.leaves() + component;
         self.games[place / 2][place % 2].key.at()
     }
 
-    /// Wakes `component` at `at` and not when it wanted before; [`Instant::NEVER`] lets it sleep.
+    /// Wakes `component` at `at`, in place of any wake-up set before; [`Instant::NEVER`] for none.
     /// The same time as before keeps its place among equals.
     #[inline(always)]
     pub fn set(&mut self, component: usize, at: Instant) {
-        if self.wake_up_of(component) != at {
+        if self.wake_up(component) != at {
             self.move_to(component, at);
         }
     }
 
     #[inline(never)]
     fn move_to(&mut self, component: usize, at: Instant) {
-        let key = self.key(component, at);
+        let key = self.key(at);
         self.replay(Entry { key, component: component as u32 });
     }
 
-    /// Wakes `component` at `at` at the latest: an earlier wake-up stands. For timers that are
-    /// pushed ahead again and again and hardly ever run out: the component that is woken early
-    /// finds nothing due, and [`EventQueue::set`]s the right time.
-    #[inline]
+    /// Wakes `component` at `at` at the latest: an earlier wake-up stands.
+    #[inline(always)]
     pub fn set_at_latest(&mut self, component: usize, at: Instant) {
-        if at < self.wake_up_of(component) {
-            self.set(component, at);
+        if at < self.wake_up(component) {
+            self.move_to(component, at);
         }
     }
 
-    /// The next wake-up and whose it is.
-    #[inline]
+    /// The time of the next wake-up, or never.
+    #[inline(always)]
+    #[must_use]
+    pub const fn next_time(&self) -> Instant {
+        self.first.key.at()
+    }
+
+    /// The component that is woken next. Meaningless if there is no wake-up.
+    #[inline(always)]
+    #[must_use]
+    pub const fn next_component(&self) -> usize {
+        self.first.component as usize
+    }
+
+    /// The next wake-up and its component.
     #[must_use]
     pub fn next(&self) -> Option<(Instant, usize)> {
-        let Entry { key, component } = self.first;
-        (key.at() != Instant::NEVER).then_some((key.at(), component as usize))
-    }
-
-    /// When `component` wants to be woken.
-    #[must_use]
-    pub fn wake_up(&self, component: usize) -> Instant {
-        self.wake_up_of(component)
+        (self.next_time() != Instant::NEVER).then(|| (self.next_time(), self.next_component()))
     }
 
     #[inline]
-    fn key(&mut self, component: usize, at: Instant) -> Key {
+    fn key(&mut self, at: Instant) -> Key {
         if at == Instant::NEVER {
             return Key::IDLE;
         }
         self.armed += 1;
-        Key::new(at, u64::from(self.priorities[component]) << PRIORITY_SHIFT | self.armed)
+        Key::new(at, self.armed)
     }
 
     /// Plays the games of a component whose wake-up has changed, against the winner on the other side of each.
@@ -145,7 +149,7 @@ impl EventQueue {
         while place > 1 {
             let [game, side] = [place / 2, place % 2];
             let sides = &mut self.games[game];
-            // Another winner than us, who has won this far before: nothing changes further up.
+            // The winner is another component, which has won this far before: nothing changes further up.
             if winner.component != changed.component && sides[side].component == winner.component {
                 return;
             }
@@ -162,7 +166,7 @@ impl Entry {
         Self { key: Key::IDLE, component: component as u32 }
     }
 
-    /// Who of the two is woken first. Keys of components that are awake differ, by their counters.
+    /// The one of the two that is woken first. Keys of components with a wake-up differ, by their counters.
     #[inline(always)]
     fn against(self, rival: Self) -> Self {
         if rival.key < self.key { rival } else { self }
@@ -181,6 +185,3 @@ fn tournament(entries: &[Entry]) -> Vec<[Entry; 2]> {
     }
     games
 }
-
-/// The counter has 56 bits: at ten million wake-ups a second it lasts two centuries.
-const PRIORITY_SHIFT: u32 = 56;

@@ -27,6 +27,7 @@ use trace::ledger::{Diagnosis, Verdict};
 use units::{Bytes, Instant, PacketId};
 
 use crate::external::ObservedFlow;
+use crate::ids::{ConversationId, DirectionId, FlowId, Id, Side};
 use crate::packet::Packet;
 use crate::spec::{NodeKind, RecordSpec, Spec};
 use crate::summary::Summary;
@@ -45,7 +46,7 @@ pub struct Records {
 }
 
 /// Gives the verdict on a packet of a conversation, if it is a retransmission.
-pub(crate) type Verdicts<'a> = dyn FnMut(u32, PacketId) -> Option<Verdict> + 'a;
+pub(crate) type Verdicts<'a> = dyn FnMut(ConversationId, PacketId) -> Option<Verdict> + 'a;
 
 /// What the engine tells of packets, in order of time.
 pub(crate) trait Recorder {
@@ -56,19 +57,19 @@ pub(crate) trait Recorder {
 
     /// An end has sent a packet; `conversation` is its connection. For packets from outside the
     /// recorder looks itself.
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet, conversation: u32);
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet, conversation: ConversationId);
     /// A flow has opened one more connection; the answer is what that is called from now on.
-    fn on_opened(&mut self, flow: u32) -> u32;
+    fn on_opened(&mut self, flow: FlowId) -> ConversationId;
     /// A packet has come to a link.
-    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet);
+    fn on_entered(&mut self, now: Instant, direction: DirectionId, packet: &mut Packet);
     /// Something has happened to a packet on a link.
-    fn on_link_event(&mut self, now: Instant, link: usize, packet: &Packet, event: Event);
+    fn on_link_event(&mut self, now: Instant, direction: DirectionId, packet: &Packet, event: Event);
     /// A link has refused a packet that is longer than its MTU.
     fn on_oversize(&mut self, packet: &Packet);
     /// A packet has come to its end.
     fn on_received(&mut self, now: Instant, packet: &Packet);
     /// An endpoint may have made decisions.
-    fn on_decisions(&mut self, conversation: u32, end: usize, endpoint: &mut Endpoint);
+    fn on_decisions(&mut self, conversation: ConversationId, side: Side, endpoint: &mut Endpoint);
     /// Flows between external nodes have names and verdicts; the verdicts are put where those of
     /// the packets' flows are looked for.
     fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>);
@@ -97,15 +98,15 @@ impl<const METERS: bool> Recorder for Nothing<METERS> {
     const ON: bool = false;
     const METERS: bool = METERS;
 
-    fn on_sent(&mut self, _: Instant, _: &mut Packet, _: u32) {}
-    fn on_opened(&mut self, flow: u32) -> u32 {
-        flow
+    fn on_sent(&mut self, _: Instant, _: &mut Packet, _: ConversationId) {}
+    fn on_opened(&mut self, flow: FlowId) -> ConversationId {
+        ConversationId::first_of(flow)
     }
-    fn on_entered(&mut self, _: Instant, _: usize, _: &mut Packet) {}
-    fn on_link_event(&mut self, _: Instant, _: usize, _: &Packet, _: Event) {}
+    fn on_entered(&mut self, _: Instant, _: DirectionId, _: &mut Packet) {}
+    fn on_link_event(&mut self, _: Instant, _: DirectionId, _: &Packet, _: Event) {}
     fn on_oversize(&mut self, _: &Packet) {}
     fn on_received(&mut self, _: Instant, _: &Packet) {}
-    fn on_decisions(&mut self, _: u32, _: usize, _: &mut Endpoint) {}
+    fn on_decisions(&mut self, _: ConversationId, _: Side, _: &mut Endpoint) {}
     fn identify(&mut self, _: &[ObservedFlow], _: &mut Vec<Diagnosis>) {}
     fn is_full(&self) -> bool {
         false
@@ -197,25 +198,26 @@ impl Recorder for Recording {
     const ON: bool = true;
     const METERS: bool = true;
 
-    fn on_opened(&mut self, flow: u32) -> u32 {
-        self.register.open(flow)
+    fn on_opened(&mut self, flow: FlowId) -> ConversationId {
+        ConversationId::from_index(self.register.open(flow.index() as u32) as usize)
     }
 
-    fn on_sent(&mut self, now: Instant, packet: &mut Packet, conversation: u32) {
+    fn on_sent(&mut self, now: Instant, packet: &mut Packet, conversation: ConversationId) {
+        let conversation = conversation.index() as u32;
         packet.described = self.register.enter(packet, conversation, self.content());
         if self.wanted.segments {
             self.sightings.push_back(Sighting { at: now, packet: packet.described, received: false });
         }
     }
 
-    fn on_entered(&mut self, now: Instant, link: usize, packet: &mut Packet) {
-        packet.passage = self.passages.push(Passage::new(packet.described, link, packet.size, now));
+    fn on_entered(&mut self, now: Instant, direction: DirectionId, packet: &mut Packet) {
+        packet.passage = self.passages.push(Passage::new(packet.described, direction.index(), packet.size, now));
         for tap in &mut self.taps {
-            tap.on_entered(now, link, packet);
+            tap.on_entered(now, direction, packet);
         }
     }
 
-    fn on_link_event(&mut self, now: Instant, link: usize, packet: &Packet, event: Event) {
+    fn on_link_event(&mut self, now: Instant, direction: DirectionId, packet: &Packet, event: Event) {
         let passage = self.passages.get_mut(packet.passage);
         passage.on_event(now, event);
         match event {
@@ -227,7 +229,7 @@ impl Recorder for Recording {
         }
         if self.wanted.queue {
             let size = Bytes(u64::from(packet.size));
-            self.on_queue_event(now, link, size, event);
+            self.on_queue_event(now, direction.index(), size, event);
         }
     }
 
@@ -247,12 +249,12 @@ impl Recorder for Recording {
         self.register.gone(packet.described);
     }
 
-    fn on_decisions(&mut self, conversation: u32, end: usize, endpoint: &mut Endpoint) {
+    fn on_decisions(&mut self, conversation: ConversationId, side: Side, endpoint: &mut Endpoint) {
         let records = endpoint.take_records();
         if self.wanted.tcp {
-            let key = 2 * conversation + end as u32 % 2;
+            let key = 2 * conversation.index() as u32 + side as u32;
             // Of a receiver only what it has agreed to do without: the rest is the sender's story.
-            let tells = |record: &tcp::Record| end.is_multiple_of(2) || record.event == Decision::Fallback;
+            let tells = |record: &tcp::Record| side == Side::From || record.event == Decision::Fallback;
             self.decisions.extend(records.into_iter().filter(tells).map(|record| (key, record)));
         }
     }

@@ -9,6 +9,7 @@ use units::{PacketId, Seq, SeqRange};
 use wire::{Flags, Segment, Transport};
 
 use crate::external::ObservedFlow;
+use crate::ids::{Id, Side};
 use crate::packet::{Body, Packet};
 use crate::spec::Spec;
 
@@ -122,7 +123,7 @@ impl Register {
     pub(super) fn enter(&mut self, packet: &Packet, conversation: u32, extent: Option<Extent>) -> u32 {
         let mut described = match &packet.body {
             Body::Segment(Transmit { segment, kind }) => {
-                let backward = packet.destination.is_multiple_of(2);
+                let backward = packet.destination.side() == Side::From;
                 let mut described = self.conversations[conversation as usize].describe(segment, backward);
                 (described.kind, described.cause) = kind_and_cause(*kind);
                 described.retransmission = matches!(kind, Kind::Retransmission { .. });
@@ -139,8 +140,9 @@ impl Register {
             Body::Raw(bytes) => self.describe_raw(bytes),
         };
         described.id = packet.id;
-        (described.from, described.to) = (packet.label.source, packet.label.target);
-        described.class = packet.label.class;
+        (described.from, described.to) =
+            (packet.header.source.index() as u32, packet.header.destination.index() as u32);
+        described.class = packet.header.class;
         described.content = extent.map(|extent| Box::new(Content::of(packet, extent)));
         described.under_way = 1;
         self.packets.push_back(described);

@@ -9,7 +9,8 @@ use super::columns::Columns;
 use super::passage::Passage;
 use super::sent::Register;
 use super::{QueueLength, Sighting, Verdicts};
-use crate::measure::{Reading, Sample, Seen, times_between};
+use crate::ids::{DirectionId, Id};
+use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
 use crate::workload::Transfer;
@@ -133,7 +134,7 @@ pub(crate) fn progress(spec: &Spec, samples: &[Sample]) -> Table {
     let totals = || rows().map(|row| &row.reading);
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
-        .text("flow", rows().map(|row| &spec.flows[row.flow as usize].name))
+        .text("flow", rows().map(|row| &spec.flows[row.flow.index()].name))
         .u64("sent", totals().map(|totals| totals.sent))
         .u64("acked", totals().map(|totals| totals.acked))
         .u64("received", totals().map(|totals| totals.received))
@@ -156,14 +157,15 @@ pub(crate) fn transfers<'a>(flows: impl Iterator<Item = (&'a str, &'a [Transfer]
 
 /// One row for each length that a queue had, over the whole run and in each window: the share of
 /// the time for which it stood.
-pub(crate) fn queue_lengths(spec: &Spec, last: &Reading, windows: &[Seen]) -> Table {
+pub(crate) fn queue_lengths(spec: &Spec, last: &Reading, windows: &[WindowResult]) -> Table {
     let start = Reading::at_start();
     let whole = std::iter::once(("", &start, last));
     let spans = whole.chain(windows.iter().map(|seen| (&*seen.name, &seen.opened, &seen.closed)));
     let mut rows = Vec::new();
     for (window, before, after) in spans {
         for link in 0..last.links.len() {
-            let [before, after] = [before, after].map(|end| end.link(link).times.unwrap_or_default());
+            let [before, after] =
+                [before, after].map(|end| end.link(DirectionId::from_index(link)).times.unwrap_or_default());
             let times = times_between(&before, &after);
             let all: f64 = times.iter().sum();
             let stood = (0_u32..).zip(times).filter(|(_, time)| *time > 0.0);

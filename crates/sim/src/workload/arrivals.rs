@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::program::{News, Order, Orders, Program, Side, Transfer};
+use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
 use super::{Service, Setting, Transport};
 
-/// The list's line.
+/// This workload in the registry.
 pub const ENTRY: Entry = Entry {
     id: "arrivals",
     summary: "connections that come at random, each with something to send: background traffic",
@@ -113,25 +113,30 @@ impl Process {
 pub(super) struct Arrivals {
     processes: Vec<Process>,
     until: Instant,
-    lines: u32,
-    /// Lines whose data are not there yet: when they came, and what they bring.
-    open: Vec<(u32, Instant, Bytes)>,
-    orders: Orders,
+    next_socket: SocketId,
+    /// Connections whose data have not all arrived: when they were opened, and what they carry.
+    open: Vec<(SocketId, Instant, Bytes)>,
+    commands: CommandQueue,
 }
 
 impl Arrivals {
     pub(super) fn new(processes: Vec<Process>, until: Instant) -> Self {
-        Self { processes, until, lines: 0, open: Vec::new(), orders: Orders::default() }
+        Self {
+            processes,
+            until,
+            next_socket: SocketId::FIRST,
+            open: Vec::new(),
+            commands: CommandQueue::default(),
+        }
     }
 
     fn arrive(&mut self, now: Instant, side: Side, bytes: Bytes) {
-        let line = self.lines;
-        self.lines += 1;
-        self.open.push((line, now, bytes));
-        self.orders.give(Order::Open { line, by: side });
-        self.orders.give(Order::Write { line, side, bytes });
-        self.orders.give(Order::Expect { line, side: side.other(), position: bytes.0 });
-        self.orders.give(Order::Close { line, side });
+        let socket = self.next_socket.take_next();
+        self.open.push((socket, now, bytes));
+        self.commands.push(Command::Connect { socket, by: side });
+        self.commands.push(Command::Write { socket, side, bytes });
+        self.commands.push(Command::NotifyRead { socket, side: side.other(), position: bytes.0 });
+        self.commands.push(Command::Close { socket, side });
     }
 
     fn next(&self) -> Instant {
@@ -156,16 +161,16 @@ impl Program for Arrivals {
         }
     }
 
-    fn handle_news(&mut self, now: Instant, line: u32, news: News) {
-        let Some(place) = self.open.iter().position(|(open, ..)| *open == line) else { return };
+    fn handle_event(&mut self, now: Instant, socket: SocketId, event: SocketEvent) {
+        let Some(place) = self.open.iter().position(|(open, ..)| *open == socket) else { return };
         let (_, start, bytes) = self.open.swap_remove(place);
-        if matches!(news, News::Read { .. }) {
-            self.orders.give(Order::Report(Transfer { start, end: now, bytes }));
+        if matches!(event, SocketEvent::Read { .. }) {
+            self.commands.push(Command::ReportTransfer(Transfer { start, end: now, bytes }));
         }
     }
 
-    fn poll_order(&mut self) -> Option<Order> {
-        self.orders.poll()
+    fn poll_command(&mut self) -> Option<Command> {
+        self.commands.poll()
     }
 
     fn is_done(&self) -> bool {

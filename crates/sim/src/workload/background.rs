@@ -11,7 +11,7 @@ use super::arrivals::{Arrivals, Process};
 use super::program::{Program, Side};
 use super::{Service, Setting, Transport};
 
-/// The list's line.
+/// This workload in the registry.
 pub const ENTRY: Entry = Entry {
     id: "background",
     summary: "short and medium connections at random, and some the other way, at a share of a link's capacity",

@@ -3,10 +3,10 @@
 use link::registry::Entry;
 use units::Instant;
 
-use super::program::{News, Order, Orders, Program, Side, Transfer};
+use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
 use crate::spec::Amount;
 
-/// The list's line.
+/// This workload in the registry.
 pub const ENTRY: Entry = Entry {
     id: "bulk",
     summary: "one connection, as fast as it goes: `bytes` in all, or whatever goes until `until`",
@@ -20,7 +20,7 @@ pub(crate) struct Bulk {
     amount: Amount,
     stage: Stage,
     start: Instant,
-    orders: Orders,
+    commands: CommandQueue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,30 +31,32 @@ enum Stage {
     Over,
 }
 
-const LINE: u32 = 0;
-
 impl Bulk {
     pub(crate) fn new(amount: Amount, start: Instant) -> Self {
-        Self { amount, stage: Stage::Before, start, orders: Orders::default() }
+        Self { amount, stage: Stage::Before, start, commands: CommandQueue::default() }
     }
 
     fn open(&mut self, now: Instant) {
-        self.orders.give(Order::Open { line: LINE, by: Side::From });
+        self.commands.push(Command::Connect { socket: SocketId::FIRST, by: Side::From });
         match self.amount {
             Amount::Bytes(bytes) => {
-                self.orders.give(Order::Write { line: LINE, side: Side::From, bytes });
-                self.orders.give(Order::Expect { line: LINE, side: Side::To, position: bytes.0 });
+                self.commands.push(Command::Write { socket: SocketId::FIRST, side: Side::From, bytes });
+                self.commands.push(Command::NotifyRead {
+                    socket: SocketId::FIRST,
+                    side: Side::To,
+                    position: bytes.0,
+                });
                 self.close();
             }
             Amount::Until(time) => {
-                self.orders.give(Order::Pour { line: LINE });
+                self.commands.push(Command::WriteUnlimited { socket: SocketId::FIRST });
                 self.stage = Stage::Sending { until: (Instant::START + time).max(now) };
             }
         }
     }
 
     fn close(&mut self) {
-        self.orders.give(Order::Close { line: LINE, side: Side::From });
+        self.commands.push(Command::Close { socket: SocketId::FIRST, side: Side::From });
         self.stage = Stage::Closing;
     }
 }
@@ -76,19 +78,19 @@ impl Program for Bulk {
         }
     }
 
-    fn handle_news(&mut self, now: Instant, _: u32, news: News) {
-        match (news, self.amount) {
-            (News::Read { .. }, Amount::Bytes(bytes)) => {
-                self.orders.give(Order::Report(Transfer { start: self.start, end: now, bytes }));
+    fn handle_event(&mut self, now: Instant, _: SocketId, event: SocketEvent) {
+        match (event, self.amount) {
+            (SocketEvent::Read { .. }, Amount::Bytes(bytes)) => {
+                self.commands.push(Command::ReportTransfer(Transfer { start: self.start, end: now, bytes }));
             }
-            (News::Read { .. }, Amount::Until(_)) => {}
-            (News::Over, _) => self.stage = Stage::Over,
-            (News::Lost, _) => {}
+            (SocketEvent::Read { .. }, Amount::Until(_)) => {}
+            (SocketEvent::Closed, _) => self.stage = Stage::Over,
+            (SocketEvent::DatagramLost, _) => {}
         }
     }
 
-    fn poll_order(&mut self) -> Option<Order> {
-        self.orders.poll()
+    fn poll_command(&mut self) -> Option<Command> {
+        self.commands.poll()
     }
 
     fn is_done(&self) -> bool {

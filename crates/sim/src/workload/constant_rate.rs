@@ -10,7 +10,7 @@ use super::program::Program;
 use super::train::{Train, time_at};
 use super::{BULK_PORT, Service, Setting, Transport, check_packets};
 
-/// The list's line.
+/// This workload in the registry.
 pub const ENTRY: Entry = Entry {
     id: "constant-rate",
     summary: "datagrams of one size at equal intervals",

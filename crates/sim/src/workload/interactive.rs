@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Streams};
 
-use super::program::{News, Order, Orders, Program, Side, Transfer};
+use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
 use super::{Service, Setting, Transport};
 
-/// The list's line.
+/// This workload in the registry.
 pub const ENTRY: Entry = Entry {
     id: "interactive",
     summary: "keystrokes over one connection, each echoed: a transfer lasts from the key to its echo",
@@ -65,7 +65,7 @@ impl Setting for Parameters {
             typed: 0,
             echoed: 0,
             waiting: VecDeque::new(),
-            orders: Orders::default(),
+            commands: CommandQueue::default(),
         })
     }
 }
@@ -83,7 +83,7 @@ struct Interactive {
     echoed: u64,
     /// When the keystrokes were typed whose end is not seen yet, and up to which byte.
     waiting: VecDeque<(Instant, u64)>,
-    orders: Orders,
+    commands: CommandQueue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,13 +95,11 @@ enum Stage {
     Over,
 }
 
-const LINE: u32 = 0;
-
 impl Interactive {
     fn strike(&mut self, now: Instant) {
         self.typed += self.size.0;
         self.waiting.push_back((now, self.typed));
-        self.orders.give(Order::Write { line: LINE, side: Side::From, bytes: self.size });
+        self.commands.push(Command::Write { socket: SocketId::FIRST, side: Side::From, bytes: self.size });
         self.expect_keystroke();
         self.next = now + self.gap.draw();
     }
@@ -112,7 +110,7 @@ impl Interactive {
     }
 
     fn expect(&mut self, side: Side, position: u64) {
-        self.orders.give(Order::Expect { line: LINE, side, position });
+        self.commands.push(Command::NotifyRead { socket: SocketId::FIRST, side, position });
     }
 
     /// The far side has read keystrokes up to `position`.
@@ -120,7 +118,7 @@ impl Interactive {
         let fresh = Bytes(position - self.echoed);
         self.echoed = position;
         if self.echo {
-            self.orders.give(Order::Write { line: LINE, side: Side::To, bytes: fresh });
+            self.commands.push(Command::Write { socket: SocketId::FIRST, side: Side::To, bytes: fresh });
             self.expect(Side::From, self.waiting.front().map_or(u64::MAX, |(_, end)| *end));
         } else {
             self.on_seen(now, position);
@@ -135,10 +133,14 @@ impl Interactive {
             && end <= position
         {
             self.waiting.pop_front();
-            self.orders.give(Order::Report(Transfer { start, end: now, bytes: self.size }));
+            self.commands.push(Command::ReportTransfer(Transfer { start, end: now, bytes: self.size }));
         }
         if let Some((_, end)) = self.waiting.front().filter(|_| self.echo) {
-            self.orders.give(Order::Expect { line: LINE, side: Side::From, position: *end });
+            self.commands.push(Command::NotifyRead {
+                socket: SocketId::FIRST,
+                side: Side::From,
+                position: *end,
+            });
         }
         if self.stage == Stage::Watching && self.waiting.is_empty() {
             self.close();
@@ -146,7 +148,7 @@ impl Interactive {
     }
 
     fn close(&mut self) {
-        self.orders.give(Order::Close { line: LINE, side: Side::From });
+        self.commands.push(Command::Close { socket: SocketId::FIRST, side: Side::From });
         self.stage = Stage::Over;
     }
 }
@@ -162,7 +164,7 @@ impl Program for Interactive {
 
     fn handle_timeout(&mut self, now: Instant) {
         if self.stage == Stage::Before {
-            self.orders.give(Order::Open { line: LINE, by: Side::From });
+            self.commands.push(Command::Connect { socket: SocketId::FIRST, by: Side::From });
             self.stage = Stage::Typing;
         }
         if now < self.until {
@@ -174,17 +176,17 @@ impl Program for Interactive {
         }
     }
 
-    fn handle_news(&mut self, now: Instant, _: u32, news: News) {
-        match news {
-            News::Read { side: Side::To, position } => self.on_arrival(now, position),
-            News::Read { side: Side::From, position } => self.on_seen(now, position),
-            News::Over => self.stage = Stage::Over,
-            News::Lost => {}
+    fn handle_event(&mut self, now: Instant, _: SocketId, event: SocketEvent) {
+        match event {
+            SocketEvent::Read { side: Side::To, position } => self.on_arrival(now, position),
+            SocketEvent::Read { side: Side::From, position } => self.on_seen(now, position),
+            SocketEvent::Closed => self.stage = Stage::Over,
+            SocketEvent::DatagramLost => {}
         }
     }
 
-    fn poll_order(&mut self) -> Option<Order> {
-        self.orders.poll()
+    fn poll_command(&mut self) -> Option<Command> {
+        self.commands.poll()
     }
 
     fn is_done(&self) -> bool {

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 pub use background::Line;
-pub use program::{News, Order, Program, Side, Transfer};
+pub use program::{Command, Program, Side, SocketEvent, SocketId, Transfer};
 
 link::registry! {
     /// What a flow's program does. Written as a table of one key, its name.

@@ -10,7 +10,7 @@ use super::program::Program;
 use super::train::{Rest, Spurts, Train, time_at};
 use super::{BULK_PORT, Service, Setting, Transport, check_packets};
 
-/// The list's line.
+/// This workload in the registry.
 pub const ENTRY: Entry = Entry {
     id: "on-off",
     summary: "packets at a constant rate in spurts, with silence between them",

@@ -1,119 +1,116 @@
-//! What every workload's program is: a state machine without input or output, like all others here.
+//! The interface between a workload's program and the connections of its flow.
 //!
-//! A program speaks of its connections as lines, which it numbers itself, and of their two sides. It
-//! is told the news that it has asked for and gives orders; what a connection does with them is the
-//! endpoints' business.
+//! A program is a state machine without input or output. It numbers its connections itself, by [`SocketId`]; it issues
+//! [`Command`]s and is told the [`SocketEvent`]s that it has asked for.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
 use units::{Bytes, Instant};
 
+pub use crate::ids::Side;
+
 /// A running program.
 ///
 /// Order of calls: `handle_timeout` when `poll_timeout` says so (the first time at the flow's start),
-/// `handle_news` as it comes, and after each of the two `poll_order` until it gives nothing.
+/// `handle_event` as events come, and after each of the two `poll_command` until it gives nothing.
 pub trait Program: Debug + Send {
-    /// When it wants to be woken; [`Instant::NEVER`] if only news will do.
+    /// When it wants to be woken; [`Instant::NEVER`] if it only waits for events.
     fn poll_timeout(&self) -> Instant;
 
     /// It is `now`, the time that it asked for.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// Something happened on a line.
-    fn handle_news(&mut self, _now: Instant, _line: u32, _news: News) {}
+    /// Something happened on a socket.
+    fn handle_event(&mut self, _now: Instant, _socket: SocketId, _event: SocketEvent) {}
 
-    /// What it wants done next.
-    fn poll_order(&mut self) -> Option<Order>;
+    /// The next command.
+    fn poll_command(&mut self) -> Option<Command>;
 
-    /// Whether it wants nothing any more, whatever comes. Lines that it closed may still be closing.
+    /// Whether it will issue no more commands, whatever happens. Connections that it closed may still be closing.
     fn is_done(&self) -> bool;
 }
 
-/// An end of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The flow's `from`: the host that sends what the flow is about.
-    From,
-    /// The flow's `to`.
-    To,
-}
+/// A program's own number for one of its connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SocketId(pub u32);
 
-impl Side {
-    /// The far end.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::From => Self::To,
-            Self::To => Self::From,
-        }
+impl SocketId {
+    /// The first connection, or the only one.
+    pub const FIRST: Self = Self(0);
+
+    /// Returns the present number and counts on.
+    pub(super) fn take_next(&mut self) -> Self {
+        let present = *self;
+        self.0 += 1;
+        present
     }
 }
 
-/// What a program can want.
+/// What a program can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// A new connection, opened by one side to the other, which listens.
-    Open {
-        /// Its number.
-        line: u32,
-        /// Who connects.
+pub enum Command {
+    /// Opens a connection from one side to the other, which listens.
+    Connect {
+        /// The new connection.
+        socket: SocketId,
+        /// The side that connects.
         by: Side,
     },
-    /// So many bytes more.
+    /// Writes more bytes.
     Write {
-        /// Which line.
-        line: u32,
-        /// Who writes.
+        /// The connection.
+        socket: SocketId,
+        /// The side that writes.
         side: Side,
         /// How many.
         bytes: Bytes,
     },
-    /// `from` writes whatever goes, from now on.
-    Pour {
-        /// Which line.
-        line: u32,
+    /// From now on, `from` writes as fast as TCP takes it.
+    WriteUnlimited {
+        /// The connection.
+        socket: SocketId,
     },
-    /// This side has no more to say; once it is connected it closes.
+    /// Closes this side as soon as it is connected and everything is written.
     Close {
-        /// Which line.
-        line: u32,
-        /// Who.
+        /// The connection.
+        socket: SocketId,
+        /// The side that closes.
         side: Side,
     },
-    /// News are wanted when this side has read so much in all.
-    Expect {
-        /// Which line.
-        line: u32,
-        /// Who reads.
+    /// Asks for [`SocketEvent::Read`] when this side has read up to a position.
+    NotifyRead {
+        /// The connection.
+        socket: SocketId,
+        /// The side that reads.
         side: Side,
-        /// Bytes since the line was opened.
+        /// Bytes since the connection was opened.
         position: u64,
     },
-    /// A datagram from `from` to `to`.
-    Send {
+    /// Sends a datagram from `from` to `to`.
+    SendDatagram {
         /// The packet, IP header included.
         size: Bytes,
     },
-    /// Something that the program waited for is there.
-    Report(Transfer),
+    /// Enters a transfer that has ended into the results.
+    ReportTransfer(Transfer),
 }
 
-/// What a program is told.
+/// What happened on a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// A side has read at least as much as was expected.
+pub enum SocketEvent {
+    /// A side has read at least as far as was asked for.
     Read {
-        /// Who read.
+        /// The side that read.
         side: Side,
-        /// Bytes since the line was opened.
+        /// Bytes since the connection was opened.
         position: u64,
     },
-    /// The line is closed at both sides, or lost.
-    Over,
-    /// A datagram was lost. No line is meant, and nobody can have told the program of it; it is news for
-    /// the flow, which waits for the fate of its last datagram.
-    Lost,
+    /// The connection is closed at both sides, or lost.
+    Closed,
+    /// A datagram was lost. A program does nothing with it, as no receiver could tell it; the flow waits for the fate of
+    /// its last datagram.
+    DatagramLost,
 }
 
 /// Something that was asked for and came: a file, a page, an echo.
@@ -127,16 +124,16 @@ pub struct Transfer {
     pub bytes: Bytes,
 }
 
-/// Orders that wait to be polled.
+/// Commands that wait to be polled.
 #[derive(Debug, Default)]
-pub(super) struct Orders(VecDeque<Order>);
+pub(super) struct CommandQueue(VecDeque<Command>);
 
-impl Orders {
-    pub(super) fn give(&mut self, order: Order) {
-        self.0.push_back(order);
+impl CommandQueue {
+    pub(super) fn push(&mut self, command: Command) {
+        self.0.push_back(command);
     }
 
-    pub(super) fn poll(&mut self) -> Option<Order> {
+    pub(super) fn poll(&mut self) -> Option<Command> {
         self.0.pop_front()
     }
 }

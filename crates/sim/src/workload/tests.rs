@@ -1,4 +1,4 @@
-//! Each workload alone, told its news by hand.
+//! Each workload alone, with its events by hand.
 
 use serde_json::json;
 
@@ -15,8 +15,8 @@ fn program(value: serde_json::Value, until_s: u64) -> Box<dyn Program> {
     application(value).program(&Streams::new(1).below("flow.test"), Instant::START, until)
 }
 
-fn orders(program: &mut dyn Program) -> Vec<Order> {
-    std::iter::from_fn(|| program.poll_order()).collect()
+fn commands(program: &mut dyn Program) -> Vec<Command> {
+    std::iter::from_fn(|| program.poll_command()).collect()
 }
 
 /// The times of the datagrams of a program that nothing disturbs.
@@ -26,7 +26,9 @@ fn datagrams(value: serde_json::Value, until_s: u64) -> Vec<f64> {
     while program.poll_timeout() != Instant::NEVER {
         let now = program.poll_timeout();
         program.handle_timeout(now);
-        let sent = orders(&mut *program).into_iter().filter(|order| matches!(order, Order::Send { .. }));
+        let sent = commands(&mut *program)
+            .into_iter()
+            .filter(|command| matches!(command, Command::SendDatagram { .. }));
         times.extend(sent.map(|_| now.as_secs_f64()));
     }
     times
@@ -114,33 +116,33 @@ fn somebody_talks_half_of_the_time_a_frame_every_20_ms() {
 fn a_web_user_asks_reads_and_asks_again_over_a_new_connection() {
     let mut user = program(json!({ "web": { "size": "10 kB", "think": "2 s" } }), 60);
     user.handle_timeout(Instant::START);
-    let asked = orders(&mut *user);
-    assert_eq!(asked[0], Order::Open { line: 0, by: Side::To });
-    assert_eq!(asked[1], Order::Write { line: 0, side: Side::To, bytes: Bytes(300) });
+    let asked = commands(&mut *user);
+    assert_eq!(asked[0], Command::Connect { socket: SocketId::FIRST, by: Side::To });
+    assert_eq!(asked[1], Command::Write { socket: SocketId(0), side: Side::To, bytes: Bytes(300) });
     let at = |ms| Instant::START + Duration::from_millis(ms);
-    user.handle_news(at(100), 0, News::Read { side: Side::From, position: 300 });
-    let answered = orders(&mut *user);
-    assert_eq!(answered[0], Order::Write { line: 0, side: Side::From, bytes: Bytes(10_000) });
-    assert!(answered.contains(&Order::Close { line: 0, side: Side::From }));
-    user.handle_news(at(900), 0, News::Read { side: Side::To, position: 10_000 });
+    user.handle_event(at(100), SocketId::FIRST, SocketEvent::Read { side: Side::From, position: 300 });
+    let answered = commands(&mut *user);
+    assert_eq!(answered[0], Command::Write { socket: SocketId(0), side: Side::From, bytes: Bytes(10_000) });
+    assert!(answered.contains(&Command::Close { socket: SocketId(0), side: Side::From }));
+    user.handle_event(at(900), SocketId::FIRST, SocketEvent::Read { side: Side::To, position: 10_000 });
     let page = Transfer { start: Instant::START, end: at(900), bytes: Bytes(10_000) };
-    assert_eq!(orders(&mut *user), [Order::Report(page)]);
+    assert_eq!(commands(&mut *user), [Command::ReportTransfer(page)]);
     assert_eq!(user.poll_timeout(), at(2_900));
-    user.handle_news(at(1_000), 0, News::Over);
+    user.handle_event(at(1_000), SocketId::FIRST, SocketEvent::Closed);
     user.handle_timeout(at(2_900));
-    assert_eq!(orders(&mut *user)[0], Order::Open { line: 1, by: Side::To });
+    assert_eq!(commands(&mut *user)[0], Command::Connect { socket: SocketId(1), by: Side::To });
 }
 
 #[test]
 fn a_web_user_whose_connection_is_lost_gives_the_page_up_and_asks_for_another() {
     let mut user = program(json!({ "web": { "think": "2 s", "connection": "persistent" } }), 60);
     user.handle_timeout(Instant::START);
-    orders(&mut *user);
+    commands(&mut *user);
     let lost = Instant::START + Duration::from_secs(5);
-    user.handle_news(lost, 0, News::Over);
-    assert_eq!(orders(&mut *user), []);
+    user.handle_event(lost, SocketId::FIRST, SocketEvent::Closed);
+    assert_eq!(commands(&mut *user), []);
     user.handle_timeout(lost + Duration::from_secs(2));
-    assert_eq!(orders(&mut *user)[0], Order::Open { line: 1, by: Side::To });
+    assert_eq!(commands(&mut *user)[0], Command::Connect { socket: SocketId(1), by: Side::To });
 }
 
 #[test]
@@ -150,16 +152,20 @@ fn keystrokes_are_echoed_and_each_echo_ends_a_transfer() {
     for stroke in 0..3 {
         shell.handle_timeout(at(100 * stroke));
     }
-    orders(&mut *shell);
+    commands(&mut *shell);
     // Two arrive at once, and their echoes come one by one.
-    shell.handle_news(at(250), 0, News::Read { side: Side::To, position: 2 });
-    assert!(orders(&mut *shell).contains(&Order::Write { line: 0, side: Side::To, bytes: Bytes(2) }));
-    shell.handle_news(at(300), 0, News::Read { side: Side::From, position: 1 });
+    shell.handle_event(at(250), SocketId::FIRST, SocketEvent::Read { side: Side::To, position: 2 });
+    assert!(commands(&mut *shell).contains(&Command::Write {
+        socket: SocketId(0),
+        side: Side::To,
+        bytes: Bytes(2)
+    }));
+    shell.handle_event(at(300), SocketId::FIRST, SocketEvent::Read { side: Side::From, position: 1 });
     let first = Transfer { start: at(0), end: at(300), bytes: Bytes(1) };
-    assert!(orders(&mut *shell).contains(&Order::Report(first)));
-    shell.handle_news(at(310), 0, News::Read { side: Side::From, position: 2 });
+    assert!(commands(&mut *shell).contains(&Command::ReportTransfer(first)));
+    shell.handle_event(at(310), SocketId::FIRST, SocketEvent::Read { side: Side::From, position: 2 });
     let second = Transfer { start: at(100), end: at(310), bytes: Bytes(1) };
-    assert!(orders(&mut *shell).contains(&Order::Report(second)));
+    assert!(commands(&mut *shell).contains(&Command::ReportTransfer(second)));
 }
 
 #[test]
@@ -167,10 +173,10 @@ fn a_read_that_ends_inside_a_keystroke_is_followed_by_that_keystrokes_end() {
     let mut shell = program(json!({ "interactive": { "gap": "100 ms", "size": "1400 bytes" } }), 1);
     let at = |ms| Instant::START + Duration::from_millis(ms);
     (0..2).for_each(|stroke| shell.handle_timeout(at(100 * stroke)));
-    orders(&mut *shell);
-    shell.handle_news(at(250), 0, News::Read { side: Side::To, position: 1460 });
-    let expected = Order::Expect { line: 0, side: Side::To, position: 2800 };
-    assert_eq!(orders(&mut *shell).last(), Some(&expected));
+    commands(&mut *shell);
+    shell.handle_event(at(250), SocketId::FIRST, SocketEvent::Read { side: Side::To, position: 1460 });
+    let expected = Command::NotifyRead { socket: SocketId(0), side: Side::To, position: 2800 };
+    assert_eq!(commands(&mut *shell).last(), Some(&expected));
 }
 
 #[test]
@@ -180,8 +186,8 @@ fn arrivals_offer_their_load() {
     let mut written = 0;
     while others.poll_timeout() != Instant::NEVER {
         others.handle_timeout(others.poll_timeout());
-        for order in orders(&mut *others) {
-            if let Order::Write { bytes, .. } = order {
+        for command in commands(&mut *others) {
+            if let Command::Write { bytes, .. } = command {
                 written += bytes.0;
             }
         }
@@ -221,13 +227,13 @@ fn background_traffic_offers_its_shares_over_a_long_run() {
     while program.poll_timeout() != Instant::NEVER {
         let now = program.poll_timeout();
         program.handle_timeout(now);
-        for order in orders(&mut *program) {
-            match order {
-                Order::Write { side: Side::From, bytes, .. } => offered[0] += bits(bytes.0, 1500),
-                Order::Write { side: Side::To, bytes, .. } => offered[1] += bits(bytes.0, 576),
-                Order::Expect { line, position, .. } => {
+        for command in commands(&mut *program) {
+            match command {
+                Command::Write { side: Side::From, bytes, .. } => offered[0] += bits(bytes.0, 1500),
+                Command::Write { side: Side::To, bytes, .. } => offered[1] += bits(bytes.0, 576),
+                Command::NotifyRead { socket, position, .. } => {
                     medium += if position > 300_000 { 1.0 } else { 0.0 };
-                    program.handle_news(now, line, News::Over);
+                    program.handle_event(now, socket, SocketEvent::Closed);
                 }
                 _ => {}
             }

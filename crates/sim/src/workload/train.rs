@@ -4,7 +4,7 @@ use link::distribution::Source;
 use units::{Bytes, Duration, Instant};
 
 use super::Transport;
-use super::program::{News, Order, Orders, Program, Side};
+use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId};
 
 /// Sends a packet, waits, sends the next; perhaps with pauses between spurts.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Train {
     next: Instant,
     until: Instant,
     stage: Stage,
-    orders: Orders,
+    commands: CommandQueue,
 }
 
 /// How long it sends, and how long it is silent.
@@ -96,14 +96,14 @@ impl Train {
             next: start,
             until,
             stage: Stage::Before,
-            orders: Orders::default(),
+            commands: CommandQueue::default(),
         }
     }
 
     fn begin(&mut self, now: Instant) {
         self.stage = Stage::Sending;
         if self.transport == Transport::Tcp {
-            self.orders.give(Order::Open { line: 0, by: Side::From });
+            self.commands.push(Command::Connect { socket: SocketId::FIRST, by: Side::From });
         }
         if let Some(spurts) = &mut self.spurts {
             spurts.end = now + spurts.on.draw();
@@ -111,9 +111,9 @@ impl Train {
     }
 
     fn send(&mut self, now: Instant) {
-        self.orders.give(match self.transport {
-            Transport::Tcp => Order::Write { line: 0, side: Side::From, bytes: self.size },
-            Transport::Udp => Order::Send { size: self.size },
+        self.commands.push(match self.transport {
+            Transport::Tcp => Command::Write { socket: SocketId::FIRST, side: Side::From, bytes: self.size },
+            Transport::Udp => Command::SendDatagram { size: self.size },
         });
         let gap = self.gap.draw();
         self.next = self.spurts.as_mut().map_or(now + gap, |spurts| spurts.next(now, gap));
@@ -122,7 +122,7 @@ impl Train {
     fn end(&mut self) {
         self.stage = Stage::Over;
         if self.transport == Transport::Tcp {
-            self.orders.give(Order::Close { line: 0, side: Side::From });
+            self.commands.push(Command::Close { socket: SocketId::FIRST, side: Side::From });
         }
     }
 }
@@ -143,15 +143,15 @@ impl Program for Train {
         if now < self.until { self.send(now) } else { self.end() }
     }
 
-    fn handle_news(&mut self, _: Instant, _: u32, news: News) {
+    fn handle_event(&mut self, _: Instant, _: SocketId, event: SocketEvent) {
         // The connection was lost: nobody is left to send to.
-        if news == News::Over {
+        if event == SocketEvent::Closed {
             self.stage = Stage::Over;
         }
     }
 
-    fn poll_order(&mut self) -> Option<Order> {
-        self.orders.poll()
+    fn poll_command(&mut self) -> Option<Command> {
+        self.commands.poll()
     }
 
     fn is_done(&self) -> bool {

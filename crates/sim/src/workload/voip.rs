@@ -11,7 +11,7 @@ use super::program::Program;
 use super::train::{Rest, Spurts, Train};
 use super::{Service, Setting, Transport, check_rate};
 
-/// The list's line.
+/// This workload in the registry.
 pub const ENTRY: Entry = Entry {
     id: "voip",
     summary: "frames of a codec over RTP while somebody talks; what comes too late is lost",

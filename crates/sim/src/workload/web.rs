@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Streams};
 
-use super::program::{News, Order, Orders, Program, Side, Transfer};
+use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
 use super::{Service, Setting, Transport};
 
-/// The list's line.
+/// This workload in the registry.
 pub const ENTRY: Entry = Entry {
     id: "web",
     summary: "a user at `to` asks `from` for a page, reads it, and asks for the next",
@@ -79,10 +79,10 @@ impl Setting for Parameters {
             request: self.request,
             persistent: self.connection == Connection::Persistent,
             until,
-            line: None,
-            lines: 0,
+            connection: None,
+            next_socket: SocketId::FIRST,
             stage: Stage::Thinking { next: start },
-            orders: Orders::default(),
+            commands: CommandQueue::default(),
         })
     }
 }
@@ -94,16 +94,16 @@ struct Web {
     request: Bytes,
     persistent: bool,
     until: Instant,
-    /// The line in use, with what each side has read of it once all is there.
-    line: Option<Line>,
-    lines: u32,
+    /// The connection in use.
+    connection: Option<Open>,
+    next_socket: SocketId,
     stage: Stage,
-    orders: Orders,
+    commands: CommandQueue,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Line {
-    number: u32,
+struct Open {
+    socket: SocketId,
     asked: u64,
     answered: u64,
 }
@@ -118,42 +118,41 @@ enum Stage {
 
 impl Web {
     fn ask(&mut self, now: Instant) {
-        let mut line = self.line.take().unwrap_or_else(|| self.open());
-        line.asked += self.request.0;
-        let number = line.number;
-        self.orders.give(Order::Write { line: number, side: Side::To, bytes: self.request });
-        self.orders.give(Order::Expect { line: number, side: Side::From, position: line.asked });
-        self.line = Some(line);
+        let mut connection = self.connection.take().unwrap_or_else(|| self.open());
+        connection.asked += self.request.0;
+        let socket = connection.socket;
+        self.commands.push(Command::Write { socket, side: Side::To, bytes: self.request });
+        self.commands.push(Command::NotifyRead { socket, side: Side::From, position: connection.asked });
+        self.connection = Some(connection);
         self.stage = Stage::Asking { since: now };
     }
 
-    fn open(&mut self) -> Line {
-        let number = self.lines;
-        self.lines += 1;
-        self.orders.give(Order::Open { line: number, by: Side::To });
-        Line { number, asked: 0, answered: 0 }
+    fn open(&mut self) -> Open {
+        let socket = self.next_socket.take_next();
+        self.commands.push(Command::Connect { socket, by: Side::To });
+        Open { socket, asked: 0, answered: 0 }
     }
 
     /// The server has the request.
     fn answer(&mut self, since: Instant) {
-        let Some(line) = &mut self.line else { return };
+        let Some(connection) = &mut self.connection else { return };
         // A page has something in it.
         let size = self.size.draw().max(Bytes(1));
-        line.answered += size.0;
-        let number = line.number;
-        self.orders.give(Order::Write { line: number, side: Side::From, bytes: size });
-        self.orders.give(Order::Expect { line: number, side: Side::To, position: line.answered });
+        connection.answered += size.0;
+        let socket = connection.socket;
+        self.commands.push(Command::Write { socket, side: Side::From, bytes: size });
+        self.commands.push(Command::NotifyRead { socket, side: Side::To, position: connection.answered });
         if !self.persistent {
-            self.orders.give(Order::Close { line: number, side: Side::From });
+            self.commands.push(Command::Close { socket, side: Side::From });
         }
         self.stage = Stage::Loading { since, size };
     }
 
     /// The user has the page.
     fn read(&mut self, now: Instant, since: Instant, size: Bytes) {
-        self.orders.give(Order::Report(Transfer { start: since, end: now, bytes: size }));
+        self.commands.push(Command::ReportTransfer(Transfer { start: since, end: now, bytes: size }));
         if !self.persistent {
-            self.line = None;
+            self.connection = None;
         }
         self.rest(now);
     }
@@ -168,8 +167,8 @@ impl Web {
     }
 
     fn leave(&mut self) {
-        if let Some(line) = self.line.take() {
-            self.orders.give(Order::Close { line: line.number, side: Side::To });
+        if let Some(connection) = self.connection.take() {
+            self.commands.push(Command::Close { socket: connection.socket, side: Side::To });
         }
         self.stage = Stage::Over;
     }
@@ -184,26 +183,26 @@ impl Program for Web {
         if now < self.until { self.ask(now) } else { self.leave() }
     }
 
-    fn handle_news(&mut self, now: Instant, line: u32, news: News) {
-        if self.line.is_none_or(|present| present.number != line) {
+    fn handle_event(&mut self, now: Instant, socket: SocketId, event: SocketEvent) {
+        if self.connection.is_none_or(|present| present.socket != socket) {
             return;
         }
-        match (news, self.stage) {
-            (News::Read { side: Side::From, .. }, Stage::Asking { since }) => self.answer(since),
-            (News::Read { side: Side::To, .. }, Stage::Loading { since, size }) => {
+        match (event, self.stage) {
+            (SocketEvent::Read { side: Side::From, .. }, Stage::Asking { since }) => self.answer(since),
+            (SocketEvent::Read { side: Side::To, .. }, Stage::Loading { since, size }) => {
                 self.read(now, since, size)
             }
             // The connection was lost: the user gives the page up.
-            (News::Over, _) => {
-                self.line = None;
+            (SocketEvent::Closed, _) => {
+                self.connection = None;
                 self.rest(now);
             }
             _ => {}
         }
     }
 
-    fn poll_order(&mut self) -> Option<Order> {
-        self.orders.poll()
+    fn poll_command(&mut self) -> Option<Command> {
+        self.commands.poll()
     }
 
     fn is_done(&self) -> bool {

@@ -1,0 +1,95 @@
+//! What the world does at each event on a link: it tells the connection of losses and delays, and the recorder of
+//! everything.
+
+use std::collections::VecDeque;
+
+use link::{Event, Observer};
+use units::{Duration, Instant};
+
+use crate::connection::Connection;
+use crate::external::{ExternalEvent, ExternalFate, Gateway};
+use crate::flow::Flow;
+use crate::ids::{ConnectionId, DirectionId, FlowId, IdVec};
+use crate::measure::LinkMeter;
+use crate::packet::{Body, Packet, PacketBox};
+use crate::record::Recorder;
+use crate::workload::{SocketEvent, SocketId};
+
+/// An event that a program is to be told of, with its flow and socket.
+pub(crate) type PendingEvent = (FlowId, SocketId, SocketEvent);
+
+/// The observer of one direction of a link during a call.
+pub(crate) struct LinkObserver<'a, R> {
+    pub(crate) direction: DirectionId,
+    pub(crate) connections: &'a mut IdVec<ConnectionId, Connection>,
+    pub(crate) flows: &'a mut IdVec<FlowId, Flow>,
+    pub(crate) pending: &'a mut VecDeque<PendingEvent>,
+    pub(crate) meter: &'a mut LinkMeter,
+    pub(crate) gateway: &'a mut Gateway,
+    pub(crate) recorder: &'a mut R,
+}
+
+impl<R: Recorder> Observer<PacketBox> for LinkObserver<'_, R> {
+    // Inlined, the events that are ignored vanish, and the computation of their details with them.
+    #[inline(always)]
+    fn on_event(&mut self, now: Instant, packet: &PacketBox, event: Event) {
+        let packet = &*packet.0;
+        if R::ON {
+            self.recorder.on_link_event(now, self.direction, packet, event);
+        }
+        if R::METERS {
+            self.meter.on_event(now, &event);
+        }
+        match event {
+            Event::QueueDropped { rule, .. } => self.on_drop(now, packet, rule.id()),
+            Event::ErrorDropped { cause } => self.on_drop(now, packet, cause.id()),
+            Event::DropperDropped => self.on_drop(now, packet, event.id()),
+            Event::Duplicated => self.on_duplicated(packet),
+            Event::Delayed { by, cause } => self.on_delay(now, packet, by, cause.id()),
+            _ => {}
+        }
+    }
+}
+
+impl<R> LinkObserver<'_, R> {
+    #[cold]
+    pub(crate) fn on_drop(&mut self, now: Instant, packet: &Packet, rule: &'static str) {
+        let end = packet.destination;
+        match &packet.body {
+            // The packet that it was made of is still under way.
+            Body::Segment(_) if packet.copy => {}
+            Body::Segment(sent) => {
+                self.connections[end.connection()].on_lost(now, packet.id, &sent.segment, end.side(), rule);
+            }
+            Body::Datagram(datagram) => {
+                let flow = self.connections[end.connection()].flow;
+                self.flows[flow].datagrams.on_lost(*datagram);
+                self.pending.push_back((flow, SocketId::FIRST, SocketEvent::DatagramLost));
+            }
+            Body::Raw(bytes) => self.report(now, packet, bytes, ExternalFate::Lost { rule }),
+        }
+    }
+
+    #[cold]
+    fn on_duplicated(&mut self, packet: &Packet) {
+        if let Body::Datagram(datagram) = &packet.body {
+            let flow = self.connections[packet.destination.connection()].flow;
+            self.flows[flow].datagrams.on_copied(*datagram);
+        }
+    }
+
+    #[cold]
+    fn on_delay(&mut self, now: Instant, packet: &Packet, by: Duration, cause: &'static str) {
+        match &packet.body {
+            Body::Segment(_) => {
+                self.connections[packet.destination.connection()].ledger.on_delay(now, by, cause);
+            }
+            Body::Datagram(_) => {}
+            Body::Raw(bytes) => self.report(now, packet, bytes, ExternalFate::Delayed { by, cause }),
+        }
+    }
+
+    fn report(&mut self, at: Instant, packet: &Packet, bytes: &[u8], fate: ExternalFate) {
+        self.gateway.report(ExternalEvent { id: packet.id, at, bytes: bytes.to_vec(), fate });
+    }
+}

@@ -1,0 +1,104 @@
+//! The schedule of a run: when each link, endpoint and flow is to be woken next.
+//!
+//! Each kind has an [`EventQueue`] of its own. So the few links, of which nearly every event is, play a small tournament
+//! among themselves, and the timers of thousands of endpoints, which hardly ever expire, cost them nothing.
+
+use units::Instant;
+
+use crate::ids::{DirectionId, EndpointId, FlowId, Id};
+use crate::queue::EventQueue;
+
+/// The component whose wake-up is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Component {
+    Link(DirectionId),
+    Endpoint(EndpointId),
+    Flow(FlowId),
+}
+
+/// The wake-ups of all components. Of those at the same time, links come first, then endpoints, then flows; among
+/// components of a kind, the one that was armed first.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    links: EventQueue,
+    endpoints: EventQueue,
+    flows: EventQueue,
+}
+
+impl Schedule {
+    pub(crate) fn new(directions: usize, endpoints: usize, flows: usize) -> Self {
+        Self {
+            links: EventQueue::new(directions),
+            endpoints: EventQueue::new(endpoints),
+            flows: EventQueue::new(flows),
+        }
+    }
+
+    /// One more endpoint, behind the last.
+    pub(crate) fn add_endpoint(&mut self) {
+        self.endpoints.add();
+    }
+
+    /// When something is due next, or never.
+    #[inline]
+    pub(crate) fn next_time(&self) -> Instant {
+        self.links.next_time().min(self.endpoints.next_time()).min(self.flows.next_time())
+    }
+
+    /// The component that is due next. Meaningless if nothing is.
+    #[inline]
+    pub(crate) fn next_component(&self) -> Component {
+        let (link, endpoint, flow) =
+            (self.links.next_time(), self.endpoints.next_time(), self.flows.next_time());
+        if link <= endpoint && link <= flow {
+            Component::Link(DirectionId::from_index(self.links.next_component()))
+        } else if endpoint <= flow {
+            Component::Endpoint(EndpointId::from_index(self.endpoints.next_component()))
+        } else {
+            Component::Flow(FlowId::from_index(self.flows.next_component()))
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_link(&mut self, direction: DirectionId, at: Instant) {
+        self.links.set(direction.index(), at);
+    }
+
+    pub(crate) fn set_flow(&mut self, flow: FlowId, at: Instant) {
+        self.flows.set(flow.index(), at);
+    }
+
+    pub(crate) fn set_endpoint(&mut self, endpoint: EndpointId, at: Instant) {
+        self.endpoints.set(endpoint.index(), at);
+    }
+
+    /// Wakes an endpoint at `at` at the latest: an earlier wake-up stands. Most timers of TCP are pushed ahead again and
+    /// again and never expire. An endpoint that is woken early has nothing to do, and sets its present deadline.
+    #[inline(always)]
+    pub(crate) fn set_endpoint_at_latest(&mut self, endpoint: EndpointId, at: Instant) {
+        self.endpoints.set_at_latest(endpoint.index(), at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_one_time_links_come_before_endpoints_and_endpoints_before_flows() {
+        let mut schedule = Schedule::new(2, 2, 2);
+        let at = Instant::from_nanos(5);
+        let [link, endpoint, flow] = [DirectionId::from_index(1).index(), 0, 1];
+        schedule.set_flow(FlowId::from_index(flow), at);
+        schedule.set_endpoint(EndpointId::from_index(endpoint), at);
+        schedule.set_link(DirectionId::from_index(link), at);
+        assert_eq!(schedule.next_component(), Component::Link(DirectionId::from_index(link)));
+        schedule.set_link(DirectionId::from_index(link), Instant::NEVER);
+        assert_eq!(schedule.next_component(), Component::Endpoint(EndpointId::from_index(endpoint)));
+        schedule.set_endpoint(EndpointId::from_index(endpoint), Instant::NEVER);
+        assert_eq!(
+            (schedule.next_time(), schedule.next_component()),
+            (at, Component::Flow(FlowId::from_index(flow)))
+        );
+    }
+}
