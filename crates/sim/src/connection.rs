@@ -471,9 +471,12 @@ mod tests {
     use super::*;
 
     fn connection() -> Connection {
-        let egress =
-            Egress { first_hop: NextHop::NONE, first_link: DirectionId::NONE, header: IpHeader::default() };
-        Connection::new(FlowId::NONE, 3, PerSide([egress; 2]), &[])
+        let egress = Egress {
+            first_hop: NextHop::default(),
+            first_link: DirectionId::default(),
+            header: IpHeader::default(),
+        };
+        Connection::new(FlowId::default(), 3, PerSide([egress; 2]), &[])
     }
 
     fn data(from: u64, len: u32) -> Vec<u8> {
@@ -523,7 +526,7 @@ mod tests {
         let mut connection = connection();
         let old = [connection.next_packet(), connection.next_packet()];
         assert_eq!(old.map(|id| (id.series(), id.number())), [(3, 1), (3, 2)]);
-        connection.reopen(SocketId(1), ConversationId::NONE, Side::From);
+        connection.reopen(SocketId(1), ConversationId::default(), Side::From);
         let new = connection.next_packet();
         assert_eq!(new.number(), 3);
         assert!(connection.owns(new) && !connection.owns(old[1]));

@@ -360,8 +360,8 @@ impl<R: Recorder> Engine<R> {
         let size = bytes.len() as u32;
         let header = IpHeader { source: node, destination, class: 0 };
         let body = Body::Raw(bytes);
-        let mut packet = self.pool.allocate(id, size, first_hop, (EndpointId::NONE, header), body);
-        self.recorder.on_sent(self.now, &mut packet.0, ConversationId::NONE);
+        let mut packet = self.pool.allocate(id, size, first_hop, (EndpointId::default(), header), body);
+        self.recorder.on_sent(self.now, &mut packet.0, ConversationId::default());
         self.arrive(packet);
         self.settle();
         Some(id)

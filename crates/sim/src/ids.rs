@@ -21,11 +21,6 @@ macro_rules! ids {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) struct $name(u32);
 
-        impl $name {
-            /// A value for where there is nothing yet.
-            pub(crate) const NONE: Self = Self(0);
-        }
-
         impl Id for $name {
             #[inline(always)]
             fn from_index(index: usize) -> Self {

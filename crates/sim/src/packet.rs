@@ -10,7 +10,7 @@ use crate::ids::{EndpointId, Id, NodeId};
 use crate::route::NextHop;
 
 /// A packet under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Packet {
     pub(crate) id: PacketId,
     /// Bytes, IP header included.
@@ -54,6 +54,12 @@ pub(crate) enum Body {
     Raw(Vec<u8>),
 }
 
+impl Default for Body {
+    fn default() -> Self {
+        Self::Raw(Vec::new())
+    }
+}
+
 /// A packet where it was allocated: links move the pointer, and the packet stays where it is.
 #[derive(Debug)]
 pub(crate) struct PacketBox(pub(crate) Box<Packet>);
@@ -82,7 +88,7 @@ impl PacketPool {
     /// A packet with the contents of an earlier one, all of which are to be overwritten.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> PacketBox {
-        self.0.pop().unwrap_or_else(|| PacketBox(Box::new(Packet::BLANK)))
+        self.0.pop().unwrap_or_else(|| PacketBox(Box::default()))
     }
 
     /// Takes back a packet that is not needed any more.
@@ -122,20 +128,6 @@ impl Packet {
             Body::Datagram(_) | Body::Raw(_) => unreachable!("it was made a segment"),
         }
     }
-
-    const BLANK: Self = Self {
-        id: PacketId(0),
-        size: 0,
-        next_hop: NextHop::NONE,
-        corrupted: false,
-        copy: false,
-        destination: EndpointId::NONE,
-        header: IpHeader { source: NodeId::NONE, destination: NodeId::NONE, class: 0 },
-        sent: Instant::START,
-        described: 0,
-        passage: 0,
-        body: Body::Raw(Vec::new()),
-    };
 }
 
 impl link::Packet for PacketBox {
@@ -250,7 +242,7 @@ mod tests {
         };
         let mut bytes = wire::emit_ipv4(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), 7, &segment);
         bytes[TRAFFIC_CLASS] = traffic_class;
-        PacketBox(Box::new(Packet { body: Body::Raw(bytes), ..Packet::BLANK }))
+        PacketBox(Box::new(Packet { body: Body::Raw(bytes), ..Packet::default() }))
     }
 
     #[test]
@@ -262,8 +254,9 @@ mod tests {
 
     #[test]
     fn what_is_no_packet_has_no_class_and_a_flow_of_its_own() {
-        let packet =
-            |bytes: &[u8]| PacketBox(Box::new(Packet { body: Body::Raw(bytes.to_vec()), ..Packet::BLANK }));
+        let packet = |bytes: &[u8]| {
+            PacketBox(Box::new(Packet { body: Body::Raw(bytes.to_vec()), ..Packet::default() }))
+        };
         assert_eq!((packet(&[]).class(), packet(&[0x45]).flow_key()), (0, 0));
     }
 }

@@ -13,7 +13,7 @@ use crate::spec::{LinkSpec, NodeKind, NodeSpec};
 pub(crate) struct Routes(Vec<Option<DirectionId>>);
 
 /// A place on a route: the link that a packet enters next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NextHop(u32);
 
 impl Routes {
@@ -32,9 +32,6 @@ impl Routes {
 }
 
 impl NextHop {
-    /// A value for where there is nothing yet.
-    pub(crate) const NONE: Self = Self(0);
-
     /// The hop behind this one.
     #[inline(always)]
     pub(crate) const fn next(self) -> Self {

@@ -22,6 +22,7 @@ use super::passage::{Fate, Passage};
 use super::sent::{Content, DATAGRAM_HEADERS, Described, Extent, LONGEST_HEADERS, captured_len};
 use super::tables::direction;
 use super::{Kept, ROWS, Until, Verdicts};
+use crate::ids::{ConversationId, DirectionId, Heading, Id, LinkId};
 use crate::packet::Packet;
 use crate::spec::{CapturePoint, Spec};
 
@@ -34,7 +35,7 @@ pub(super) struct Tap {
     name: String,
     extent: Extent,
     /// The directions of links that begin at the point.
-    leaving: Vec<u32>,
+    leaving: Vec<DirectionId>,
     /// What is not written yet, in order of time.
     waiting: VecDeque<Caught>,
     file: Writer<Vec<u8>>,
@@ -52,10 +53,12 @@ pub(super) struct Caught {
 impl Tap {
     pub(super) fn new(point: CapturePoint, spec: &Spec) -> Self {
         let leaving = match point {
-            CapturePoint::Link(link) => vec![2 * link as u32, 2 * link as u32 + 1],
-            CapturePoint::Node(node) => (0..2 * spec.links.len())
-                .filter(|direction| spec.links[direction / 2].ends[direction % 2] == node)
-                .map(|direction| direction as u32)
+            CapturePoint::Link(link) => DirectionId::both(LinkId::from_index(link)).to_vec(),
+            CapturePoint::Node(node) => (0..spec.links.len())
+                .flat_map(|link| {
+                    DirectionId::both(LinkId::from_index(link)).into_iter().zip(spec.links[link].ends)
+                })
+                .filter_map(|(direction, end)| (end == node).then_some(direction))
                 .collect(),
         };
         let name = match point {
@@ -68,9 +71,9 @@ impl Tap {
     }
 
     /// A packet enters a link: it leaves a node.
-    pub(super) fn on_entered(&mut self, at: Instant, link: usize, packet: &Packet) {
-        if self.leaving.contains(&(link as u32)) {
-            let up = matches!(self.point, CapturePoint::Link(_)) && link % 2 == 1;
+    pub(super) fn on_entered(&mut self, at: Instant, link: DirectionId, packet: &Packet) {
+        if self.leaving.contains(&link) {
+            let up = matches!(self.point, CapturePoint::Link(_)) && link.heading() == Heading::Up;
             self.catch(at, if up { Direction::Inbound } else { Direction::Outbound }, packet);
         }
     }
@@ -145,7 +148,7 @@ impl Caught {
     /// that was queued and delivered.
     fn comment(&self, packet: &Described, kept: &Kept<'_>, verdicts: &mut Verdicts<'_>) -> Option<String> {
         let passage = kept.passages.get(self.passage);
-        let verdict = verdicts(packet.flow, packet.id);
+        let verdict = verdicts(ConversationId::from_index(packet.flow as usize), packet.id);
         if verdict.is_none() && passage.is_uneventful() {
             return None;
         }

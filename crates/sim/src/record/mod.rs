@@ -211,7 +211,8 @@ impl Recorder for Recording {
     }
 
     fn on_entered(&mut self, now: Instant, direction: DirectionId, packet: &mut Packet) {
-        packet.passage = self.passages.push(Passage::new(packet.described, direction.index(), packet.size, now));
+        packet.passage =
+            self.passages.push(Passage::new(packet.described, direction.index(), packet.size, now));
         for tap in &mut self.taps {
             tap.on_entered(now, direction, packet);
         }
@@ -275,8 +276,9 @@ impl Recorder for Recording {
     }
 
     fn finish(mut self, spec: &Spec, summary: &Summary, diagnoses: &[Diagnosis]) -> Records {
-        let mut verdicts =
-            |flow: u32, packet| diagnoses.get(flow as usize).and_then(|found| found.verdict(packet)).copied();
+        let mut verdicts = |flow: ConversationId, packet| {
+            diagnoses.get(flow.index()).and_then(|found| found.verdict(packet)).copied()
+        };
         let mut records = self.drain(Until::End, spec, &mut verdicts);
         records.tables.push(tables::flows(summary));
         records

@@ -9,7 +9,7 @@ use super::columns::Columns;
 use super::passage::Passage;
 use super::sent::Register;
 use super::{QueueLength, Sighting, Verdicts};
-use crate::ids::{DirectionId, Id};
+use crate::ids::{ConversationId, DirectionId, Id};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
@@ -100,7 +100,8 @@ pub(super) fn segments(
 ) -> Table {
     let rows = || sightings.iter();
     let sent = || rows().map(|row| register.described(row.packet));
-    let found: Vec<_> = sent().map(|packet| verdicts(packet.flow, packet.id)).collect();
+    let found: Vec<_> =
+        sent().map(|packet| verdicts(ConversationId::from_index(packet.flow as usize), packet.id)).collect();
     let verdicts = || found.iter().map(Option::as_ref);
     let host = |(row, packet): (&Sighting, &super::sent::Described)| {
         let node = if row.received { packet.to } else { packet.from };
