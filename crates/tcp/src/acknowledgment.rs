@@ -7,7 +7,7 @@ use wire::{Flags, Segment};
 use crate::congestion::{CongestionEvent, Growth};
 use crate::dupthresh::Reordering;
 use crate::endpoint::Endpoint;
-use crate::receiving::Wanted;
+use crate::receiving::AckDue;
 use crate::recovery::{AckEvent, Actions, TimerAction, WindowAction};
 use crate::rto::{Backoff, Sample};
 use crate::scoreboard::Acked;
@@ -161,7 +161,7 @@ impl Endpoint {
             return false;
         }
         if segment.ack.after(sending.nxt) {
-            self.receiving.ack_wanted = Wanted::Now;
+            self.receiving.ack_due = AckDue::Now;
             return false;
         }
         let oldest = sending.una - u32::try_from(sending.greatest_wnd.0).unwrap_or(u32::MAX >> 1);

@@ -19,8 +19,8 @@ pub(crate) struct Challenges {
 }
 
 impl Endpoint {
-    /// No more writes: the FIN follows the data. Before the handshake is done there is nothing to tell
-    /// the peer, and the connection is just forgotten (RFC 9293 §3.10.4).
+    /// Ends our stream: the FIN follows the data. Before the handshake the connection is closed without a FIN
+    /// (RFC 9293 §3.10.4).
     pub fn close(&mut self) {
         match self.state {
             State::Listen | State::SynSent => {
@@ -33,7 +33,7 @@ impl Endpoint {
         }
     }
 
-    /// Gives the connection up and tells the peer so, unless both sides have said all (RFC 9293 §3.10.5).
+    /// Gives the connection up, with a reset unless both streams have ended (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         use State::{CloseWait, Established, FinWait1, FinWait2, SynReceived};
         if matches!(self.state, SynReceived | Established | FinWait1 | FinWait2 | CloseWait) {
@@ -65,8 +65,8 @@ impl Endpoint {
         self.outbox.push_back(Transmit { segment: reset, kind: Kind::Reset });
     }
 
-    /// A reset inside the window. Only the exact next number is believed (RFC 5961 §3.2); any other may be
-    /// a guess, and the peer, if it was the peer, will repeat it at the right place.
+    /// A reset inside the window. Only the exact next number counts (RFC 5961 §3.2). Any other may be an attacker's
+    /// guess and draws a challenge ACK, which the peer, if the reset was its own, answers with the right number.
     pub(crate) fn on_reset(&mut self, now: Instant, seq: Seq) {
         if seq != self.receiving.stream.next() {
             return self.challenge(now);
@@ -78,8 +78,8 @@ impl Endpoint {
         }
     }
 
-    /// A SYN inside the window: a passive open that is not done starts over (RFC 9293 §3.10.7.4, fourth), a
-    /// synchronised connection asks the peer what it means (RFC 5961 §4.2).
+    /// A SYN inside the window: a passive open before the handshake is done starts over (RFC 9293 §3.10.7.4, fourth), a
+    /// synchronised connection answers with a challenge ACK (RFC 5961 §4.2).
     pub(crate) fn on_syn_in_window(&mut self, now: Instant) {
         if self.state == State::SynReceived && self.can_listen_again() {
             self.listen_again();
@@ -92,8 +92,7 @@ impl Endpoint {
         self.passive && self.sending.fin == Fin::Open
     }
 
-    /// A passive open came to nothing: wait for another SYN (RFC 9293 §3.10.7.4, second). What the user has
-    /// written waits too.
+    /// Back to LISTEN after a passive open that failed (RFC 9293 §3.10.7.4, second). The send queue stays.
     fn listen_again(&mut self) {
         self.change(Change::OpenRefused);
         let queue = std::mem::take(&mut self.sending.queue);
@@ -106,14 +105,14 @@ impl Endpoint {
         self.timers = Timers::UNSET;
     }
 
-    /// An ACK that makes an honest peer show its hand (RFC 5961 §3 and §4), so many per interval (§7).
+    /// A challenge ACK (RFC 5961 §3 and §4), of which there are at most so many per interval (§7).
     pub(crate) fn challenge(&mut self, now: Instant) {
         if now.saturating_since(self.challenges.since) >= CHALLENGE_INTERVAL {
             self.challenges = Challenges { since: now, given: 0 };
         }
         if self.challenges.given < CHALLENGES_PER_INTERVAL {
             self.challenges.given += 1;
-            self.receiving.ack_wanted = crate::receiving::Wanted::Now;
+            self.receiving.ack_due = crate::receiving::AckDue::Now;
         }
     }
 
@@ -132,7 +131,7 @@ impl Endpoint {
         }
     }
 
-    /// Both directions are done; old segments have twice their lifetime to die out (RFC 9293 §3.6.1).
+    /// Enters TIME-WAIT: old segments have twice their lifetime to leave the network (RFC 9293 §3.6.1).
     pub(crate) fn enter_time_wait(&mut self, now: Instant) {
         self.timers = Timers::UNSET;
         self.timers.set(Timer::TimeWait, now + self.config.plain.msl * 2);

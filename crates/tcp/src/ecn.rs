@@ -61,7 +61,7 @@ impl Endpoint {
         }
         if segment.ecn == Ecn::Experienced {
             self.marks.echoing = true;
-            self.receiving.ack_wanted = crate::receiving::Wanted::Now;
+            self.receiving.ack_due = crate::receiving::AckDue::Now;
         }
     }
 

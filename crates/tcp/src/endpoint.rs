@@ -18,7 +18,7 @@ use units::{Bytes, Duration, Instant, Seq};
 use wire::{Payload, Segment};
 
 use crate::options::Agreed;
-use crate::receiving::{Receiving, Wanted};
+use crate::receiving::{AckDue, Receiving};
 use crate::recovery::RecoveryState;
 use crate::sending::Sending;
 use crate::state::{Change, State};
@@ -157,9 +157,9 @@ impl Endpoint {
     #[inline]
     pub fn read(&mut self) -> Option<Payload> {
         let payload = self.receiving.stream.read()?;
-        let owed = matches!(self.receiving.ack_wanted, Wanted::No | Wanted::Delayed);
+        let owed = matches!(self.receiving.ack_due, AckDue::No | AckDue::Delayed);
         if owed && self.state.accepts_data() && self.receiving.window_reopened(self.agreed.receive_shift) {
-            self.receiving.ack_wanted = Wanted::WindowUpdate;
+            self.receiving.ack_due = AckDue::WindowUpdate;
         }
         Some(payload)
     }

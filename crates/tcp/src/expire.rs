@@ -5,7 +5,7 @@ use wire::{Flags, Payload};
 
 use crate::congestion::CongestionEvent;
 use crate::endpoint::{Endpoint, Loss};
-use crate::receiving::Wanted;
+use crate::receiving::AckDue;
 use crate::recovery::{TimeoutEvent, WindowAction};
 use crate::sending::Persist;
 use crate::spurious::{Signal, SignalKind};
@@ -23,7 +23,7 @@ impl Endpoint {
                 // It only wakes the sender.
                 Timer::Pacing => {}
                 Timer::Persist => self.on_persist_timeout(now),
-                Timer::DelayedAck => self.receiving.ack_wanted = Wanted::Now,
+                Timer::DelayedAck => self.receiving.ack_due = AckDue::Now,
                 Timer::KeepAlive => self.on_keep_alive_timeout(now),
                 Timer::TimeWait => self.change(Change::LifetimePassed),
             }
@@ -159,6 +159,6 @@ impl Endpoint {
         self.change(Change::Reset);
         self.receiving.window.leave();
         self.timers = crate::timers::Timers::UNSET;
-        self.receiving.ack_wanted = Wanted::No;
+        self.receiving.ack_due = AckDue::No;
     }
 }

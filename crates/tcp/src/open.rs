@@ -13,7 +13,7 @@ use crate::timestamp::Timestamp;
 use crate::{Decision, Event, Kind, Transmit};
 
 impl Endpoint {
-    /// The SYN or SYN-ACK, when it is due: at first, and when its timer has run out.
+    /// Writes the SYN or SYN-ACK into `out` if it is due: at first, and when its timer has run out.
     #[cold]
     pub(crate) fn poll_syn(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         if self.sending.nxt == self.sending.iss {
@@ -33,7 +33,7 @@ impl Endpoint {
         Some(Kind::Retransmission { cause, earlier_copies })
     }
 
-    /// Our SYN, with the ACK of the peer's if that has come.
+    /// Our SYN, or our SYN-ACK if the peer's SYN has arrived.
     fn syn(&mut self, now: Instant) -> Segment {
         let answers = self.state == State::SynReceived;
         let understood = if answers { self.agreed.polls } else { self.config.understands_polls() };
@@ -53,7 +53,7 @@ impl Endpoint {
         segment
     }
 
-    /// What the peer's SYN offered, as far as our answer depends on it.
+    /// The options of the peer's SYN, as far as our answer depends on them.
     fn peer_offers(&self) -> wire::Options {
         wire::Options {
             window_scale: self.peer_scales.then_some(self.agreed.send_shift),
@@ -106,7 +106,7 @@ impl Endpoint {
         }
     }
 
-    /// What the peer's SYN tells.
+    /// Takes over sequence number, window and options of the peer's SYN.
     fn take_syn(&mut self, now: Instant, segment: &Segment) {
         self.receiving.start(segment.seq);
         self.agreed = Agreed::new(&self.config, segment);
@@ -122,7 +122,7 @@ impl Endpoint {
         self.sending.wl2 = segment.ack;
     }
 
-    /// The SYN-ACK came: our SYN is acknowledged, the third segment of the handshake is owed.
+    /// The SYN-ACK has arrived: our SYN is acknowledged, and the third segment of the handshake follows.
     fn finish_active_open(&mut self, now: Instant, segment: &Segment) {
         let acked = self.sending.board.acknowledge(segment.ack);
         self.sending.una = segment.ack;
@@ -145,7 +145,7 @@ impl Endpoint {
         self.begin(now);
     }
 
-    /// A detector whose evidence the peer does not give is given up.
+    /// Does without a detector of spurious losses that needs options which were not agreed.
     fn settle_evidence(&mut self, now: Instant) {
         let reason = match self.sending.spurious.needs() {
             Needs::Timestamps if !self.agreed.timestamps => "the peer gives no timestamps: no detection",
@@ -157,7 +157,7 @@ impl Endpoint {
         self.note(now, Decision::Fallback, reason, self.sending.una, 0);
     }
 
-    /// A recovery algorithm that the peer's options do not allow makes room for a simpler one.
+    /// Replaces a recovery algorithm that needs options which were not agreed by a simpler one.
     fn settle_recovery(&mut self, now: Instant) {
         if self.sending.recovery.traits().needs_timestamps && !self.agreed.timestamps {
             self.sending.recovery = crate::recovery::without_timestamps();
@@ -170,7 +170,7 @@ impl Endpoint {
         }
     }
 
-    /// Both ends are synchronised: data may flow.
+    /// The handshake is done at this end: the windows start, and data may flow.
     fn begin(&mut self, now: Instant) {
         self.settle_recovery(now);
         self.settle_evidence(now);

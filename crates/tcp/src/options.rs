@@ -1,4 +1,4 @@
-//! What the two ends agree on during the handshake.
+//! The options of the handshake: those that an end offers, and those that hold for the connection.
 
 use units::Bytes;
 use wire::{Flags, Options, Segment, Timestamps};
@@ -33,7 +33,7 @@ const GREATEST_SHIFT: u8 = 14;
 const TIMESTAMPS_LEN: u64 = 12;
 
 impl Agreed {
-    /// What holds before anything is agreed.
+    /// The options before the handshake.
     pub const NOTHING: Self = Self {
         smss: Bytes(DEFAULT_MSS as u64),
         send_shift: 0,
@@ -44,7 +44,7 @@ impl Agreed {
         polls: false,
     };
 
-    /// What follows from what we offer and the peer's SYN.
+    /// The options that hold if we offer those of `config` and the peer has sent `syn`.
     #[must_use]
     pub fn new(config: &Config, syn: &Segment) -> Self {
         let theirs = &syn.options;
@@ -63,14 +63,15 @@ impl Agreed {
         }
     }
 
-    /// Our clock as the peer echoes it, where timestamps are agreed (RFC 7323 §3).
+    /// Our clock as `segment` echoes it, where timestamps are agreed (RFC 7323 §3).
     #[must_use]
     pub(crate) fn echo(&self, segment: &Segment) -> Option<Timestamp> {
         segment.options.timestamps.filter(|_| self.timestamps).map(|theirs| Timestamp(theirs.echo))
     }
 }
 
-/// What we offer on a SYN, or on a SYN-ACK that answers `syn` (only what the peer offered, RFC 7323 §2.2).
+/// The options of our SYN, or of our SYN-ACK to a peer that offered `syn`: only those that the peer offered (RFC 7323
+/// §2.2).
 #[must_use]
 pub fn offer(config: &Config, syn: Option<&Options>, timestamps: Timestamps) -> Options {
     let welcome = |theirs: fn(&Options) -> bool| syn.is_none_or(theirs);
@@ -85,7 +86,7 @@ pub fn offer(config: &Config, syn: Option<&Options>, timestamps: Timestamps) -> 
     }
 }
 
-/// The least shift with which a 16-bit field can say `window`.
+/// The least shift with which `window` fits into 16 bits.
 fn shift_for(window: Bytes) -> u8 {
     (0..GREATEST_SHIFT).find(|shift| window.0 >> shift <= u64::from(u16::MAX)).unwrap_or(GREATEST_SHIFT)
 }

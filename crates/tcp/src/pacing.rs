@@ -1,4 +1,4 @@
-//! Pacing: the window decides how much is under way, and its share of the round trip when the next segment
+//! Pacing: the window decides how much is in flight; each segment takes its share of a round trip before the next one
 //! may leave (Aggarwal, Savage and Anderson 2000).
 
 use units::{Bytes, Duration, Instant};
@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::timers::Timer;
 
 impl Endpoint {
-    /// Whether the next segment has to wait for its time; wakes us then.
+    /// Whether the next segment has to wait; sets the timer that ends the wait.
     pub(crate) fn pacing_holds(&mut self, now: Instant) -> bool {
         let holds = self.sending.paced_until > now;
         if holds {

@@ -1,8 +1,7 @@
-//! What the user wrote and the sender has not sent yet.
+//! The send queue: data that the user wrote and that were not sent yet.
 
 use std::collections::VecDeque;
 
-use bytes::Bytes as Buffer;
 use units::Bytes;
 use wire::Payload;
 
@@ -14,7 +13,7 @@ pub struct SendQueue {
 }
 
 impl SendQueue {
-    /// Adds to the end.
+    /// Adds data at the end.
     pub fn push(&mut self, payload: Payload) {
         if payload.is_empty() {
             return;
@@ -23,7 +22,7 @@ impl SendQueue {
         self.runs.push_back(payload);
     }
 
-    /// Takes `len` bytes off the front; there are that many.
+    /// Takes `len` bytes off the front. Callers take no more than there are.
     pub fn take(&mut self, len: u32) -> Payload {
         self.take_of_first(len).unwrap_or_else(|| self.take_of_several(len))
     }
@@ -55,13 +54,13 @@ impl SendQueue {
         taken
     }
 
-    /// How much there is.
+    /// How many bytes there are.
     #[must_use]
     pub const fn len(&self) -> Bytes {
         self.len
     }
 
-    /// Whether there is nothing.
+    /// Whether there are no bytes.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len.is_zero()
@@ -82,7 +81,7 @@ fn join(first: Payload, second: Payload) -> Payload {
             let mut bytes = Vec::with_capacity((first.len() + second.len()) as usize);
             first.write_to(&mut bytes);
             second.write_to(&mut bytes);
-            Payload::Data(Buffer::from(bytes))
+            Payload::Data(bytes.into())
         }
     }
 }
@@ -94,10 +93,10 @@ mod tests {
     #[test]
     fn segments_may_span_what_was_written() {
         let mut queue = SendQueue::default();
-        queue.push(Payload::Data(Buffer::from_static(b"hello ")));
-        queue.push(Payload::Data(Buffer::from_static(b"world")));
-        assert_eq!(queue.take(8), Payload::Data(Buffer::from_static(b"hello wo")));
-        assert_eq!((queue.take(3), queue.is_empty()), (Payload::Data(Buffer::from_static(b"rld")), true));
+        queue.push(Payload::Data(b"hello "[..].into()));
+        queue.push(Payload::Data(b"world"[..].into()));
+        assert_eq!(queue.take(8), Payload::Data(b"hello wo"[..].into()));
+        assert_eq!((queue.take(3), queue.is_empty()), (Payload::Data(b"rld"[..].into()), true));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::Event;
 use crate::ack::{Data, When};
 use crate::endpoint::Endpoint;
 use crate::reassembly::Arrival;
-use crate::receiving::Wanted;
+use crate::receiving::AckDue;
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::timestamp::Timestamp;
@@ -58,7 +58,7 @@ impl Endpoint {
         self.restart_keep_alive(now);
         self.update_window(now, segment);
         let len = Bytes(u64::from(segment.payload.len()));
-        let (rtt, full) = (self.round_trip(now, segment), self.receiving.full.max(len));
+        let (rtt, full) = (self.round_trip(now, segment), self.receiving.largest_segment.max(len));
         self.receiving.stream.append_in_order(segment.payload.clone());
         self.receiving.stream_received += len;
         self.events.push_back(Event::Readable);
@@ -78,7 +78,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 §3.10.7.4: all other states.
+    /// The steps of RFC 9293 §3.10.7.4, for all other states.
     fn segment_arrived(&mut self, now: Instant, segment: &Segment) {
         if self.lacks_timestamps(segment) {
             return;
@@ -129,7 +129,7 @@ impl Endpoint {
         if at_edge && (!segment.payload.is_empty() || segment.flags.contains(Flags::FIN)) {
             stripped.payload = Payload::EMPTY;
             stripped.flags = stripped.flags.without(Flags::FIN);
-            self.receiving.ack_wanted = Wanted::Now;
+            self.receiving.ack_due = AckDue::Now;
         }
         Some(stripped)
     }
@@ -154,15 +154,17 @@ impl Endpoint {
             && !segment.flags.contains(Flags::RST)
     }
 
-    /// The segment arrival test, but that a mere ACK may stand at the right edge of the window, as in Linux: from there
-    /// comes each ACK of a peer who has filled it. Where two ends have filled each other's windows and what they send
-    /// again is old, to the letter of RFC 9293 §3.10.7.4 neither would ever read an ACK of the other.
+    /// The segment arrival test of RFC 9293 §3.10.7.4, except that a segment without data may stand at the right edge of
+    /// the window, as in Linux. A peer that has filled the window sends its ACKs with that number. Where two ends have
+    /// filled each other's windows and retransmit old data, to the letter of the RFC neither would ever read an
+    /// ACK of the other.
     fn is_acceptable(&self, segment: &Segment) -> bool {
         let mere_ack = segment.seq_len() == 0 && !segment.flags.contains(Flags::RST);
         self.receiving.is_acceptable(segment.seq_range()) || (mere_ack && segment.seq == self.receiving.edge)
     }
 
-    /// RFC 7323 §4.3: the clock to echo is that of the last segment that advanced the acknowledgment.
+    /// Updates TS.Recent, which our segments echo: it is of the last segment that advanced the acknowledgment
+    /// (RFC 7323 §4.3).
     fn remember_timestamp(&mut self, now: Instant, segment: &Segment) {
         let Some(theirs) = segment.options.timestamps else { return };
         if self.agreed.timestamps && segment.seq.at_or_before(self.receiving.last_ack_sent) {
@@ -170,14 +172,15 @@ impl Endpoint {
         }
     }
 
-    /// Says where we are, unless it was a reset; a segment that arrived twice is reported (RFC 2883 §4).
+    /// Answers a segment that is not acceptable with an ACK, unless it was a reset; one that arrived twice is reported
+    /// (RFC 2883 §4).
     fn answer_unacceptable(&mut self, now: Instant, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
         let range = SeqRange::new(segment.seq, segment.payload.len());
         if !range.is_empty() && range.end.at_or_before(self.receiving.stream.next()) {
-            self.report_twice(range);
+            self.report_duplicate(range);
             let nothing = SeqRange::new(range.start, 0);
             self.owe_ack(self.arrived(now, nothing, Arrival::Duplicate));
         }
@@ -185,12 +188,12 @@ impl Endpoint {
             // RFC 9293 §3.10.7.4: the peer has missed our ACK; wait once more for stragglers.
             self.timers.set(Timer::TimeWait, now + self.config.plain.msl * 2);
         }
-        self.receiving.ack_wanted = Wanted::Now;
+        self.receiving.ack_due = AckDue::Now;
     }
 
-    fn report_twice(&mut self, range: SeqRange) {
+    fn report_duplicate(&mut self, range: SeqRange) {
         if self.agreed.sack && self.config.plain.dsack {
-            self.receiving.twice = Some(range);
+            self.receiving.duplicate = Some(range);
         }
     }
 
@@ -205,14 +208,14 @@ impl Endpoint {
         if !segment.payload.is_empty() {
             self.take_in(now, segment);
         } else if segment.flags.contains(Flags::FIN) {
-            self.receiving.ack_wanted = Wanted::Now;
+            self.receiving.ack_due = AckDue::Now;
         }
         if self.receiving.fin_at == Some(self.receiving.stream.next()) {
             self.on_fin(now);
         }
     }
 
-    /// The bytes inside the window go into the stream; the policy says when to acknowledge them.
+    /// Puts the data that lie inside the window into the stream, and asks the policy when to acknowledge them.
     fn take_in(&mut self, now: Instant, segment: &Segment) {
         let polled = self.agreed.polls && segment.flags.contains(Flags::POLL);
         let rtt = self.round_trip(now, segment);
@@ -221,11 +224,11 @@ impl Endpoint {
         let range = SeqRange::new(whole.start, inside);
         let payload = &segment.payload;
         let payload = if inside < whole.len() { payload.slice(0, inside) } else { payload.clone() };
-        let known = self.known_part(range);
+        let known = self.duplicate_part(range);
         let before = self.receiving.stream.next();
         let arrival = self.receiving.stream.insert(range, payload);
         if let Some(part) = known {
-            self.report_twice(part);
+            self.report_duplicate(part);
         }
         let advanced = self.receiving.stream.next().since(before);
         self.receiving.stream_received += Bytes(u64::from(advanced));
@@ -235,14 +238,14 @@ impl Endpoint {
         self.owe_ack(Data { polled, rtt, ..self.arrived(now, range, arrival) });
     }
 
-    /// The round trip as a receiver sees it.
+    /// The round trip as a receiver knows it: by the echoed clock, else as its own data have measured it.
     fn round_trip(&self, now: Instant, segment: &Segment) -> Option<Duration> {
         let echoed = self.agreed.echo(segment).and_then(|echo| echo.age(now));
         echoed.or_else(|| self.sending.rto.estimate().map(|estimate| estimate.srtt))
     }
 
-    /// What of `range` had arrived before, for D-SACK: its beginning, or all of it.
-    fn known_part(&self, range: SeqRange) -> Option<SeqRange> {
+    /// The part of `range` that had arrived before, which a D-SACK reports: its beginning, or all of it.
+    fn duplicate_part(&self, range: SeqRange) -> Option<SeqRange> {
         let next = self.receiving.stream.next();
         if range.start.before(next) {
             return Some(SeqRange { start: range.start, end: range.end.min(next) });
@@ -250,37 +253,38 @@ impl Endpoint {
         self.receiving.stream.island_covering(range).map(|_| range)
     }
 
-    /// What an acknowledgment policy is told of every segment.
+    /// The data segment as the acknowledgment policy sees it, without poll and round trip.
     fn arrived(&self, now: Instant, range: SeqRange, arrival: Arrival) -> Data {
         let len = Bytes(u64::from(range.len()));
-        let (gap, full) = (self.receiving.stream.has_gap(), self.receiving.full.max(len));
+        let (gap, full) = (self.receiving.stream.has_gap(), self.receiving.largest_segment.max(len));
         Data { now, len, arrival, gap, full, polled: false, rtt: None }
     }
 
+    /// Asks the acknowledgment policy when the data are to be acknowledged.
     fn owe_ack(&mut self, data: Data) {
-        self.receiving.full = data.full;
+        self.receiving.largest_segment = data.full;
         match self.receiving.ack_policy.on_data(&data) {
-            When::Now => self.receiving.ack_wanted = Wanted::Now,
+            When::Now => self.receiving.ack_due = AckDue::Now,
             When::Series(series) => {
-                self.receiving.plan(series);
-                self.receiving.ack_wanted = Wanted::Now;
+                self.receiving.plan_acks(series);
+                self.receiving.ack_due = AckDue::Now;
             }
             When::Within(wait) => {
-                if self.receiving.ack_wanted == Wanted::No {
-                    self.receiving.ack_wanted = Wanted::Delayed;
+                if self.receiving.ack_due == AckDue::No {
+                    self.receiving.ack_due = AckDue::Delayed;
                     self.timers.set(Timer::DelayedAck, data.now + wait);
                 }
             }
         }
     }
 
-    /// The peer's stream has ended.
+    /// The peer's FIN has arrived, and everything before it.
     fn on_fin(&mut self, now: Instant) {
         self.receiving.fin_at = None;
         self.receiving.window.leave();
         self.receiving.stream.skip_one();
         self.receiving.edge = self.receiving.edge.max(self.receiving.stream.next());
-        self.receiving.ack_wanted = Wanted::Now;
+        self.receiving.ack_due = AckDue::Now;
         self.change(Change::FinArrived);
         self.events.push_back(Event::PeerClosed);
         if self.state == State::TimeWait {
@@ -289,7 +293,7 @@ impl Endpoint {
     }
 }
 
-/// RFC 7323 §5.5: after 24 days of silence a timestamp says nothing any more.
+/// Age at which TS.Recent is outdated and rejects no segment any more (RFC 7323 §5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
 
 #[cfg(test)]

@@ -23,14 +23,14 @@ pub(crate) struct Receiving {
     pub window: Box<dyn Window>,
     pub greatest_window: Bytes,
     pub ack_policy: Box<dyn AckPolicy>,
-    pub ack_wanted: Wanted,
-    /// What the coming ACKs acknowledge, where they are several; the last is what all others lead up to.
-    pub series: VecDeque<Seq>,
-    /// The largest segment that the peer has sent.
-    pub full: Bytes,
-    /// A segment that arrived twice, to be reported once (RFC 2883 §4).
-    pub twice: Option<SeqRange>,
-    /// Where the peer's FIN stands, once it is known.
+    pub ack_due: AckDue,
+    /// The acknowledgment numbers of the next ACKs, where the policy wants several at once.
+    pub planned_acks: VecDeque<Seq>,
+    /// Data of the largest segment that the peer has sent.
+    pub largest_segment: Bytes,
+    /// Data that arrived twice; the next ACK reports them (D-SACK, RFC 2883 §4).
+    pub duplicate: Option<SeqRange>,
+    /// Sequence number of the peer's FIN, once that has arrived and while data before it are missing.
     pub fin_at: Option<Seq>,
     pub stream_received: Bytes,
     /// TS.Recent and when it was taken (RFC 7323 §4.3 and §5.5).
@@ -39,16 +39,16 @@ pub(crate) struct Receiving {
     pub last_ack_sent: Seq,
 }
 
-/// The acknowledgment owed to the peer.
+/// Whether an acknowledgment is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// None.
+pub(crate) enum AckDue {
+    /// It is not.
     No,
-    /// One, when the timer runs out at the latest.
+    /// It is when the delayed-ACK timer runs out; a segment sent before carries it.
     Delayed,
-    /// One, at once.
+    /// It is now.
     Now,
-    /// One, at once, only to say that the window is open again.
+    /// It is now, for the window's sake alone: the window is open again.
     WindowUpdate,
 }
 
@@ -61,10 +61,10 @@ impl Receiving {
             window: config.window.build(),
             greatest_window: config.greatest_window,
             ack_policy: config.ack.build(),
-            ack_wanted: Wanted::No,
-            series: VecDeque::new(),
-            full: Bytes::ZERO,
-            twice: None,
+            ack_due: AckDue::No,
+            planned_acks: VecDeque::new(),
+            largest_segment: Bytes::ZERO,
+            duplicate: None,
             fin_at: None,
             stream_received: Bytes::ZERO,
             ts_recent: None,
@@ -72,7 +72,7 @@ impl Receiving {
         }
     }
 
-    /// The peer's SYN arrived with this number.
+    /// The peer's SYN has arrived; its sequence number is `irs`.
     pub(crate) fn start(&mut self, irs: Seq) {
         self.irs = irs;
         self.window.enter();
@@ -87,13 +87,13 @@ impl Receiving {
         u16::try_from(room.0).unwrap_or(u16::MAX)
     }
 
-    /// RCV.WND: the window that the peer may count on.
+    /// RCV.WND: the window as the peer knows it.
     pub(crate) fn wnd(&self) -> Bytes {
         Bytes(u64::from(self.edge.since(self.stream.next())))
     }
 
-    /// A run of bytes with the FIN behind it, if that has arrived too: the FIN is a sequence number like
-    /// any other (RFC 2018 §3).
+    /// A SACK block, with the FIN behind it if that has arrived too: the FIN is a sequence number like any other
+    /// (RFC 2018 §3).
     pub(crate) fn with_fin(&self, block: SeqRange) -> SeqRange {
         let ends_in_fin = self.fin_at == Some(block.end);
         SeqRange { end: block.end + u32::from(ends_in_fin), ..block }
@@ -108,7 +108,8 @@ impl Receiving {
         window.contains(range.start) || window.contains(range.end - 1)
     }
 
-    /// What our segments carry: our clock, and the peer's that we echo (RFC 7323 §3.2), 0 before there is one.
+    /// The timestamps option of a segment that is sent now: our clock, and TS.Recent, 0 before there is one (RFC 7323
+    /// §3.2).
     #[inline]
     pub(crate) fn timestamps(&self, now: Instant) -> Timestamps {
         let echo = self.ts_recent.map_or(0, |(recent, _)| recent.0);
@@ -116,68 +117,68 @@ impl Receiving {
     }
 
     /// Plans several ACKs for what has arrived since the last one.
-    pub(crate) fn plan(&mut self, series: Series) {
+    pub(crate) fn plan_acks(&mut self, series: Series) {
         let next = self.stream.next();
-        self.series.clear();
+        self.planned_acks.clear();
         match series {
             Series::Divided { parts } => {
                 let whole = u64::from(next.since(self.last_ack_sent));
                 let parts = u64::from(parts).min(whole);
                 let share = |part: u64| self.last_ack_sent + (whole * part / parts.max(1)) as u32;
-                self.series.extend((1..parts).map(share));
+                self.planned_acks.extend((1..parts).map(share));
             }
-            Series::Repeated { copies } => self.series.extend((0..copies).map(|_| next)),
+            Series::Repeated { copies } => self.planned_acks.extend((0..copies).map(|_| next)),
             Series::Ahead { by } => {
-                return self.series.push_back(next + u32::try_from(by.0).unwrap_or(u32::MAX >> 1));
+                return self.planned_acks.push_back(next + u32::try_from(by.0).unwrap_or(u32::MAX >> 1));
             }
         }
-        self.series.push_back(next);
+        self.planned_acks.push_back(next);
     }
 
-    /// What the ACK that goes out now acknowledges. A segment with data says it all at once.
+    /// The acknowledgment number of a segment that is sent now. One that is not `alone` an ACK acknowledges everything.
     pub(crate) fn next_ack(&mut self, alone: bool) -> Seq {
         let next = self.stream.next();
-        if self.series.is_empty() {
+        if self.planned_acks.is_empty() {
             return next;
         }
-        let told = if alone { self.series.pop_front() } else { self.series.back().copied() };
+        let ack = if alone { self.planned_acks.pop_front() } else { self.planned_acks.back().copied() };
         if !alone {
-            self.series.clear();
+            self.planned_acks.clear();
         }
-        // The last of them tells of all there is: a FIN may have come behind the data since they were planned.
-        let told = told.unwrap_or(next);
-        if self.series.is_empty() { told.max(next) } else { told }
+        // The last one acknowledges everything: a FIN may have come behind the data since the ACKs were planned.
+        let ack = ack.unwrap_or(next);
+        if self.planned_acks.is_empty() { ack.max(next) } else { ack }
     }
 
-    /// The window field for a segment that goes out now and acknowledges `ack`, with `shift`; moves the
-    /// offered edge.
+    /// The window field of a segment that is sent now and acknowledges `ack`, scaled by `shift`. Moves the right edge
+    /// of the window.
     pub(crate) fn offer(&mut self, ack: Seq, shift: u8) -> u16 {
         let ahead = if ack.before(self.stream.next()) { self.stream.next().since(ack) } else { 0 };
         let offered = Bytes(u64::from(if ack.before(self.edge) { self.edge.since(ack) } else { 0 }));
         let room = self.window.room(&self.stream.held()) + Bytes(u64::from(ahead));
         // RFC 9293 §3.8.6.2.2: the edge moves by worthwhile steps only, and never back.
-        let grows = room >= offered + self.worthwhile()
+        let grows = room >= offered + self.least_step()
             || (room > offered && offered.is_zero() && room == self.greatest_window);
-        let wanted = if grows { room } else { offered };
-        let field = u16::try_from(wanted.0 >> shift).unwrap_or(u16::MAX);
-        let said = Bytes(u64::from(field) << shift);
-        if said > offered {
-            self.edge = ack + u32::try_from(said.0).expect("a window is below 2^30");
+        let window = if grows { room } else { offered };
+        let field = u16::try_from(window.0 >> shift).unwrap_or(u16::MAX);
+        let window = Bytes(u64::from(field) << shift);
+        if window > offered {
+            self.edge = ack + u32::try_from(window.0).expect("a window is below 2^30");
         }
         field
     }
 
-    /// Whether the user's reading has opened a window that was too small to use, so that the peer, which
-    /// may be waiting, should be told (RFC 9293 §3.8.6.2.2).
+    /// Whether reading has opened a window that was too small to use. The peer may be waiting for it, so that a window
+    /// update is due (RFC 9293 §3.8.6.2.2).
     pub(crate) fn window_reopened(&mut self, shift: u8) -> bool {
         let offered = self.wnd();
         let room = self.window.room(&self.stream.held());
-        let sayable = Bytes(room.0 >> shift << shift);
-        offered < self.worthwhile() && sayable >= offered + self.worthwhile()
+        let in_field_units = Bytes(room.0 >> shift << shift);
+        offered < self.least_step() && in_field_units >= offered + self.least_step()
     }
 
-    /// A step of the window that is worth telling: half the buffer or a full segment.
-    fn worthwhile(&self) -> Bytes {
-        (self.greatest_window / 2).min(self.full.max(Bytes(1)))
+    /// The least step by which the right edge moves: half the buffer or a full segment (RFC 9293 §3.8.6.2.2).
+    fn least_step(&self) -> Bytes {
+        (self.greatest_window / 2).min(self.largest_segment.max(Bytes(1)))
     }
 }

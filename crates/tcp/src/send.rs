@@ -1,11 +1,11 @@
-//! May I send? What goes out, in the order in which it is considered.
+//! What to send next, in the order in which it is considered, and the segments themselves.
 
 use units::{Bytes, Instant, SeqRange};
 use wire::{Flags, Payload, Segment};
 
 use crate::congestion::Departure;
 use crate::endpoint::Endpoint;
-use crate::receiving::Wanted;
+use crate::receiving::AckDue;
 use crate::recovery::{Next, Room, SentEvent};
 use crate::scoreboard::New;
 use crate::sending::{Fin, Persist};
@@ -65,7 +65,7 @@ impl Endpoint {
         }
         let ack = self.poll_ack(now, out);
         if ack.is_none() {
-            self.watch_closed_window(now);
+            self.watch_peer_window(now);
         }
         ack
     }
@@ -85,7 +85,7 @@ impl Endpoint {
         self.sending.recovery.next(&self.sending.board, room)
     }
 
-    /// What a detector that waits for its answer wants sent, if it wants a say.
+    /// What a detector of spurious losses wants sent while it waits for its answer (`spurious/`).
     fn steered(&mut self, room: &Room) -> Option<Next> {
         if !self.sending.judges {
             return None;
@@ -101,7 +101,7 @@ impl Endpoint {
         }
     }
 
-    /// Room to send in, and what is ready for it.
+    /// The room that the windows leave, and the new segment that is ready for it.
     fn room(&self) -> Room {
         let sending = &self.sending;
         Room {
@@ -133,7 +133,7 @@ impl Endpoint {
         (!nagle_holds).then_some(len)
     }
 
-    /// Sends data for the first time, with the FIN if it is the last.
+    /// Writes `len` bytes of new data into `out`, with the FIN if they are the last.
     #[inline]
     fn send_new(&mut self, now: Instant, len: Bytes, out: &mut Segment) -> Kind {
         let payload = self.sending.queue.take(u32::try_from(len.0).expect("at most one segment"));
@@ -146,7 +146,7 @@ impl Endpoint {
         kind
     }
 
-    /// Puts a segment on the board and out.
+    /// Writes a segment that is sent for the first time into `out`, and enters it on the scoreboard.
     #[inline]
     fn send_first(&mut self, now: Instant, payload: Payload, fin: bool, kind: Kind, out: &mut Segment) {
         let range = SeqRange::new(self.sending.nxt, payload.len() + u32::from(fin));
@@ -173,7 +173,7 @@ impl Endpoint {
         self.complete(now, out);
     }
 
-    /// Sends the segment at `index` of the board again.
+    /// Writes the segment at `index` of the scoreboard into `out`, to be sent again.
     fn retransmit(&mut self, now: Instant, index: usize, cause: Cause, out: &mut Segment) -> Kind {
         let sent = self.sending.board.get(index).expect("a policy names a segment on the board");
         let (range, payload, fin) = (sent.range, sent.payload.clone(), sent.fin);
@@ -208,8 +208,9 @@ impl Endpoint {
         self.pace(now, len);
     }
 
-    /// A byte beyond the peer's closed window, to hear whether it has opened (RFC 9293 §3.8.6.1). If it is
-    /// only too small to be worth a segment, what fits is sent now (the override timeout of §3.8.6.2.1).
+    /// A probe of the peer's closed window: a byte beyond it, which the peer must answer (RFC 9293 §3.8.6.1). If the
+    /// window is open and only too small to be worth a segment, as much as fits is sent (the override timeout of
+    /// §3.8.6.2.1).
     #[cold]
     fn probe(&mut self, now: Instant, probes: u32, out: &mut Segment) -> Option<Kind> {
         self.sending.persist = Persist::Probing { probes: probes + 1, due: false };
@@ -232,9 +233,9 @@ impl Endpoint {
         Some(kind)
     }
 
-    /// With nothing outstanding and something that the peer's window holds back, only a probe will ever
-    /// tell us that the window is open again.
-    fn watch_closed_window(&mut self, now: Instant) {
+    /// Sets the persist timer where nothing is outstanding and the peer's window holds data back: without a probe
+    /// the window update that opens it could be lost for good (RFC 9293 §3.8.6.1).
+    fn watch_peer_window(&mut self, now: Instant) {
         let sending = &self.sending;
         let waits = !sending.queue.is_empty() || sending.fin == Fin::Wanted;
         let held_back = waits && sending.board.is_empty() && self.state.sends_data();
@@ -244,20 +245,21 @@ impl Endpoint {
         }
     }
 
-    /// An acknowledgment that nothing else has carried.
+    /// An ACK of its own, if one is due.
     #[inline]
     fn poll_ack(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
-        let kind = match self.receiving.ack_wanted {
-            Wanted::No | Wanted::Delayed => return None,
-            Wanted::Now => Kind::Ack,
-            Wanted::WindowUpdate => Kind::WindowUpdate,
+        let kind = match self.receiving.ack_due {
+            AckDue::No | AckDue::Delayed => return None,
+            AckDue::Now => Kind::Ack,
+            AckDue::WindowUpdate => Kind::WindowUpdate,
         };
         self.begin_segment(out, self.sending.acceptable_seq(), Flags::empty(), Payload::EMPTY);
         self.complete(now, out);
         Some(kind)
     }
 
-    /// Fills in what every segment of a synchronised connection carries; it is on its way then.
+    /// Fills in the fields that every segment of a synchronised connection carries: acknowledgment, window and options.
+    /// No ACK is due after it.
     pub(crate) fn complete(&mut self, now: Instant, segment: &mut Segment) {
         let ack = self.receiving.next_ack(segment.seq_len() == 0);
         self.mark_outgoing(segment, false);
@@ -270,22 +272,22 @@ impl Endpoint {
         if self.agreed.sack && segment.payload.is_empty() {
             self.add_sack_blocks(segment);
         }
-        let more = !self.receiving.series.is_empty();
-        self.receiving.ack_wanted = if more { Wanted::Now } else { Wanted::No };
+        let more = !self.receiving.planned_acks.is_empty();
+        self.receiving.ack_due = if more { AckDue::Now } else { AckDue::No };
         self.receiving.last_ack_sent = ack;
         self.receiving.ack_policy.on_ack_sent();
         self.timers.clear(Timer::DelayedAck);
     }
 
-    /// RFC 2018 §4, and the segment that arrived twice first (RFC 2883 §4).
+    /// The SACK option (RFC 2018 §4); its first block is the D-SACK, if one is due (RFC 2883 §4).
     fn add_sack_blocks(&mut self, segment: &mut Segment) {
-        let twice = self.receiving.twice.take();
-        if twice.is_none() && !self.receiving.stream.has_gap() {
+        let duplicate = self.receiving.duplicate.take();
+        if duplicate.is_none() && !self.receiving.stream.has_gap() {
             return;
         }
         // Timestamps take the room of one block (RFC 2018 §3).
         let room = if self.agreed.timestamps { 3 } else { 4 };
-        if let Some(range) = twice {
+        if let Some(range) = duplicate {
             segment.options.sack.push(range);
         }
         let left = room - segment.options.sack.len();
@@ -294,7 +296,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells the user once when the backlog has become low.
+    /// Reports once that the backlog has become low.
     fn tell_writable(&mut self) {
         let low = self.sending.queue.len() < LOW_WATER && !self.sending.is_closing();
         if low && !self.sending.told_writable {
@@ -304,7 +306,7 @@ impl Endpoint {
     }
 }
 
-/// The backlog below which the user is asked for more: some windows of any link that is a last hop.
+/// The backlog below which [`crate::Event::Writable`] is reported; more than the window of any link that is a last hop.
 const LOW_WATER: Bytes = Bytes(1 << 18);
 
 fn stream_flags(push: bool, fin: bool) -> Flags {

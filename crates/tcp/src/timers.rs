@@ -5,19 +5,19 @@ use units::Instant;
 /// The timers that an end has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// Something sent is not acknowledged (RFC 6298).
+    /// The retransmission timer (RFC 6298).
     Retransmission,
-    /// The recovery algorithm wants to act.
+    /// The recovery algorithm's own timer.
     Recovery,
-    /// The next segment may leave (pacing).
+    /// Pacing: when the next segment may leave.
     Pacing,
-    /// The peer's window is closed (RFC 9293 §3.8.6.1).
+    /// The persist timer: when to probe a closed window (RFC 9293 §3.8.6.1).
     Persist,
-    /// An acknowledgment waits (RFC 5681 §4.2).
+    /// Delayed ACK (RFC 5681 §4.2).
     DelayedAck,
-    /// The connection is silent (RFC 9293 §3.8.4).
+    /// Keep-alive (RFC 9293 §3.8.4).
     KeepAlive,
-    /// Twice the maximum segment lifetime (RFC 9293 §3.10.8).
+    /// TIME-WAIT: twice the maximum segment lifetime (RFC 9293 §3.10.8).
     TimeWait,
 }
 

@@ -1,8 +1,8 @@
-//! One reading of the clock behind the timestamps option (RFC 7323 §5.4), ours or the peer's.
+//! Values of the timestamp clock (RFC 7323 §5.4), ours or the peer's.
 
 use units::{Duration, Instant};
 
-/// A reading of a clock that wraps: like a `Seq`, one is older or younger than another, never less.
+/// A value of a clock that wraps: like a `Seq`, one is older or younger than another, never less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamp(pub u32);
 
@@ -14,13 +14,13 @@ impl Timestamp {
         Self((now.as_nanos() / NANOS_PER_TICK) as u32)
     }
 
-    /// Whether it was read before `other` (RFC 7323 §5.2).
+    /// Whether it is older than `other` (RFC 7323 §5.2).
     #[must_use]
     pub const fn is_older_than(self, other: Self) -> bool {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
-    /// How long ago our clock read this. What is still to come was never sent, and measures nothing.
+    /// Time since our clock had this value; `None` for a value that it has not had yet.
     #[must_use]
     pub const fn age(self, now: Instant) -> Option<Duration> {
         let ticks = Self::at(now).0.wrapping_sub(self.0);

@@ -110,7 +110,7 @@ impl User {
     /// Writes `data` in pieces of `piece` bytes and closes.
     #[must_use]
     pub fn sends(data: &bytes::Bytes, piece: usize) -> Self {
-        let cut = |start: usize| data.slice(start..(start + piece).min(data.len()));
+        let cut = |start: usize| data[start..(start + piece).min(data.len())].into();
         let writes = (0..data.len()).step_by(piece).map(|start| Payload::Data(cut(start))).collect();
         Self { writes, ..Self::default() }
     }

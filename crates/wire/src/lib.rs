@@ -26,5 +26,5 @@ pub use packet::{
     Oddity, ParseError, Parsed, Transport, emit_ipv4, emit_ipv4_behind, emit_ipv6, emit_udp_ipv4,
     emit_udp_ipv4_behind, emit_udp_ipv6, parse,
 };
-pub use payload::Payload;
+pub use payload::{Data, Payload};
 pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, Timestamps};

@@ -1,6 +1,8 @@
 //! The bytes that a segment carries, without copying them around.
 
-use bytes::Bytes as Buffer;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// A run of bytes of a stream.
 ///
@@ -17,8 +19,16 @@ pub enum Payload {
         /// How many bytes.
         len: u32,
     },
-    /// Bytes that somebody wrote.
-    Data(Buffer),
+    /// Bytes that a program wrote.
+    Data(Data),
+}
+
+/// Bytes that a program wrote: a piece of a buffer, which all its pieces share.
+#[derive(Clone)]
+pub struct Data {
+    len: u32,
+    start: u32,
+    buffer: Arc<[u8]>,
 }
 
 impl Default for Payload {
@@ -33,16 +43,17 @@ impl Payload {
 
     /// How many bytes.
     #[must_use]
-    pub fn len(&self) -> u32 {
+    #[inline]
+    pub const fn len(&self) -> u32 {
         match self {
-            Self::Pattern { len, .. } => *len,
-            Self::Data(data) => u32::try_from(data.len()).expect("a payload is at most 4 GiB"),
+            Self::Pattern { len, .. } | Self::Data(Data { len, .. }) => *len,
         }
     }
 
     /// Whether there are no bytes.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
@@ -55,7 +66,9 @@ impl Payload {
         assert!(start + len <= self.len(), "slice {start}+{len} of a payload of {}", self.len());
         match self {
             Self::Pattern { offset, .. } => Self::Pattern { offset: offset + u64::from(start), len },
-            Self::Data(data) => Self::Data(data.slice(start as usize..(start + len) as usize)),
+            Self::Data(data) => {
+                Self::Data(Data { len, start: data.start + start, buffer: Arc::clone(&data.buffer) })
+            }
         }
     }
 
@@ -78,9 +91,73 @@ impl Payload {
     }
 }
 
+/// A buffer of one's own.
+///
+/// # Panics
+/// If it is longer than 4 GiB: no segment is.
+impl From<Vec<u8>> for Data {
+    fn from(bytes: Vec<u8>) -> Self {
+        let len = u32::try_from(bytes.len()).expect("a payload is at most 4 GiB");
+        Self { len, start: 0, buffer: bytes.into() }
+    }
+}
+
+/// A copy of the bytes.
+///
+/// # Panics
+/// As that of a `Vec`.
+impl From<&[u8]> for Data {
+    fn from(bytes: &[u8]) -> Self {
+        bytes.to_vec().into()
+    }
+}
+
+impl Deref for Data {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer[self.start as usize..][..self.len as usize]
+    }
+}
+
+impl<'a> IntoIterator for &'a Data {
+    type Item = &'a u8;
+    type IntoIter = std::slice::Iter<'a, u8>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl PartialEq for Data {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Data {}
+
+impl fmt::Debug for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slice_of_data_holds_the_bytes_of_that_place() {
+        let data = Payload::Data(b"hello world"[..].into());
+        assert_eq!(data.slice(6, 5).slice(1, 3), Payload::Data(b"orl"[..].into()));
+        assert_eq!(data.slice(11, 0).len(), 0);
+    }
+
+    #[test]
+    fn a_payload_is_small_to_move() {
+        assert_eq!(size_of::<Payload>(), 24);
+    }
 
     #[test]
     fn a_slice_of_a_pattern_holds_the_bytes_of_that_place() {

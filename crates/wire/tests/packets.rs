@@ -2,7 +2,6 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use bytes::Bytes;
 use lasthop_wire as wire;
 use proptest::prelude::*;
 use units::{Seq, SeqRange};
@@ -15,7 +14,7 @@ use wire::{
 fn payloads() -> impl Strategy<Value = Payload> {
     prop_oneof![
         Just(Payload::EMPTY),
-        prop::collection::vec(any::<u8>(), 1..1500).prop_map(|bytes| Payload::Data(Bytes::from(bytes))),
+        prop::collection::vec(any::<u8>(), 1..1500).prop_map(|bytes| Payload::Data(bytes.into())),
         (any::<u32>(), 1_u32..1500).prop_map(|(offset, len)| Payload::Pattern { offset: offset.into(), len }),
     ]
 }
@@ -63,7 +62,7 @@ fn in_bytes(mut segment: Segment) -> Segment {
 fn as_data(payload: &Payload) -> Payload {
     let mut data = Vec::new();
     payload.write_to(&mut data);
-    if data.is_empty() { Payload::EMPTY } else { Payload::Data(Bytes::from(data)) }
+    if data.is_empty() { Payload::EMPTY } else { Payload::Data(data.into()) }
 }
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

@@ -2,7 +2,6 @@
 
 mod options;
 
-use bytes::Bytes as Buffer;
 use units::Seq;
 
 use crate::checksum::Checksum;
@@ -80,7 +79,7 @@ pub fn decode(bytes: &[u8], missing: u32) -> Result<Decoded, ParseError> {
 
 /// The payload of `bytes`; no bytes are [`Payload::EMPTY`], so that values compare as one expects.
 pub(crate) fn payload_of(bytes: &[u8]) -> Payload {
-    if bytes.is_empty() { Payload::EMPTY } else { Payload::Data(Buffer::copy_from_slice(bytes)) }
+    if bytes.is_empty() { Payload::EMPTY } else { Payload::Data(bytes.into()) }
 }
 
 /// Bytes of the header without options.
