@@ -9,6 +9,7 @@ mod process;
 pub mod four_state_markov;
 pub mod gilbert_elliott;
 pub mod independent;
+pub mod periodic;
 
 pub use process::{Process, Setting};
 
@@ -26,6 +27,8 @@ registry! {
     GilbertElliott = gilbert_elliott,
     /// Bursts with good packets in them, and isolated losses.
     FourStateMarkov = four_state_markov,
+    /// The same packets in each run.
+    Periodic = periodic,
 }
 
 impl ErrorModel {

@@ -67,6 +67,17 @@ fn every_example_reads_checks_and_writes_back_as_itself() {
 }
 
 #[test]
+fn periodic_errors_hit_the_packets_of_their_numbers_and_no_others() {
+    let hit = |text: &str| -> Vec<usize> {
+        let hits = hits(&model(text), 1, 12);
+        (1..).zip(hits).filter_map(|(number, hit)| hit.then_some(number)).collect()
+    };
+    assert_eq!(hit("{ periodic = { first = 3, every = 4 } }"), [3, 7, 11]);
+    assert_eq!(hit("{ periodic = { first = 5, every = 5, burst = 2 } }"), [5, 6, 10, 11]);
+    assert_eq!(hit("{ periodic = { first = 11, every = 1 } }"), [11, 12]);
+}
+
+#[test]
 fn independent_errors_have_the_probability_as_their_share() {
     assert_mean("{ independent = { probability = 0.03 } }", 0.03, shares);
     // A run of independent errors has the mean 1 / (1 − p).
