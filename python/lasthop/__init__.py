@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lasthop import errors
     from lasthop._native import __version__
-    from lasthop.errors import InputError, LasthopError, LiveError, RunError, StudyError
+    from lasthop.errors import InputError, LasthopError, LiveError, OracleError, RunError, StudyError
     from lasthop.results import Run, RunResult, open_run, write_run
     from lasthop.scenario import Scenario, load_scenario, run
     from lasthop.study import Study, StudyResult, load_study, open_study, run_study
@@ -26,6 +26,7 @@ _HOME = {
     "InputError": "lasthop.errors",
     "LasthopError": "lasthop.errors",
     "LiveError": "lasthop.errors",
+    "OracleError": "lasthop.errors",
     "Run": "lasthop.results",
     "RunError": "lasthop.errors",
     "RunResult": "lasthop.results",
@@ -47,6 +48,7 @@ __all__ = [
     "InputError",
     "LasthopError",
     "LiveError",
+    "OracleError",
     "Run",
     "RunError",
     "RunResult",

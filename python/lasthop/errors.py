@@ -4,6 +4,7 @@
     ├── InputError          the input is wrong (exit status 2): says file, line, key, what, and what would be right
     └── RunError            the input was fine and the run failed (exit status 1)
         ├── LiveError       this machine cannot do real time, or a real-time run went wrong
+        ├── OracleError     a program that a study compares with is not here, or did not answer
         └── StudyError      a case of a study failed; the others are kept
 
 The Rust side raises the same classes: `crates/python/src/error.rs` maps each of its errors to one of them.
@@ -61,6 +62,10 @@ class RunError(LasthopError):
 
 class LiveError(RunError):
     """Real time is not possible here, or a real-time run failed; the message carries the remedy."""
+
+
+class OracleError(RunError):
+    """A program that a study compares with is not on this machine, or gave no answer. Nothing was run."""
 
 
 class StudyError(RunError):

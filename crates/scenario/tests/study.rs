@@ -114,6 +114,15 @@ fn a_study_may_vary_anything_that_a_scenario_has() {
 }
 
 #[test]
+fn values_may_come_from_a_program_that_is_asked_when_the_study_is_run() {
+    let oracle = r#"oracle = { ask = "other", program = "ns", install = "apt-get install ns2" }"#;
+    let text = STUDY.replace(r#"file = "published.csv", statistic = "stat""#, oracle);
+    let study = load("oracle", &text).unwrap_or_else(|error| panic!("{error}"));
+    let published = serde_json::to_value(&study.published).expect("JSON");
+    assert_eq!(published["oracle"]["program"], "ns");
+}
+
+#[test]
 fn cases_that_only_differ_in_seeds_share_random_numbers() {
     let study = load("seeds", STUDY).unwrap_or_else(|error| panic!("{error}"));
     for case in &study.cases {
@@ -295,6 +304,12 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     ("statistic = \"stat\"", "statistic = \"stats\"", ":6: published.file: "),
     ("published.csv", "none.csv", "none.csv: there is no such file; check the path"),
+    (
+        "file = \"published.csv\", ",
+        "",
+        ":6: published: values come either from a `file` or from an `oracle`; ",
+    ),
+    ("holds = \"", "about = [\"8\"]\nholds = \"", "claims.0.about.0: there is no table \"8\"; "),
     (
         "clean / 2",
         "cleen / 2",

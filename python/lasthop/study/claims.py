@@ -31,10 +31,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a claim's check may look at: runs of the claim's cases, recorded, by the case's id."""
+    """What a claim's check may look at: runs of the claim's cases, recorded, by the case's id; rows of its tables."""
 
     runs: Mapping[str, Run]
     cases: Mapping[str, Case]
+    rows: Sequence[Reported] = ()
 
     def by(self, variable: str) -> dict[Any, Run]:
         """Return the runs by the value of one of the study's variables, in the order of the claim's cases."""
@@ -96,7 +97,7 @@ class Judge:
         cases = {case: self.study.cases[case] for case in claim.cases}
         runs = {name: self.record(case, claim.tables) for name, case in cases.items()}
         try:
-            verdict: Verdict = check(Evidence(runs, cases))
+            verdict: Verdict = check(Evidence(runs, cases, self._rows(claim)))
         except Exception as error:
             # A claim is no reason to lose the rows: the study goes on, and says that this one broke.
             return Verdict(None, f"the check {claim.check} broke: {type(error).__name__}: {error}")
@@ -105,6 +106,13 @@ class Judge:
     def _check(self, claim: Claim) -> Check:
         return find_check(claim.check or "", self.own_checks)
 
+    def _rows(self, claim: Claim) -> list[Reported]:
+        """Return the rows of those tables that the claim is about, as far as they were selected."""
+        tables = set(claim.about) & set(self.study.selected)
+        return [self.row(place) for place, row in enumerate(self.study.rows) if row.table in tables]
+
     def _is_selected(self, claim: Claim) -> bool:
+        if claim.about:
+            return not set(claim.about).isdisjoint(self.study.selected)
         selected = {case.id for case in self.study.selected_cases}
         return bool(claim.cases) and set(claim.cases) <= selected

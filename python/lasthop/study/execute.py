@@ -23,9 +23,9 @@ from lasthop.results.run import Run
 from lasthop.scenario import Scenario, in_memory
 from lasthop.study.checks import Check, checks_key, find_check, load_checks
 from lasthop.study.claims import Judge
+from lasthop.study.oracle import published_values
 from lasthop.study.plan import Case, Study, Variant
 from lasthop.study.precision import Precision, wide_rows, widened
-from lasthop.study.published import read_published
 from lasthop.study.result import Reached, StudyResult, write_study
 from lasthop.study.rows import Reported, names_of, report
 from lasthop.study.store import Outcome, Store, run_key
@@ -77,11 +77,11 @@ def run_study(
     """
     started = time.perf_counter(), time.process_time()
     progress = Progress()
-    published = read_published(study.published, study.columns)
     own_checks = load_checks(study.folder)
     Judge(study, _no_row, record_case, own_checks).check_claims()
     checks = _checks_by_case(study, own_checks)
     workers, tell = jobs or processors(), tick or (lambda _done, _all: None)
+    published = published_values(study, own_checks, workers)
     with Store(folder) as store:
         _run_missing(jobs_of(study), store, checks, progress, workers, tell)
         reused = progress.reused

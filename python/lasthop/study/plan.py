@@ -131,6 +131,8 @@ class Claim:
     line: int | None
     """Where the study's file has either."""
     cases: Sequence[str]
+    about: Sequence[str]
+    """The study's tables whose rows its check is given."""
     tables: Sequence[str]
 
 
@@ -145,6 +147,15 @@ class PublishedFile:
 
 
 @dataclass(frozen=True)
+class Oracle:
+    """Another program that computes a study's numbers anew in every run: the function that asks it, and what it needs."""
+
+    ask: str
+    program: str
+    install: str
+
+
+@dataclass(frozen=True)
 class Study:
     """A resolved study. `selected` are the tables to run: all of them, unless `only` chose."""
 
@@ -152,7 +163,7 @@ class Study:
     title: str
     folder: Path
     columns: Sequence[str]
-    published: PublishedFile | None
+    published: PublishedFile | Oracle | None
     scopes: Mapping[str, int | None]
     metrics: Mapping[str, Metric]
     tables: Mapping[str, Table]
@@ -207,14 +218,13 @@ def load_study(source: str | Path) -> Study:
 
 
 def _study(resolved: Mapping[str, Any]) -> Study:
-    published = resolved["published"]
     tables = [_made(Table, table) for table in resolved["tables"]]
     return Study(
         name=resolved["name"],
         title=resolved["title"],
         folder=Path(resolved["folder"]),
         columns=resolved["columns"],
-        published=None if published is None else _made(PublishedFile, published | {"file": Path(published["file"])}),
+        published=_published(resolved["published"]),
         scopes=resolved["scopes"],
         metrics={name: _made(Metric, metric) for name, metric in resolved["metrics"].items()},
         tables={table.id: table for table in tables},
@@ -226,6 +236,15 @@ def _study(resolved: Mapping[str, Any]) -> Study:
         charts=[_made(Chart, chart) for chart in resolved["charts"]],
         file=Path(resolved["file"]),
     )
+
+
+def _published(published: Mapping[str, Any] | None) -> PublishedFile | Oracle | None:
+    if published is None:
+        return None
+    if "oracle" in published:
+        return _made(Oracle, published["oracle"])
+    file = published["file"]
+    return _made(PublishedFile, file | {"file": Path(file["file"])})
 
 
 def _row(row: Mapping[str, Any]) -> Row:

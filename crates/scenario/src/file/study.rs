@@ -57,18 +57,33 @@ pub struct Study {
     pub claims: Vec<Claim>,
 }
 
-/// A file of published values: one row for each number, the study's columns among its own.
+/// What is measured against: a file of published values, one row for each number, the study's columns among its own;
+/// or an oracle.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// The CSV file, seen from the study's folder.
-    pub file: String,
+    pub file: Option<String>,
+    /// Or a program that computes the same numbers.
+    pub oracle: Option<Oracle>,
     /// The column of the number; without it, `value`.
     pub value: Option<String>,
     /// The column that says median, q25 or q75; without it, `stat`.
     pub statistic: Option<String>,
     /// The column that is 0 where the reading is sure; without it, `uncertain`.
     pub uncertain: Option<String>,
+}
+
+/// Another program that is asked for each case whenever the study is run, so that its numbers are never older than ours.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Oracle {
+    /// The named function of the reading side that asks it: it is given a case and returns a number for each metric.
+    pub ask: String,
+    /// The program. Without it on the machine, the study ends with a message.
+    pub program: String,
+    /// What installs it, for that message.
+    pub install: String,
 }
 
 /// One form of a variable's values: a text with `{placeholders}`, and what it sets.
@@ -326,6 +341,9 @@ pub struct Claim {
     /// The cases that the check looks at, each one value for each variable.
     #[serde(default)]
     pub cases: Vec<Grid>,
+    /// Or the tables of the study whose rows the check looks at: those of them that are run.
+    #[serde(default)]
+    pub about: Vec<String>,
     /// The tables that the check needs recorded.
     #[serde(default)]
     pub tables: Vec<Table>,

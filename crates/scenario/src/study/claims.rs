@@ -33,6 +33,7 @@ impl Reading<'_> {
         };
         let values = file.values.iter().map(cell).collect::<Result<_, _>>()?;
         self.check_expression(file, at)?;
+        self.check_about(file, at)?;
         let defaults = self.file.defaults.clone();
         let mut cases = Vec::new();
         for (i, grid) in file.cases.iter().enumerate() {
@@ -47,6 +48,7 @@ impl Reading<'_> {
             check: file.check.clone(),
             line: self.place(&at.below(if file.holds.is_some() { "holds" } else { "check" })).line(),
             cases,
+            about: file.about.clone(),
             tables: file.tables.clone(),
         })
     }
@@ -78,6 +80,18 @@ impl Reading<'_> {
                 let message = format!("{} rows have these values", several.len());
                 let help = format!("tell them apart by more of {}", self.file.columns.join(", "));
                 Err(self.tree.error(path, message, help))
+            }
+        }
+    }
+
+    /// A claim is about tables that the study has.
+    fn check_about(&self, claim: &crate::file::Claim, at: &KeyPath) -> Result<(), InputError> {
+        let ids: Vec<&String> = self.file.tables.iter().map(|table| &table.id).collect();
+        match (0..).zip(&claim.about).find(|(_, id)| !ids.contains(id)) {
+            None => Ok(()),
+            Some((i, id)) => {
+                let help = suggest::among(id, &ids, "tables");
+                Err(self.tree.error(&at.below("about").below(i), format!("there is no table \"{id}\""), help))
             }
         }
     }

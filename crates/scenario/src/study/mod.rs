@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::InputError;
-use crate::file::{self, FigureKind, Fold, Stat};
+use crate::file::{self, FigureKind, Fold, Oracle, Stat};
 use crate::library::{Kind, Search};
 use crate::overrides::Override;
 use crate::resolved::Resolved;
@@ -38,7 +38,7 @@ pub struct Study {
     pub file: PathBuf,
     /// The columns that tell rows apart.
     pub columns: Vec<String>,
-    /// The document's own values.
+    /// What is measured against.
     pub published: Option<Published>,
     /// How much of a transfer a number is about: the first so many bytes, or (none) the whole.
     pub scopes: BTreeMap<String, Option<u64>>,
@@ -58,9 +58,19 @@ pub struct Study {
     pub claims: Vec<Claim>,
 }
 
+/// What is measured against.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Published {
+    /// A document's values.
+    File(PublishedFile),
+    /// A program that is asked when the study is run.
+    Oracle(Oracle),
+}
+
 /// A file of published values, found.
 #[derive(Clone, Debug, Serialize)]
-pub struct Published {
+pub struct PublishedFile {
     /// The CSV file.
     pub file: PathBuf,
     /// The column of the number.
@@ -240,6 +250,8 @@ pub struct Claim {
     pub line: Option<usize>,
     /// The cases that the function looks at, by id.
     pub cases: Vec<String>,
+    /// The tables whose rows the function looks at, by id.
+    pub about: Vec<String>,
     /// The recorded tables that the function needs of those cases' first runs.
     pub tables: Vec<file::Table>,
 }
@@ -345,20 +357,30 @@ impl<'a> Reading<'a> {
 
     fn published(&self) -> Result<Option<Published>, InputError> {
         let Some(published) = &self.file.published else { return Ok(None) };
-        let file = self.folder.join(&published.file);
+        match (&published.file, &published.oracle) {
+            (Some(file), None) => Ok(Some(Published::File(self.published_file(published, file)?))),
+            (None, Some(oracle)) => Ok(Some(Published::Oracle(oracle.clone()))),
+            _ => {
+                let message = "values come either from a `file` or from an `oracle`";
+                Err(self.tree.error(&KeyPath::of(["published"]), message, "give exactly one of the two"))
+            }
+        }
+    }
+
+    fn published_file(&self, published: &file::Published, name: &str) -> Result<PublishedFile, InputError> {
         let or = |name: &Option<String>, default: &str| name.clone().unwrap_or_else(|| default.to_owned());
-        let published = Published {
+        let found = PublishedFile {
+            file: self.folder.join(name),
             value: or(&published.value, "value"),
             statistic: or(&published.statistic, "stat"),
             uncertain: or(&published.uncertain, "uncertain"),
-            file,
         };
-        self.check_published(&published)?;
-        Ok(Some(published))
+        self.check_head(&found)?;
+        Ok(found)
     }
 
     /// The file is there, and its head has the study's columns.
-    fn check_published(&self, published: &Published) -> Result<(), InputError> {
+    fn check_head(&self, published: &PublishedFile) -> Result<(), InputError> {
         let text = crate::tree::read_text(&published.file)?;
         let head: Vec<&str> = text.lines().next().unwrap_or_default().trim().split(',').collect();
         let more = [&published.value, &published.statistic, &published.uncertain];
