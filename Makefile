@@ -5,7 +5,7 @@ BIN := .venv/bin
 RESULTS := results/demo
 SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 	$(shell find crates python presets profiles scenarios studies -type f \
-		\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.csv' -o -name '*.md' -o -name '*.json' \) \
+		\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.csv' -o -name '*.tcl' -o -name '*.md' -o -name '*.json' \) \
 		-not -path '*/__pycache__/*' 2>/dev/null)
 
 # What every report carries inside; see web/.
