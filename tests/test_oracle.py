@@ -75,7 +75,7 @@ def test_without_the_program_nothing_is_run_and_the_message_says_what_installs_i
 
 
 @pytest.mark.skipif(shutil.which("ns") is None, reason="ns-2 is not on this machine (Debian: apt-get install ns2)")
-@pytest.mark.parametrize("tcp", ["tahoe", "reno", "newreno", "sack1", "fack", "vegas"])
+@pytest.mark.parametrize("tcp", ["tahoe", "reno", "newreno", "sack1", "fack"])
 def test_a_transfer_with_isolated_losses_takes_as_long_as_in_ns_2(tcp: str) -> None:
     study = load_study("ns-2")
     (case,) = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ WITHIN = 0.05
 SHARE = 0.95
 SHARE_OF_COUNTS = 0.75
 
-UNITS = {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "s": 1, "ms": 1e-3, "us": 1e-6, "bytes": 1, "kB": 1e3}
+UNITS = {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "s": 1, "ms": 1e-3, "bytes": 1, "kB": 1e3, "KiB": 1024}
+"""Units that resolved scenarios of this study have, and `packets` and `segments`, which are numbers."""
 
 
 def ns_2(case: Case) -> dict[str, float]:
@@ -50,7 +52,7 @@ def ns_2(case: Case) -> dict[str, float]:
         raise OracleError(f"ns-2 ended with status {finished.returncode} and no result for case {case.id}: {said}")
     elapsed_s, retransmissions, counted = map(float, done[-1])
     backoffs = [int(line[-1]) for line in lines if "backoff_" in line]
-    doubled = sum(later > earlier for earlier, later in zip(backoffs, backoffs[1:], strict=False))
+    doubled = sum(later > earlier for earlier, later in pairwise(backoffs))
     # Fack does not count its timeouts; Vegas backs its timer off at fast retransmits too.
     fack = case.values["tcp"] == "fack"
     return {"elapsed_s": elapsed_s, "retransmissions": retransmissions, "timeouts": doubled if fack else counted}
@@ -124,7 +126,7 @@ LAST_ERROR = 5000
 def _number(quantity: str) -> float:
     """Return a quantity of a resolved scenario in bit/s, seconds, bytes, or as a bare number of packets or segments."""
     number, unit = quantity.split()
-    return float(number) * UNITS.get(unit, 1)
+    return float(number) * (1 if unit in {"packets", "segments"} else UNITS[unit])
 
 
 def _name(row: Mapping[str, Any]) -> str:

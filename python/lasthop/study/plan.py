@@ -148,7 +148,7 @@ class PublishedFile:
 
 @dataclass(frozen=True)
 class Oracle:
-    """Another program that computes a study's numbers anew in every run: the function that asks it, and what it needs."""
+    """Another program that computes a study's numbers anew in every run: the function that asks it, its name."""
 
     ask: str
     program: str
