@@ -1,7 +1,8 @@
-//! Lists of things to choose from that stand in files as a table of one key, their name:
-//! `{ gilbert-elliott = { … } }`, or as the name alone where nothing need be said.
+//! Registries: lists of things to choose from, each of which stands in files as a table of one key, its name:
+//! `{ gilbert-elliott = { … } }`, or as its name alone where it has no parameters, or all of them have defaults.
 //!
-//! `registry!` makes the type of the choice and the list; this file reads, writes and describes it.
+//! `registry!` makes the type of the choice and the list; this file reads, writes and describes it. A member is one file,
+//! with its `ENTRY`, its `Parameters` and their behaviour, and one line in the list.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,22 +11,22 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
-/// A line of a registry.
+/// One member of a registry, as lists and forms show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name in files.
     pub id: &'static str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub summary: &'static str,
     /// How it is written in a file.
     pub example: &'static str,
-    /// Where it comes from.
+    /// The RFC or paper that it comes from.
     pub source: &'static str,
 }
 
-/// What is chosen from a list.
+/// A choice from a list.
 pub trait Listed: Sized {
-    /// What one of them is called: "error model".
+    /// What a member is called: "error model".
     const NOUN: &'static str;
     /// The list.
     const LIST: &'static [Entry];
@@ -93,12 +94,17 @@ macro_rules! registry {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap;
-                if self.is_bare() {
-                    return serializer.serialize_str(self.id());
-                }
-                let mut table = serializer.serialize_map(Some(1))?;
-                match self { $(Self::$variant(parameters) => table.serialize_entry(self.id(), parameters)?,)* }
-                table.end()
+                match self {$(
+                    // Without parameters the name says all.
+                    Self::$variant(_) if std::mem::size_of::<$module::Parameters>() == 0 => {
+                        serializer.serialize_str(self.id())
+                    }
+                    Self::$variant(parameters) => {
+                        let mut table = serializer.serialize_map(Some(1))?;
+                        table.serialize_entry(self.id(), parameters)?;
+                        table.end()
+                    }
+                )*}
             }
         }
 
@@ -168,18 +174,26 @@ impl<'de, T: Listed> Visitor<'de> for Choice<T> {
         T::read(id, no_parameters)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<T, A::Error> {
-        let Some(id) = table.next_key::<String>()? else {
-            return Err(A::Error::custom(format!("the {} has no name; {}", T::NOUN, choices::<T>())));
-        };
-        let chosen = table.next_value_seed(Parameters(&id, PhantomData))?;
-        match table.next_key::<String>()? {
-            None => Ok(chosen),
-            Some(second) => Err(A::Error::custom(format!(
-                "\"{id}\" and \"{second}\" are two, where one {} stands; write one of them",
-                T::NOUN
-            ))),
-        }
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<T, A::Error> {
+        read_table(table)
+    }
+}
+
+/// Reads a choice from a table of one key.
+///
+/// # Errors
+/// No key or two, a name that is not in the list, and parameters that are not that one's.
+pub fn read_table<'de, T: Listed, A: MapAccess<'de>>(mut table: A) -> Result<T, A::Error> {
+    let Some(id) = table.next_key::<String>()? else {
+        return Err(A::Error::custom(format!("the {} has no name; {}", T::NOUN, choices::<T>())));
+    };
+    let chosen = table.next_value_seed(Parameters(&id, PhantomData))?;
+    match table.next_key::<String>()? {
+        None => Ok(chosen),
+        Some(second) => Err(A::Error::custom(format!(
+            "\"{id}\" and \"{second}\" are two, where one {} stands; write one of them",
+            T::NOUN
+        ))),
     }
 }
 

@@ -4,7 +4,7 @@
 //! followed through the change. A new source is a file with `ENTRY`, `Parameters` and its source, and a
 //! line in the list below.
 
-mod pieces;
+mod piecewise;
 mod source;
 
 pub mod random_multiples;
@@ -13,12 +13,12 @@ pub mod square_wave;
 pub mod token_bucket;
 pub mod trace;
 
-pub use source::{Ending, RateSource, Setting};
+pub use source::{RateSource, Setting, TransmissionEnd};
 
 use units::{Rate, Streams};
 
-use crate::config::ConfigError;
 use crate::distribution::ReadFile;
+use crate::error::ConfigError;
 use crate::registry;
 
 registry! {
@@ -71,12 +71,6 @@ impl Capacity {
             _ => Ok(()),
         };
         loaded.map_err(|error| error.below(id))
-    }
-
-    /// Whether it is written as its name alone: each has something to say.
-    #[allow(clippy::unused_self, reason = "other registries have such that do")]
-    const fn is_bare(&self) -> bool {
-        false
     }
 }
 

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Stream, Streams};
 
-use super::pieces::Pieces;
-use super::{Ending, RateSource, Setting};
-use crate::config::ConfigError;
+use super::piecewise::PiecewiseRate;
+use super::{RateSource, Setting, TransmissionEnd};
 use crate::distribution::{Distribution, Source};
+use crate::error::ConfigError;
 use crate::random::unit;
 use crate::registry::Entry;
 
@@ -88,7 +88,7 @@ struct RandomMultiples {
     known: VecDeque<(Rate, Instant)>,
 }
 
-impl Pieces for RandomMultiples {
+impl PiecewiseRate for RandomMultiples {
     fn piece(&mut self, at: Instant) -> (Rate, Instant) {
         if let Some(known) = self.known.iter().find(|(_, end)| *end > at) {
             return *known;
@@ -106,11 +106,11 @@ impl Pieces for RandomMultiples {
 }
 
 impl RateSource for RandomMultiples {
-    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending {
+    fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd {
         while self.known.len() > 1 && self.known.front().is_some_and(|(_, end)| *end <= now) {
             self.known.pop_front();
         }
-        Pieces::transmit(self, now, size)
+        PiecewiseRate::transmit(self, now, size)
     }
 }
 

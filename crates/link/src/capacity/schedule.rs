@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::pieces::Pieces;
-use super::{Ending, RateSource, Setting};
-use crate::config::ConfigError;
+use super::piecewise::PiecewiseRate;
+use super::{RateSource, Setting, TransmissionEnd};
 use crate::distribution::Quantity;
+use crate::error::ConfigError;
 use crate::registry::Entry;
 
 /// The registry's line.
@@ -89,7 +89,7 @@ impl Setting for Parameters {
 #[derive(Debug)]
 struct Schedule(Parameters);
 
-impl Pieces for Schedule {
+impl PiecewiseRate for Schedule {
     fn piece(&mut self, at: Instant) -> (Rate, Instant) {
         let nanos = at.as_nanos();
         let within = Duration::from_nanos(self.0.repeat.map_or(nanos, |repeat| nanos % repeat.as_nanos()));
@@ -101,7 +101,7 @@ impl Pieces for Schedule {
 }
 
 impl RateSource for Schedule {
-    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending {
-        Pieces::transmit(self, now, size)
+    fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd {
+        PiecewiseRate::transmit(self, now, size)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use units::{Bytes, Instant, Rate, Streams};
 
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 
 /// The parameters of one source.
 pub trait Setting {
@@ -25,12 +25,12 @@ pub trait Setting {
 pub trait RateSource: Debug + Send {
     /// What becomes of a transmission of `size` that starts at `now`. Called in order of time, once
     /// for each transmission, and again where it may not start yet.
-    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending;
+    fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd;
 }
 
 /// When a transmission ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum TransmissionEnd {
     /// Then.
     At(Instant),
     /// There is no rate now: it may start then.

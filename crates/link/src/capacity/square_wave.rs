@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use units::text::Probability;
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::pieces::Pieces;
-use super::{Ending, RateSource, Setting};
-use crate::config::ConfigError;
+use super::piecewise::PiecewiseRate;
+use super::{RateSource, Setting, TransmissionEnd};
 use crate::distribution::Quantity;
+use crate::error::ConfigError;
 use crate::registry::Entry;
 
 /// The registry's line.
@@ -33,7 +33,7 @@ pub struct Parameters {
     #[serde(default = "half")]
     pub share: Probability,
     /// When a period starts; without it, with the run.
-    #[serde(default, skip_serializing_if = "crate::config::is_default")]
+    #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub phase: Duration,
 }
@@ -84,7 +84,7 @@ struct SquareWave {
     first: Duration,
 }
 
-impl Pieces for SquareWave {
+impl PiecewiseRate for SquareWave {
     fn piece(&mut self, at: Instant) -> (Rate, Instant) {
         let period = self.wave.period.as_nanos();
         let shift = period - self.wave.phase.as_nanos() % period;
@@ -98,7 +98,7 @@ impl Pieces for SquareWave {
 }
 
 impl RateSource for SquareWave {
-    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending {
-        Pieces::transmit(self, now, size)
+    fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd {
+        PiecewiseRate::transmit(self, now, size)
     }
 }

@@ -32,8 +32,8 @@ fn ends(source: &mut dyn RateSource, start: Instant, sizes: &[u64]) -> Vec<u64> 
     let mut end = |size: &u64| {
         loop {
             match source.transmit(now, Bytes(*size)) {
-                Ending::NotBefore(then) => now = then,
-                Ending::At(end) => {
+                TransmissionEnd::NotBefore(then) => now = then,
+                TransmissionEnd::At(end) => {
                     now = end;
                     return end.as_nanos() / 1_000;
                 }
@@ -82,7 +82,7 @@ fn a_wave_has_a_share_and_a_phase() {
     let wave = "{ square-wave = { high = \"8 Mbit/s\", low = \"0 bit/s\", period = \"4 ms\", share = 0.25, phase = \"1 ms\" } }";
     let mut source = source(wave);
     // There is a rate from 1 to 2 ms, from 5 to 6 ms.
-    assert_eq!(source.transmit(us(0), Bytes(1)), Ending::NotBefore(us(1_000)));
+    assert_eq!(source.transmit(us(0), Bytes(1)), TransmissionEnd::NotBefore(us(1_000)));
     assert_eq!(ends(&mut *source, us(0), &[500, 600]), [1_500, 5_100]);
 }
 
@@ -111,7 +111,7 @@ fn multiples_are_equally_likely_and_change_at_their_intervals() {
     let mut counts = [0_u32; 3];
     for second in 1..3_000 {
         let now = us(second * 1_000_000);
-        let Ending::At(end) = source.transmit(now, Bytes(1_000)) else { panic!("there is a rate") };
+        let TransmissionEnd::At(end) = source.transmit(now, Bytes(1_000)) else { panic!("there is a rate") };
         match (end - now).as_nanos() {
             8_000_000 => counts[0] += 1,
             4_000_000 => counts[1] += 1,

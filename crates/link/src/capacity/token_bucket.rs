@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::{Ending, RateSource, Setting};
-use crate::config::ConfigError;
+use super::{RateSource, Setting, TransmissionEnd};
 use crate::distribution::Quantity;
+use crate::error::ConfigError;
 use crate::registry::Entry;
 
 /// The registry's line.
@@ -81,16 +81,16 @@ impl TokenBucket {
 }
 
 impl RateSource for TokenBucket {
-    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending {
+    fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd {
         self.fill(now);
         let cost = i128::from(size.0) * BIT_NANOS_PER_BYTE;
         let missing = cost.min(self.full) - self.tokens;
         if missing > 0 {
             let nanos = (missing + self.per_nano - 1) / self.per_nano;
-            return Ending::NotBefore(now + Duration::from_nanos(nanos as u64));
+            return TransmissionEnd::NotBefore(now + Duration::from_nanos(nanos as u64));
         }
         self.tokens -= cost;
-        Ending::At(now + self.peak.map_or(Duration::ZERO, |peak| peak.time_for(size)))
+        TransmissionEnd::At(now + self.peak.map_or(Duration::ZERO, |peak| peak.time_for(size)))
     }
 }
 

@@ -12,10 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, PacketId, Rate, Streams};
 
-use super::{Ending, RateSource, Setting};
+use super::{RateSource, Setting, TransmissionEnd};
 use crate::Link;
-use crate::config::{Cell, Config, ConfigError, Handovers};
+use crate::config::{Cell, Config, Handovers};
 use crate::distribution::ReadFile;
+use crate::error::ConfigError;
 use crate::packet::Packet;
 use crate::registry::Entry;
 
@@ -211,7 +212,7 @@ impl Trace {
 }
 
 impl RateSource for Trace {
-    fn transmit(&mut self, now: Instant, size: Bytes) -> Ending {
+    fn transmit(&mut self, now: Instant, size: Bytes) -> TransmissionEnd {
         if self.left_at != now {
             self.left = Bytes::ZERO;
             self.skip_to(now);
@@ -225,7 +226,7 @@ impl RateSource for Trace {
         }
         self.left -= missing;
         self.left_at = at;
-        Ending::At(at)
+        TransmissionEnd::At(at)
     }
 }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use units::Duration;
 use units::text::Probability;
 
-use super::is_default;
 use crate::distribution::Distribution;
+use crate::error_model::independent::ErrorUnit;
 use crate::error_model::{ErrorModel, independent};
 
 /// The random error process: what happens to a packet, and how often.
@@ -35,17 +35,6 @@ pub struct Errors {
     pub delay: Option<Distribution<Duration>>,
 }
 
-/// What an error's probability is of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ErrorUnit {
-    /// A packet.
-    #[default]
-    Packet,
-    /// A bit of it.
-    Bit,
-}
-
 /// What an error does to a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -66,7 +55,7 @@ pub struct ScriptedEvent {
     /// The packet's number, from 1.
     pub packet: u64,
     /// Where packets are counted.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub counted_at: CountedAt,
     /// What happens.

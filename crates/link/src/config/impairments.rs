@@ -17,7 +17,7 @@ pub struct Outages {
     /// How long each lasts: a packet that arrives exactly at its end is through.
     pub length: Duration,
     /// When the first starts; without it, at the start of the run.
-    #[serde(default, skip_serializing_if = "super::is_default")]
+    #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub phase: Duration,
 }
@@ -47,15 +47,15 @@ pub struct Arq {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// What happens at the limit.
-    #[serde(default, skip_serializing_if = "super::is_default")]
+    #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
-    pub at_limit: AtLimit,
+    pub at_limit: LimitAction,
 }
 
 /// What a link layer does when a packet has reached the limit of its retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum AtLimit {
+pub enum LimitAction {
     /// It discards the packet.
     #[default]
     Discard,
@@ -66,7 +66,7 @@ pub enum AtLimit {
 /// What becomes of what a link and its queue hold as a handover begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Held {
+pub enum HeldPackets {
     /// It waits, and goes on afterwards; what is on the way arrives.
     #[default]
     Delivered,
@@ -88,15 +88,15 @@ pub struct Reordering {
     /// The extra delay.
     pub delay: Distribution<Duration>,
     /// What the delay does to the chosen packets.
-    #[serde(default, skip_serializing_if = "super::is_default")]
+    #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
-    pub chosen: Chosen,
+    pub chosen: ReorderingMode,
 }
 
 /// Whom the extra delay of the reordering holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Chosen {
+pub enum ReorderingMode {
     /// The chosen packets: the others overtake them.
     #[default]
     FallBehind,
@@ -117,7 +117,7 @@ impl Arq {
     /// Whether the link starts anew at the limit.
     #[must_use]
     pub const fn resets(&self) -> bool {
-        matches!(self.at_limit, AtLimit::Reset)
+        matches!(self.at_limit, LimitAction::Reset)
     }
 
     /// Which attempts fail.

@@ -1,24 +1,24 @@
 //! What can be set on one direction of a link, as it stands in scenario files and presets.
 
-mod error;
 mod errors;
 mod impairments;
 mod radio;
 mod validate;
 
-pub use error::ConfigError;
-pub use errors::{CountedAt, Effect, ErrorUnit, Errors, ScriptedEvent};
-pub use impairments::{Arq, AtLimit, Chosen, Duplicates, Held, Outages, Reordering};
-pub use radio::{Absences, Cell, Frames, Handovers, Resets};
+pub use crate::error_model::independent::ErrorUnit;
+pub use crate::queue::{Overflow, Queue};
+pub use errors::{CountedAt, Effect, Errors, ScriptedEvent};
+pub use impairments::{Arq, Duplicates, HeldPackets, LimitAction, Outages, Reordering, ReorderingMode};
+pub use radio::{Cell, Frames, Handovers, Resets, Suspensions};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::text::{PacketsOrBytes, Probability};
+use units::text::Probability;
 use units::{Bytes, Duration, Rate};
 
 use crate::capacity::Capacity;
 use crate::distribution::{Distribution, Quantity, ReadFile};
-use crate::queue::Discipline;
+use crate::error::ConfigError;
 
 /// One direction of a link. What is left out is a stage that is not there: an empty table is a wire
 /// that delivers at once, in order, without limits.
@@ -47,7 +47,7 @@ pub struct Config {
     pub propagation: Distribution<Duration>,
     /// What the link adds to each packet: framing, headers of its own. Counts in the transmission
     /// time, in buffers and in limits in bytes, and in errors per bit.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub framing: Bytes,
     /// The input queue: packets that wait for the send buffer.
@@ -63,7 +63,7 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocation_delay: Option<Distribution<Duration>>,
     /// Which transmissions need the channel allocated.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub allocation: Allocation,
     /// Radio frames into which packets are cut, and their repetition.
@@ -71,10 +71,10 @@ pub struct Config {
     pub frames: Option<Frames>,
     /// Delay spikes: now and then nothing is transmitted for a while, as the hiccup tool does it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spikes: Option<Absences>,
+    pub spikes: Option<Suspensions>,
     /// Traffic of a higher priority that takes the channel now and then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub preemption: Option<Absences>,
+    pub preemption: Option<Suspensions>,
     /// Handovers to another cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handovers: Option<Handovers>,
@@ -107,39 +107,6 @@ pub struct Config {
     /// Drops packets at random as they leave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropper: Option<Dropper>,
-}
-
-/// The input queue.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Queue {
-    /// The most that may wait, in packets or in bytes (framing included). Without it, no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<PacketsOrBytes>,
-    /// A second limit, in bytes, where both packets and bytes are limited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit_bytes: Option<Bytes>,
-    /// Whether the packet in transmission is one of those that a limit in packets counts, as in the drop-tail queue of
-    /// ns-2; without it, only those that wait are.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub counts_transmission: bool,
-    /// Who is dropped, and when.
-    pub discipline: Discipline,
-    /// What happens to a packet that finds the queue at its limit.
-    pub overflow: Overflow,
-}
-
-/// What happens to a packet that finds the queue at its limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Overflow {
-    /// It is dropped, and all goes on.
-    #[default]
-    Drop,
-    /// It is dropped, and the run stops.
-    Stop,
-    /// The link asks its upstream neighbour to hold packets back while the queue is at its limit.
-    FlowControl,
 }
 
 /// The link's send buffer. Whole packets only; one that is larger than the buffer passes when the
@@ -176,13 +143,13 @@ pub struct ReceiveBuffer {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Bytes>,
     /// The order in which packets leave.
-    pub order: Order,
+    pub order: DeliveryOrder,
 }
 
 /// The order in which packets leave the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum DeliveryOrder {
     /// As they were transmitted: a packet in error delay holds all that come behind it, and a
     /// packet whose propagation is shorter does not overtake.
     #[default]
@@ -237,10 +204,10 @@ impl Config {
     fn load_radio_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         load(self.frames.as_mut().map(|frames| &mut frames.round_trip), "frames.round_trip", read)?;
         load(self.resets.as_mut().map(|resets| &mut resets.interval), "resets.interval", read)?;
-        for (key, absences) in [("spikes", &mut self.spikes), ("preemption", &mut self.preemption)] {
-            let Some(absences) = absences else { continue };
-            load(Some(&mut absences.interval), &format!("{key}.interval"), read)?;
-            load(Some(&mut absences.length), &format!("{key}.length"), read)?;
+        for (key, suspensions) in [("spikes", &mut self.spikes), ("preemption", &mut self.preemption)] {
+            let Some(suspensions) = suspensions else { continue };
+            load(Some(&mut suspensions.interval), &format!("{key}.interval"), read)?;
+            load(Some(&mut suspensions.length), &format!("{key}.length"), read)?;
         }
         let Some(handovers) = &mut self.handovers else { return Ok(()) };
         load(Some(&mut handovers.interval), "handovers.interval", read)?;
@@ -259,7 +226,7 @@ impl Config {
 
     /// The order in which packets leave.
     #[must_use]
-    pub fn order(&self) -> Order {
+    pub fn order(&self) -> DeliveryOrder {
         self.receive_buffer.unwrap_or_default().order
     }
 }
@@ -303,10 +270,6 @@ fn load<Q: Quantity>(
     distribution
         .map_or(Ok(()), |distribution| distribution.load_files(read))
         .map_err(|error| error.below(key))
-}
-
-pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 fn is_zero(propagation: &Distribution<Duration>) -> bool {

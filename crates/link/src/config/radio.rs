@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use units::text::Probability;
 use units::{Bytes, Duration, Rate};
 
-use super::Held;
+use super::HeldPackets;
 use crate::distribution::Distribution;
 use crate::error_model::{ErrorModel, independent};
 
@@ -13,7 +13,7 @@ use crate::error_model::{ErrorModel, independent};
 /// has begun stands still and then goes on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Absences {
+pub struct Suspensions {
     /// From the end of one to the start of the next, and from the start of the run to the first; at
     /// least a microsecond.
     pub interval: Distribution<Duration>,
@@ -32,9 +32,9 @@ pub struct Handovers {
     /// How long nothing is transmitted.
     pub suspension: Distribution<Duration>,
     /// What becomes of packets that the link or its queue holds as a handover begins.
-    #[serde(default, skip_serializing_if = "super::is_default")]
+    #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
-    pub held: Held,
+    pub held: HeldPackets,
     /// The link after the first handover, after the second and so on, and from the first again.
     /// Without any, the link stays as it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -60,7 +60,7 @@ pub struct Resets {
     /// From one to the next, and from the start of the run to the first; at least a microsecond.
     pub interval: Distribution<Duration>,
     /// Whether the input queue is emptied, too.
-    #[serde(default, skip_serializing_if = "super::is_default")]
+    #[serde(default, skip_serializing_if = "crate::serde_default::is_default")]
     #[schemars(!skip_serializing_if)]
     pub queue: bool,
 }

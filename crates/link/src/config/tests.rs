@@ -2,7 +2,7 @@
 //! points.
 
 use super::*;
-use units::text::Packets;
+use units::text::{Packets, PacketsOrBytes};
 
 fn read(text: &str) -> Result<Config, String> {
     toml::from_str(text).map_err(|error: toml::de::Error| error.message().to_owned())
@@ -69,10 +69,9 @@ fn unknown_keys_and_names_are_refused() {
     assert!(read("speed = \"1 bit/s\"").expect_err("unknown").contains("unknown field `speed`"));
     assert!(read("queue = { size = \"1 packet\" }").expect_err("unknown").contains("unknown field `size`"));
     let fred = read("queue = { discipline = \"fred\" }").expect_err("unknown");
-    assert_eq!(
-        fred,
-        "\"fred\" is not a queue discipline; write one of tail-drop, front-drop, infinite, red, codel, fq-codel, pie, pdpc, priority, weighted-round-robin, separate"
-    );
+    let names: Vec<&str> = crate::queue::ENTRIES.iter().map(|entry| entry.id).collect();
+    let names = names.join(", ");
+    assert_eq!(fred, format!("\"fred\" is not a queue discipline; write one of {names}"));
     let bare = read("queue = { discipline = \"red\" }").expect_err("red needs parameters");
     assert!(bare.contains("missing field `min`"), "{bare}");
     assert!(

@@ -4,13 +4,13 @@ use units::text::{PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Rate};
 
 use super::{
-    Absences, Allocation, Arq, Cell, Config, ConfigError, Effect, ErrorUnit, Errors, Frames, Handovers,
-    Outages, Overflow, Queue, Reordering, ScriptedEvent,
+    Allocation, Arq, Cell, Config, Effect, ErrorUnit, Errors, Frames, Handovers, Outages, Overflow, Queue,
+    Reordering, ScriptedEvent, Suspensions,
 };
-use crate::LARGEST_PACKET;
 use crate::distribution::{Distribution, Quantity};
+use crate::error::ConfigError;
 use crate::error_model::ErrorModel;
-use crate::queue::Discipline;
+use crate::packet::LARGEST_PACKET;
 
 type Check = Result<(), ConfigError>;
 
@@ -101,8 +101,8 @@ impl Config {
         if self.frames.is_some() && self.arq.is_some() {
             return refuse("arq", "frames have their own repetition", "keep one of frames and arq");
         }
-        for (key, absences) in [("spikes", &self.spikes), ("preemption", &self.preemption)] {
-            absences.as_ref().map_or(Ok(()), Absences::check).map_err(|error| error.below(key))?;
+        for (key, suspensions) in [("spikes", &self.spikes), ("preemption", &self.preemption)] {
+            suspensions.as_ref().map_or(Ok(()), Suspensions::check).map_err(|error| error.below(key))?;
         }
         if let Some(resets) = &self.resets {
             some_time(Some(&resets.interval), "interval", ALL_THE_TIME)
@@ -210,7 +210,7 @@ impl Frames {
     }
 }
 
-impl Absences {
+impl Suspensions {
     fn check(&self) -> Check {
         some_time(Some(&self.interval), "interval", ALL_THE_TIME)?;
         some_time(Some(&self.length), "length", "it would never last")
@@ -276,7 +276,7 @@ impl Queue {
             );
         }
         let is_limited = self.limit.is_some() || self.limit_bytes.is_some();
-        if is_limited && matches!(self.discipline, Discipline::Infinite(_)) {
+        if is_limited && self.discipline.is_unlimited() {
             let key = if self.limit.is_some() { "limit" } else { "limit_bytes" };
             return refuse(key, "an infinite queue has none", "leave it out, or write \"tail-drop\"");
         }

@@ -14,7 +14,7 @@ use units::text::Probability;
 
 use super::family::ReadFile;
 use super::{Distribution, Entry, Family, Quantity, Sampler};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::random::happens;
 
 /// The registry's line.

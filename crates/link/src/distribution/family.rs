@@ -4,20 +4,7 @@ use std::fmt::Debug;
 
 use units::Stream;
 
-use crate::config::ConfigError;
-
-/// A line of the registry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The name in files.
-    pub id: &'static str,
-    /// What it is, in a line.
-    pub summary: &'static str,
-    /// How it is written in a file.
-    pub example: &'static str,
-    /// Where the method of drawing comes from.
-    pub source: &'static str,
-}
+use crate::error::ConfigError;
 
 /// The parameters of one distribution.
 pub trait Family {

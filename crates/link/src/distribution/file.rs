@@ -11,7 +11,7 @@ use units::Stream;
 use super::family::ReadFile;
 use super::sequence::Sequence;
 use super::{Entry, Family, Quantity, Sampler};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.

@@ -6,7 +6,7 @@ use units::Stream;
 
 use super::family::check_positive;
 use super::{Entry, Family, Quantity, Sampler, normal};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::random::positive_unit;
 
 /// The registry's line.

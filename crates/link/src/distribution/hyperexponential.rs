@@ -8,7 +8,7 @@ use units::text::Probability;
 
 use super::exponential::standard;
 use super::{Entry, Family, Quantity, Sampler};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.

@@ -31,15 +31,17 @@ pub mod table;
 pub mod two_phase_markov;
 pub mod uniform;
 
-pub use family::{Entry, Family, ReadFile, Sampler};
+pub use crate::registry::Entry;
+pub use family::{Family, ReadFile, Sampler};
 pub use quantity::Quantity;
 pub use source::Source;
 
 use units::Streams;
 
-use crate::config::ConfigError;
+use crate::error::ConfigError;
+use crate::registry::{self, Listed};
 
-/// The list of distributions: from it come the type, its names in files, the schema and [`ENTRIES`].
+/// The list of distributions. Like `registry!`, for a type with a parameter; how one is written is in `serial.rs`.
 macro_rules! distributions {
     ($($(#[$doc:meta])* $variant:ident = $module:ident,)*) => {
         /// How a quantity varies.
@@ -66,19 +68,27 @@ macro_rules! distributions {
                 match self { $(Self::$variant(_) => $module::ENTRY.id,)* }
             }
 
-            fn read<'de, T: serde::de::MapAccess<'de>>(id: &str, table: &mut T) -> Result<Self, T::Error> {
-                $(if id == $module::ENTRY.id {
-                    return table.next_value().map(Self::$variant);
-                })*
-                Err(serial::unknown(id))
-            }
-
             fn write<T: serde::ser::SerializeMap>(&self, table: &mut T) -> Result<(), T::Error> {
                 match self { $(Self::$variant(parameters) => table.serialize_entry(self.id(), parameters),)* }
             }
+        }
+
+        impl<Q: Quantity> Listed for Distribution<Q> {
+            const NOUN: &'static str = "distribution";
+            const LIST: &'static [Entry] = ENTRIES;
+
+            fn read<'de, D: serde::Deserializer<'de>>(id: &str, parameters: D) -> Result<Self, D::Error> {
+                $(if id == $module::ENTRY.id {
+                    return serde::Deserialize::deserialize(parameters).map(Self::$variant);
+                })*
+                Err(registry::unknown::<Self, _>(id))
+            }
 
             fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
-                vec![$(serial::one_key(&$module::ENTRY, &generator.subschema_for::<$module::Parameters<Q>>()),)*]
+                vec![$(registry::one_key(
+                    &$module::ENTRY,
+                    &generator.subschema_for::<$module::Parameters<Q>>(),
+                ),)*]
             }
         }
     };

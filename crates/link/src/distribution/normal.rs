@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Stream;
 
 use super::{Entry, Family, Quantity, Sampler};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.

@@ -7,7 +7,7 @@ use units::Stream;
 
 use super::family::ReadFile;
 use super::{Distribution, Entry, Family, Quantity, Sampler};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {

@@ -8,7 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{Distribution, ENTRIES, Entry, Quantity, sequence};
+use super::{Distribution, Quantity, sequence};
+use crate::registry::{self, Listed};
 
 struct DistributionVisitor<Q>(PhantomData<Q>);
 
@@ -44,17 +45,8 @@ impl<'de, Q: Quantity> Visitor<'de> for DistributionVisitor<Q> {
         Ok(Distribution::Sequence(sequence::Parameters(values)))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<Self::Value, A::Error> {
-        let Some(id) = table.next_key::<String>()? else {
-            return Err(A::Error::custom(format!("the distribution has no name; {}", choices())));
-        };
-        let distribution = Distribution::read(&id, &mut table)?;
-        match table.next_key::<String>()? {
-            None => Ok(distribution),
-            Some(second) => Err(A::Error::custom(format!(
-                "\"{id}\" and \"{second}\" are two distributions; write one of them"
-            ))),
-        }
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Self::Value, A::Error> {
+        registry::read_table(table)
     }
 }
 
@@ -90,26 +82,4 @@ impl<Q: Quantity> JsonSchema for Distribution<Q> {
         choices.extend(Self::schemas(generator));
         json_schema!({ "description": "how a quantity varies", "anyOf": choices })
     }
-}
-
-/// The schema of a table whose only key is the entry's name.
-pub(super) fn one_key(entry: &Entry, parameters: &Schema) -> Schema {
-    let id = entry.id;
-    json_schema!({
-        "type": "object",
-        "description": entry.summary,
-        "properties": { id: parameters },
-        "required": [id],
-        "additionalProperties": false,
-    })
-}
-
-/// The error for a name that is not in the list.
-pub(super) fn unknown<E: Error>(id: &str) -> E {
-    E::custom(format!("\"{id}\" is not a distribution; {}", choices()))
-}
-
-fn choices() -> String {
-    let ids: Vec<&str> = ENTRIES.iter().map(|entry| entry.id).collect();
-    format!("write one of {}", ids.join(", "))
 }

@@ -10,7 +10,7 @@ use units::Stream;
 
 use super::family::{ReadFile, check_finite};
 use super::{Entry, Family, Quantity, Sampler};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.

@@ -281,7 +281,10 @@ fn what_cannot_be_is_refused_with_advice() {
     assert!(
         said(json!({ "gauss": "1 s" })).contains("\"gauss\" is not a distribution; write one of static,")
     );
-    assert!(said(json!({ "static": "1 s", "uniform": ["1 s", "2 s"] })).contains("are two distributions"));
+    assert!(
+        said(json!({ "static": "1 s", "uniform": ["1 s", "2 s"] }))
+            .contains("are two, where one distribution stands")
+    );
     assert!(said(json!({})).contains("has no name"));
     assert!(said(json!({ "normal": { "mean": "1 s", "sigma": "1 s" } })).contains("unknown field `sigma`"));
     let rate = read::<Rate>(json!("200 ms")).expect_err("not a rate");

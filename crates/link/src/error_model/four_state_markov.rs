@@ -12,7 +12,7 @@ use units::text::Probability;
 use units::{Bytes, Stream};
 
 use super::{Process, Setting};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::random::unit;
 use crate::registry::Entry;
 

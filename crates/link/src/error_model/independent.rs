@@ -13,7 +13,7 @@ use units::text::Probability;
 use units::{Bytes, Stream};
 
 use super::{Process, Setting};
-use crate::config::{ConfigError, ErrorUnit};
+use crate::error::ConfigError;
 use crate::random::happens;
 use crate::registry::Entry;
 
@@ -37,6 +37,17 @@ pub struct Parameters {
     /// Packets in a row that an event takes.
     #[serde(default = "one")]
     pub burst: u32,
+}
+
+/// What an error's probability is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorUnit {
+    /// A packet.
+    #[default]
+    Packet,
+    /// A bit of it.
+    Bit,
 }
 
 const fn one() -> u32 {

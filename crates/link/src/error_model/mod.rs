@@ -15,7 +15,7 @@ pub use process::{Process, Setting};
 
 use units::Stream;
 
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::registry;
 
 registry! {
@@ -44,12 +44,6 @@ impl ErrorModel {
     #[must_use]
     pub fn process(&self, stream: Stream) -> Box<dyn Process> {
         self.setting().process(stream)
-    }
-
-    /// Whether it is written as its name alone: each has something to say.
-    #[expect(clippy::unused_self, reason = "other registries have such that do")]
-    const fn is_bare(&self) -> bool {
-        false
     }
 }
 

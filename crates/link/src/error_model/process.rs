@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use units::{Bytes, Stream};
 
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 
 /// The parameters of one model.
 pub trait Setting {

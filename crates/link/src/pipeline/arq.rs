@@ -5,7 +5,7 @@
 
 use units::{Bytes, Duration, Streams};
 
-use super::errors::Hit;
+use super::impairment::Impairment;
 use crate::config;
 use crate::distribution::Source;
 use crate::error_model::Process;
@@ -25,26 +25,26 @@ impl ArqStage {
             attempts: config.model().process(streams.stream("arq")),
             round_trip: Source::new(&config.round_trip, streams.stream("arq_round_trip")),
             retransmissions: config.retransmissions,
-            limit: config.limit.unwrap_or(NEVER_MORE),
+            limit: config.limit.unwrap_or(NO_LIMIT),
             gives_up: config.limit.is_some(),
         }
     }
 
-    /// What the link layer does to the next packet: nothing, a delay, or giving it up.
-    pub(super) fn hit(&mut self, size: Bytes) -> Option<Hit> {
+    /// What the link layer does to the next packet: nothing, a delay, or a loss after a delay.
+    pub(super) fn impairment(&mut self, size: Bytes) -> Option<Impairment> {
         if !self.attempts.hits(size) {
             return None;
         }
         if let Some(retransmissions) = self.retransmissions {
-            return Some(Hit::Delay(self.round_trips(retransmissions)));
+            return Some(Impairment::Delay(self.round_trips(retransmissions)));
         }
         for retransmission in 1..=self.limit {
             if !self.attempts.hits(size) {
-                return Some(Hit::Delay(self.round_trips(retransmission)));
+                return Some(Impairment::Delay(self.round_trips(retransmission)));
             }
         }
         let by = self.round_trips(self.limit);
-        Some(if self.gives_up { Hit::Discard(by) } else { Hit::Delay(by) })
+        Some(if self.gives_up { Impairment::DelayThenDrop(by) } else { Impairment::Delay(by) })
     }
 
     fn round_trips(&mut self, count: u32) -> Duration {
@@ -55,6 +55,6 @@ impl ArqStage {
     }
 }
 
-/// Where the link layer never gives up but its attempts, by their model, never succeed: the run must
-/// go on. At an attempt a millisecond this is a quarter of an hour.
-const NEVER_MORE: u32 = 1_000_000;
+/// The limit of a link layer that never gives up: where no attempt ever succeeds, the run must go on. At an attempt a
+/// millisecond this is a quarter of an hour.
+const NO_LIMIT: u32 = 1_000_000;

@@ -5,21 +5,21 @@ use std::collections::VecDeque;
 use units::Bytes;
 
 use crate::config::{Config, HeldUntil};
+use crate::store::Handle;
 
-/// Packets between the input queue and their transmission, and the bytes that they and others still
-/// hold.
+/// Packets between the input queue and their transmission, and the bytes that they and packets further on take up.
 #[derive(Debug)]
 pub(super) struct SendBuffer {
     /// None: no buffer, only what is in transmission is out of the queue.
     limit: Option<Bytes>,
     held_until: HeldUntil,
     held: Bytes,
-    unsent: VecDeque<(u32, Bytes)>,
+    unsent: VecDeque<(Handle, Bytes)>,
 }
 
 /// Bytes between the start of their transmission and their leaving the receive buffer.
 #[derive(Debug)]
-pub(super) struct Underway {
+pub(super) struct Outstanding {
     limit: Bytes,
     bytes: Bytes,
 }
@@ -44,35 +44,35 @@ impl SendBuffer {
         self.limit.is_none()
     }
 
-    /// A packet takes its place.
+    /// A packet takes up room.
     pub(super) fn hold(&mut self, size: Bytes) {
         self.held += size;
     }
 
-    /// A packet that has its place waits for its transmission.
-    pub(super) fn push(&mut self, slot: u32, size: Bytes) {
-        self.unsent.push_back((slot, size));
+    /// A packet that takes up room waits for its transmission.
+    pub(super) fn push(&mut self, handle: Handle, size: Bytes) {
+        self.unsent.push_back((handle, size));
     }
 
-    /// Whether nobody waits for transmission.
+    /// Whether no packet waits for its transmission.
     pub(super) fn is_drained(&self) -> bool {
         self.unsent.is_empty()
     }
 
     /// The packet that is next to be transmitted.
-    pub(super) fn next(&self) -> Option<(u32, Bytes)> {
+    pub(super) fn next(&self) -> Option<(Handle, Bytes)> {
         self.unsent.front().copied()
     }
 
-    /// The next packet's transmission starts. It keeps its place for now.
+    /// The next packet's transmission starts; it still takes up room.
     pub(super) fn start_next(&mut self) {
         self.unsent.pop_front();
     }
 
-    /// Everything is gone; those that were not transmitted.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = u32> + '_ {
+    /// Empties the buffer and returns the packets that were not transmitted.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Handle> + '_ {
         self.held = Bytes::ZERO;
-        self.unsent.drain(..).map(|(slot, _)| slot)
+        self.unsent.drain(..).map(|(handle, _)| handle)
     }
 
     /// The next packet leaves the buffer without having been transmitted.
@@ -93,7 +93,7 @@ impl SendBuffer {
         }
     }
 
-    /// Whether places are held until packets are gone.
+    /// Whether packets take up room until they have left the receive buffer.
     pub(super) fn holds_until_gone(&self) -> bool {
         self.held_until == HeldUntil::Delivery
     }
@@ -106,7 +106,7 @@ impl SendBuffer {
     }
 }
 
-impl Underway {
+impl Outstanding {
     pub(super) fn new(config: &Config) -> Self {
         let limit = config.receive_buffer.and_then(|buffer| buffer.limit).unwrap_or(Bytes::MAX);
         Self { limit, bytes: Bytes::ZERO }

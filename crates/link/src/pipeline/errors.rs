@@ -1,21 +1,21 @@
-//! What may happen to a packet between its propagation and the receive buffer: errors at random and by
-//! script, outages, the link layer's retransmission, reordering.
+//! The error stage, between propagation and the receive buffer: random and scripted errors, outages, the link layer's
+//! retransmission, reordering.
 //!
-//! Every one of them is asked about every packet, whatever the others say: so none moves another's
-//! draws.
+//! Each of them draws for every packet, whatever the others do to it, so that none moves another's draws.
 
 use units::{Bytes, Duration, Instant, Stream, Streams};
 
 use super::arq::ArqStage;
-use super::frames::OnAir;
+use super::frames::FrameTransmission;
+use super::impairment::{Impairment, ImpairmentCause};
 use super::reordering::ReorderingStage;
-use super::store::Passage;
 use crate::config::{Config, CountedAt, Duplicates, Effect, Errors, Outages, ScriptedEvent};
 use crate::distribution::Source;
 use crate::error_model::independent::Independent;
 use crate::error_model::{ErrorModel, Process};
-use crate::event::{DelayCause, ErrorCause};
+use crate::event::ErrorCause;
 use crate::random::happens;
+use crate::store::PacketState;
 
 #[derive(Debug)]
 pub(super) struct ErrorStage {
@@ -29,49 +29,8 @@ pub(super) struct ErrorStage {
     is_absent: bool,
 }
 
-/// One thing that happens to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hit {
-    /// It is lost, here and now.
-    Drop,
-    /// It is held, and in order those behind it too.
-    Delay(Duration),
-    /// It is held for so long, or not at all, and nobody keeps to its place.
-    Aside(Duration),
-    /// It is held for so long, and then given up.
-    Discard(Duration),
-    Corrupt,
-}
-
-/// What happens to one packet, each with its cause.
-pub(super) type Hits = [Option<(Cause, Hit)>; 7];
-
-/// What makes a thing happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
-    Error(ErrorCause),
-    Arq,
-    Reordering,
-}
-
-impl Cause {
-    /// As the cause of a delay.
-    pub(super) const fn of_delay(self) -> DelayCause {
-        match self {
-            Self::Error(cause) => DelayCause::Error(cause),
-            Self::Arq => DelayCause::Arq,
-            Self::Reordering => DelayCause::Reordering,
-        }
-    }
-
-    /// As the cause of a loss or of damage.
-    pub(super) const fn of_error(self) -> ErrorCause {
-        match self {
-            Self::Error(cause) => cause,
-            Self::Arq | Self::Reordering => ErrorCause::ArqLimit,
-        }
-    }
-}
+/// What is done to one packet, each with its cause.
+pub(super) type Impairments = [Option<(ImpairmentCause, Impairment)>; 7];
 
 impl ErrorStage {
     pub(super) fn new(config: &Config, streams: &Streams) -> Self {
@@ -91,7 +50,7 @@ impl ErrorStage {
         stage
     }
 
-    /// Whether nothing can ever happen here.
+    /// Whether the stage does nothing to any packet.
     #[inline]
     pub(super) const fn is_absent(&self) -> bool {
         self.is_absent
@@ -103,25 +62,32 @@ impl ErrorStage {
         !(scripts || random || self.outages.is_some() || self.arq.is_some())
     }
 
-    /// What happens to a packet that arrives at `now`, in frames if it was cut.
-    pub(super) fn hits(&mut self, now: Instant, passage: &Passage, on_air: Option<OnAir>) -> Hits {
-        let by = |cause| move |hit| (Cause::Error(cause), hit);
-        let random = self.random.as_mut().and_then(|random| random.hit(passage.size));
-        let outage = self.outages.filter(|outages| is_out(outages, now)).map(|_| Hit::Drop);
-        let arq = self.arq.as_mut().and_then(|arq| arq.hit(passage.size));
-        let reordering = self.reordering.as_mut().and_then(ReorderingStage::hit);
+    /// What is done to a packet that arrives at `now`; its frames were transmitted so, if it was cut.
+    pub(super) fn impairments(
+        &mut self,
+        now: Instant,
+        state: &PacketState,
+        frames: Option<FrameTransmission>,
+    ) -> Impairments {
+        let by = |cause| move |hit| (ImpairmentCause::Error(cause), hit);
+        let random = self.random.as_mut().and_then(|random| random.impairment(state.size));
+        let outage = self.outages.filter(|outages| is_out(outages, now)).map(|_| Impairment::Drop);
+        let arq = self.arq.as_mut().and_then(|arq| arq.impairment(state.size));
+        let reordering = self.reordering.as_mut().and_then(ReorderingStage::impairment);
         [
             random.map(by(ErrorCause::Random)),
-            self.by_arrival.hit(passage.arrival_number).map(by(ErrorCause::Scripted)),
-            self.by_transmission.hit(passage.transmission_number).map(by(ErrorCause::Scripted)),
+            self.by_arrival.impairment(state.arrival_number).map(by(ErrorCause::Scripted)),
+            self.by_transmission.impairment(state.transmission_number).map(by(ErrorCause::Scripted)),
             outage.map(by(ErrorCause::Outage)),
-            arq.map(|hit| (Cause::Arq, hit)),
-            on_air.filter(OnAir::was_repeated).map(|on_air| (Cause::Arq, on_air.hit())),
-            reordering.map(|hit| (Cause::Reordering, hit)),
+            arq.map(|hit| (ImpairmentCause::Arq, hit)),
+            frames
+                .filter(FrameTransmission::was_repeated)
+                .map(|frames| (ImpairmentCause::Arq, frames.impairment())),
+            reordering.map(|hit| (ImpairmentCause::Reordering, hit)),
         ]
     }
 
-    /// Whether a packet is copied if it gets through: asked, too, about every one.
+    /// Whether a packet is copied if it gets through: drawn for every packet, too.
     pub(super) fn duplicates(&mut self) -> bool {
         self.duplicates.as_mut().is_some_and(|(probability, stream)| happens(stream, *probability))
     }
@@ -134,15 +100,15 @@ fn is_out(outages: &Outages, now: Instant) -> bool {
     now >= first && since_start < outages.length.as_nanos()
 }
 
-/// The random process. Whether and how long are drawn from two streams, so that the same packets
-/// are hit whatever the distribution of the delay.
+/// The random process. Which packets are hit and how long they are delayed is drawn from two streams, so that the same
+/// packets are hit whatever the distribution of the delay.
 #[derive(Debug)]
 struct RandomErrors {
     model: Model,
-    kind: Kind,
+    effect: RandomEffect,
 }
 
-/// The usual model stands unboxed: it is asked for every packet.
+/// The usual model is not boxed, as it draws for every packet.
 #[derive(Debug)]
 enum Model {
     Independent(Independent),
@@ -150,7 +116,7 @@ enum Model {
 }
 
 #[derive(Debug)]
-enum Kind {
+enum RandomEffect {
     Drop,
     Delay(Source<Duration>),
     Corrupt,
@@ -158,11 +124,13 @@ enum Kind {
 
 impl RandomErrors {
     fn new(errors: &Errors, streams: &Streams) -> Self {
-        let kind = match (errors.effect, &errors.delay) {
-            (Effect::Drop, _) => Kind::Drop,
-            (Effect::Corrupt, _) => Kind::Corrupt,
-            (Effect::Delay, Some(delay)) => Kind::Delay(Source::new(delay, streams.stream("error_delay"))),
-            (Effect::Delay, None) => Kind::Delay(Source::Constant(Duration::ZERO)),
+        let effect = match (errors.effect, &errors.delay) {
+            (Effect::Drop, _) => RandomEffect::Drop,
+            (Effect::Corrupt, _) => RandomEffect::Corrupt,
+            (Effect::Delay, Some(delay)) => {
+                RandomEffect::Delay(Source::new(delay, streams.stream("error_delay")))
+            }
+            (Effect::Delay, None) => RandomEffect::Delay(Source::Constant(Duration::ZERO)),
         };
         let model = match (errors.model(), streams.stream("error")) {
             (ErrorModel::Independent(parameters), stream) => {
@@ -170,44 +138,45 @@ impl RandomErrors {
             }
             (other, stream) => Model::Other(other.process(stream)),
         };
-        Self { model, kind }
+        Self { model, effect }
     }
 
-    fn hit(&mut self, size: Bytes) -> Option<Hit> {
+    fn impairment(&mut self, size: Bytes) -> Option<Impairment> {
         let hits = match &mut self.model {
             Model::Independent(model) => model.hits(size),
             Model::Other(model) => model.hits(size),
         };
-        hits.then(|| match &mut self.kind {
-            Kind::Drop => Hit::Drop,
-            Kind::Delay(delay) => Hit::Delay(delay.draw()),
-            Kind::Corrupt => Hit::Corrupt,
+        hits.then(|| match &mut self.effect {
+            RandomEffect::Drop => Impairment::Drop,
+            RandomEffect::Delay(delay) => Impairment::Delay(delay.draw()),
+            RandomEffect::Corrupt => Impairment::Corrupt,
         })
     }
 }
 
-/// Chosen packets, by number, ascending.
+/// ReorderingMode packets, by number, ascending.
 #[derive(Debug)]
-struct Script(Vec<(u64, Hit)>);
+struct Script(Vec<(u64, Impairment)>);
 
 impl Script {
     fn new(events: &[ScriptedEvent], counted_at: CountedAt) -> Self {
         let here = events.iter().filter(|event| event.counted_at == counted_at);
-        let mut hits: Vec<(u64, Hit)> = here.map(|event| (event.packet, scripted_hit(event))).collect();
-        hits.sort_by_key(|(packet, _)| *packet);
-        Self(hits)
+        let mut impairments: Vec<(u64, Impairment)> =
+            here.map(|event| (event.packet, scripted_impairment(event))).collect();
+        impairments.sort_by_key(|(packet, _)| *packet);
+        Self(impairments)
     }
 
-    fn hit(&self, number: u64) -> Option<Hit> {
+    fn impairment(&self, number: u64) -> Option<Impairment> {
         let place = self.0.binary_search_by_key(&number, |(packet, _)| *packet).ok()?;
         Some(self.0[place].1)
     }
 }
 
-fn scripted_hit(event: &ScriptedEvent) -> Hit {
+fn scripted_impairment(event: &ScriptedEvent) -> Impairment {
     match event.effect {
-        Effect::Drop => Hit::Drop,
-        Effect::Delay => Hit::Delay(event.delay.unwrap_or_default()),
-        Effect::Corrupt => Hit::Corrupt,
+        Effect::Drop => Impairment::Drop,
+        Effect::Delay => Impairment::Delay(event.delay.unwrap_or_default()),
+        Effect::Corrupt => Impairment::Corrupt,
     }
 }

@@ -5,10 +5,11 @@
 
 use units::{Bytes, Duration, Streams};
 
-use super::errors::Hit;
+use super::impairment::Impairment;
 use crate::config;
 use crate::distribution::Source;
 use crate::error_model::Process;
+use crate::store::Handle;
 
 #[derive(Debug)]
 pub(super) struct FrameStage {
@@ -18,13 +19,13 @@ pub(super) struct FrameStage {
     round_trip: Source<Duration>,
     limit: u32,
     gives_up: bool,
-    /// What became of the packets inside, by their slots.
-    on_air: Vec<OnAir>,
+    /// What became of the packets inside, by their handles.
+    transmissions: Vec<FrameTransmission>,
 }
 
 /// What becomes of a packet in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct OnAir {
+pub(super) struct FrameTransmission {
     /// What is transmitted for it.
     pub(super) bytes: Bytes,
     /// How long its repetitions delay it.
@@ -33,13 +34,13 @@ pub(super) struct OnAir {
     pub(super) is_lost: bool,
 }
 
-impl OnAir {
+impl FrameTransmission {
     pub(super) const fn was_repeated(&self) -> bool {
         !self.delay.is_zero() || self.is_lost
     }
 
-    pub(super) const fn hit(self) -> Hit {
-        if self.is_lost { Hit::Discard(self.delay) } else { Hit::Delay(self.delay) }
+    pub(super) const fn impairment(self) -> Impairment {
+        if self.is_lost { Impairment::DelayThenDrop(self.delay) } else { Impairment::Delay(self.delay) }
     }
 }
 
@@ -50,28 +51,28 @@ impl FrameStage {
             payload: config.payload,
             attempts: config.model().process(streams.stream("frames")),
             round_trip: Source::new(&config.round_trip, streams.stream("frames_round_trip")),
-            limit: config.limit.unwrap_or(NEVER_MORE),
+            limit: config.limit.unwrap_or(NO_LIMIT),
             gives_up: config.limit.is_some(),
-            on_air: Vec::new(),
+            transmissions: Vec::new(),
         }
     }
 
-    /// The packet in this slot is cut and sent.
-    pub(super) fn cut(&mut self, slot: u32, packet: Bytes) {
-        let slot = slot as usize;
-        if self.on_air.len() <= slot {
-            self.on_air.resize(slot + 1, OnAir::default());
+    /// The packet in this handle is cut and sent.
+    pub(super) fn cut(&mut self, handle: Handle, packet: Bytes) {
+        let place = handle.index();
+        if self.transmissions.len() <= place {
+            self.transmissions.resize(place + 1, FrameTransmission::default());
         }
-        self.on_air[slot] = self.send(packet);
+        self.transmissions[place] = self.send(packet);
     }
 
-    /// What became of the packet in this slot, which was cut.
-    pub(super) fn of(&self, slot: u32) -> OnAir {
-        self.on_air.get(slot as usize).copied().unwrap_or_default()
+    /// What became of the packet in this handle, which was cut.
+    pub(super) fn of(&self, handle: Handle) -> FrameTransmission {
+        self.transmissions.get(handle.index()).copied().unwrap_or_default()
     }
 
     /// Sends the frames of a packet of this size, round after round those that failed.
-    fn send(&mut self, packet: Bytes) -> OnAir {
+    fn send(&mut self, packet: Bytes) -> FrameTransmission {
         let mut missing = packet.0.div_ceil(self.payload.0).max(1);
         let (mut sent, mut delay) = (missing, Duration::ZERO);
         missing = self.failures(missing);
@@ -83,7 +84,7 @@ impl FrameStage {
             delay += self.round_trip.draw();
             missing = self.failures(missing);
         }
-        OnAir { bytes: self.size * sent, delay, is_lost: missing > 0 && self.gives_up }
+        FrameTransmission { bytes: self.size * sent, delay, is_lost: missing > 0 && self.gives_up }
     }
 
     fn failures(&mut self, frames: u64) -> u64 {
@@ -91,5 +92,5 @@ impl FrameStage {
     }
 }
 
-/// Where the link layer never gives up but its attempts, by their model, never succeed.
-const NEVER_MORE: u32 = 1_000_000;
+/// The limit of a link layer that never gives up: where no attempt ever succeeds, the run must go on.
+const NO_LIMIT: u32 = 1_000_000;

@@ -1,16 +1,17 @@
-//! The lifetime of packets: what is too old is discarded wherever it waits.
+//! The lifetime of packets: a packet that is too old is dropped wherever it waits.
 //!
-//! While it waits for its transmission, its age is a thing that comes due: [`Pipeline::next_expiry`].
-//! In the receive buffer it is known on entry how long it will wait. A packet that does not wait,
-//! because it is being transmitted, or propagates, or finds nobody before it, goes on however old.
+//! While it waits for its transmission, the end of its lifetime is an event: [`Pipeline::next_expiry`]. When it enters the
+//! receive buffer, it is known how long it will wait there. A packet that does not wait, because it is being transmitted,
+//! or propagates, or has no packet before it, goes on however old it is.
 
 use units::{Duration, Instant};
 
 use super::Pipeline;
 use super::transmitter::Transmitter;
-use crate::config::Overflow;
 use crate::event::{DropRule, ErrorCause, Event, Observer};
 use crate::packet::Packet;
+use crate::queue::Overflow;
+use crate::store::Handle;
 
 impl<P: Packet> Pipeline<P> {
     /// When the first of the packets that wait for their transmission is too old, or never.
@@ -32,57 +33,59 @@ impl<P: Packet> Pipeline<P> {
     }
 
     fn first_expiry(&self) -> Instant {
-        let queued = self.queue.oldest().map(|since| since + self.lifetime);
-        let waits = |slot: u32| self.expiry(slot);
-        let buffered = self.send_buffer.next().map(|(slot, _)| waits(slot));
-        let held = match self.transmitter {
-            Transmitter::Waiting { slot, .. } => Some(waits(slot)),
+        let queued = self.queue.oldest().map(|arrived| arrived + self.lifetime);
+        let buffered = self.send_buffer.next().map(|(handle, _)| self.expiry(handle));
+        let before_transmission = match self.transmitter {
+            Transmitter::Waiting { handle, .. } => Some(self.expiry(handle)),
             _ => None,
         };
-        [queued, buffered, held].into_iter().flatten().min().unwrap_or(Instant::NEVER)
+        [queued, buffered, before_transmission].into_iter().flatten().min().unwrap_or(Instant::NEVER)
     }
 
-    fn expiry(&self, slot: u32) -> Instant {
-        self.store.passage(slot).arrived + self.lifetime
+    fn expiry(&self, handle: Handle) -> Instant {
+        self.store.state(handle).arrived + self.lifetime
     }
 
-    /// Discards one packet that is too old, the one nearest to its transmission first.
+    /// Drops one packet that is too old, the one nearest to its transmission first.
     pub(super) fn expire(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        if let Transmitter::Waiting { slot, size, .. } = self.transmitter
-            && self.expiry(slot) <= now
-        {
-            self.transmitter = Transmitter::Idle;
-            self.send_buffer.discard_started(size);
-            self.underway.end(size);
-            self.discard(now, slot, observer);
-        } else if let Some((slot, _)) = self.send_buffer.next().filter(|(slot, _)| self.expiry(*slot) <= now)
-        {
-            self.send_buffer.discard_next();
-            self.discard(now, slot, observer);
-        } else if let Some(head) = self.queue.remove_oldest(now) {
-            self.drop_queued(now, &head, DropRule::EXPIRED, observer);
+        let is_expired = |handle| self.expiry(handle) <= now;
+        let buffered = self.send_buffer.next().filter(|(handle, _)| is_expired(*handle));
+        match self.transmitter {
+            Transmitter::Waiting { handle, size, .. } if is_expired(handle) => {
+                self.become_idle(now);
+                self.send_buffer.discard_started(size);
+                self.outstanding.end(size);
+                self.drop_expired(now, handle, observer);
+            }
+            _ => {
+                if let Some((handle, _)) = buffered {
+                    self.send_buffer.discard_next();
+                    self.drop_expired(now, handle, observer);
+                } else if let Some(packet) = self.queue.remove_oldest(now) {
+                    self.drop_queued(now, &packet, DropRule::EXPIRED, observer);
+                }
+            }
         }
         self.pump(now, observer);
     }
 
-    fn discard(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+    fn drop_expired(&mut self, now: Instant, handle: Handle, observer: &mut impl Observer<P>) {
         self.counters.error_drops += 1;
         let event = Event::ErrorDropped { cause: ErrorCause::Expired };
-        self.tell(now, slot, event, observer);
-        self.store.take(slot);
+        self.report(now, handle, event, observer);
+        self.store.take(handle);
     }
 
-    /// When a packet that would leave the receive buffer at `leaves` does: if it is too old before,
-    /// it is lost then.
-    pub(super) fn or_expires(&mut self, now: Instant, leaves: Instant, slot: u32) -> Instant {
+    /// When a packet that would leave the receive buffer at `leaves` does: if it is too old before, it is lost then.
+    pub(super) fn expiry_or(&mut self, now: Instant, leaves: Instant, handle: Handle) -> Instant {
         if self.lifetime == Duration::MAX {
             return leaves;
         }
-        let expiry = self.expiry(slot).max(now);
+        let expiry = self.expiry(handle).max(now);
         if leaves <= expiry {
             return leaves;
         }
-        self.store.passage_mut(slot).doom = Some(ErrorCause::Expired);
+        self.store.state_mut(handle).pending_loss = Some(ErrorCause::Expired);
         expiry
     }
 }

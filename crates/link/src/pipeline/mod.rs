@@ -1,51 +1,50 @@
-//! The pipeline: the walk of a packet through the stages, in the order of the functions below.
+//! The pipeline: the way of a packet through the stages, in the order of the functions below.
 //!
-//! Nothing inside the link needs an event queue: the transmitter has one end time, and the packets
-//! in propagation and in the receive buffer are two sorted rings. [`Pipeline::advance`] takes whichever
-//! is due first. At one and the same time, what is further downstream goes first, and all of it
-//! goes before a packet that comes in.
+//! Nothing inside the link needs an event queue: the transmitter has one end time, and the packets that propagate and
+//! those in the receive buffer are two queues sorted by time. [`Pipeline::advance`] takes whichever is due first. At one
+//! and the same time, the stage furthest downstream goes first, and all of them before a packet that arrives.
 //!
 //! The steps that every packet takes are inlined into one another: each does little, and as calls of
 //! their own they would spend a tenth of a run on saving registers.
 
-mod absence;
 mod allocation;
 mod arq;
-mod beyond;
 mod buffer;
+mod disruption;
+mod egress;
 mod errors;
 mod frames;
-mod intake;
+mod impairment;
+mod ingress;
 mod lifetime;
-mod order;
-mod plan;
 mod rate;
 mod reordering;
-mod schedule;
-mod store;
+mod resequencer;
+mod suspension;
+mod timed_queue;
 mod transmitter;
 
 use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant, Stream, Streams};
 
-use crate::config::{Config, Overflow};
+use crate::config::Config;
 use crate::counters::Counters;
 use crate::distribution::Source;
 use crate::event::{DelayCause, Event, Observer, StopReason};
 use crate::packet::Packet;
-use crate::queue::{InputQueue, Judgement, Waiting};
+use crate::queue::{Admission, InputQueue, Overflow, QueuedPacket};
+use crate::store::{Handle, PacketStore};
 
-use absence::AbsenceStage;
 use allocation::AllocationStage;
-use buffer::{SendBuffer, Underway};
+use buffer::{Outstanding, SendBuffer};
+use disruption::Disruptions;
 use errors::ErrorStage;
 use frames::FrameStage;
-use order::Lines;
-use plan::Plan;
-use rate::{Answer, RateProcess};
-use schedule::Schedule;
-use store::Store;
+use rate::{RateProcess, TransmissionStart};
+use resequencer::Resequencer;
+use suspension::SuspensionStage;
+use timed_queue::TimedQueue;
 use transmitter::Transmitter;
 
 /// One direction of a link, stage by stage.
@@ -57,31 +56,33 @@ pub(crate) struct Pipeline<P> {
     framing: Bytes,
     base_rate: Option<units::Rate>,
     queue: InputQueue,
-    /// Room for those that are dropped from the queue at once, kept for the next time.
-    evicted: Vec<Waiting>,
+    /// Memory for the packets that are evicted at once, kept for the next time.
+    evicted: Vec<QueuedPacket>,
     send_buffer: SendBuffer,
-    underway: Underway,
+    outstanding: Outstanding,
     allocation: AllocationStage,
     rate: RateProcess,
     frames: Option<Box<FrameStage>>,
-    absence: AbsenceStage,
-    plan: Plan,
-    /// The cell that a handover led to, if it has a propagation of its own.
+    suspension: SuspensionStage,
+    disruptions: Disruptions,
+    /// The cell that a handover led to, if it has a propagation delay of its own.
     cell: Option<usize>,
     transmitter: Transmitter,
+    /// When the transmitter last became idle.
+    idle_since: Instant,
     transmitted: u64,
     propagation: Source<Duration>,
-    /// How long nobody need look after the end of a transmission: the propagation, where that is known and
-    /// no neighbour waits for room.
-    quiet: Duration,
-    propagating: Schedule,
+    /// From the end of a transmission to the wake-up that it needs: the propagation delay, where that is known and no
+    /// neighbour waits for room in the queue.
+    wake_up_delay: Duration,
+    propagating: TimedQueue,
     errors: ErrorStage,
-    receive_buffer: Schedule,
-    lines: Lines,
+    receive_buffer: TimedQueue,
+    resequencer: Resequencer,
     lifetime: Duration,
     dropper: Option<Dropper>,
-    out: VecDeque<u32>,
-    store: Store<P>,
+    out: VecDeque<Handle>,
+    store: PacketStore<P>,
     counters: Counters,
     stopped: Option<StopReason>,
 }
@@ -99,9 +100,10 @@ impl<P: Packet> Pipeline<P> {
             probability: dropper.probability.get(),
             stream: streams.stream("dropper"),
         });
-        let plan = Plan::new(config, streams);
+        let disruptions = Disruptions::new(config, streams);
         let propagation = Source::new(&config.propagation, streams.stream("propagation"));
-        let looked_after = config.queue.overflow == Overflow::FlowControl || plan.moves();
+        let needs_wake_up =
+            config.queue.overflow == Overflow::FlowControl || disruptions.change_propagation();
         Self {
             now: Instant::START,
             due: Instant::NEVER,
@@ -110,40 +112,41 @@ impl<P: Packet> Pipeline<P> {
             queue: InputQueue::new(&config.queue, streams.stream("queue")),
             evicted: Vec::new(),
             send_buffer: SendBuffer::new(config),
-            underway: Underway::new(config),
+            outstanding: Outstanding::new(config),
             allocation: AllocationStage::new(config, streams),
             rate: RateProcess::new(config, streams),
             frames: config.frames.as_ref().map(|frames| Box::new(FrameStage::new(frames, streams))),
-            absence: AbsenceStage::new(config, streams),
-            plan,
+            suspension: SuspensionStage::new(config, streams),
+            disruptions,
             cell: None,
             transmitter: Transmitter::Idle,
+            idle_since: Instant::START,
             transmitted: 0,
-            quiet: propagation.constant().filter(|_| !looked_after).unwrap_or(Duration::ZERO),
+            wake_up_delay: propagation.constant().filter(|_| !needs_wake_up).unwrap_or(Duration::ZERO),
             propagation,
-            propagating: Schedule::new(),
+            propagating: TimedQueue::new(),
             errors: ErrorStage::new(config, streams),
-            receive_buffer: Schedule::new(),
-            lines: Lines::new(config.order()),
+            receive_buffer: TimedQueue::new(),
+            resequencer: Resequencer::new(config.order()),
             lifetime: config.lifetime.unwrap_or(Duration::MAX),
             dropper,
             out: VecDeque::new(),
-            store: Store::new(),
+            store: PacketStore::new(),
             counters: Counters::default(),
             stopped: None,
         }
     }
 
-    /// A packet comes to the input queue.
+    /// A packet arrives at the input queue.
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: P, observer: &mut impl Observer<P>) {
         self.advance(now, observer);
         self.counters.packets_in += 1;
         self.counters.bytes_in += packet.size();
         let size = packet.size() + self.framing;
-        let offer = self.offer(now, &packet, size);
-        match self.queue.judge(&offer) {
-            Judgement::Admit => self.admit(now, packet, &offer, observer),
-            judgement => self.act(packet, &offer, judgement, observer),
+        let arriving = self.arriving(now, &packet, size);
+        match self.queue.admission(&arriving) {
+            Admission::Admit => self.admit(packet, &arriving, observer),
+            admission => self.carry_out(packet, &arriving, admission, observer),
         }
         self.due = self.next_due();
         self.advance(now, observer);
@@ -155,15 +158,15 @@ impl<P: Packet> Pipeline<P> {
 
     /// A packet that has left the link.
     pub(crate) fn poll_delivery(&mut self) -> Option<P> {
-        let slot = self.out.pop_front()?;
-        self.store.take(slot)
+        let handle = self.out.pop_front()?;
+        self.store.take(handle)
     }
 
     /// When the link wants to be called next, or never.
     pub(crate) fn next_wake_up(&self) -> Instant {
-        let beyond = self.receive_buffer.first().min(self.propagating.first());
-        let within = self.transmitter_wake_up().min(self.expiry_wake_up());
-        beyond.min(within).min(self.plan_wake_up())
+        let transmitted = self.receive_buffer.first().min(self.propagating.first());
+        let waiting = self.transmitter_wake_up().min(self.expiry_wake_up());
+        transmitted.min(waiting).min(self.disruption_wake_up())
     }
 
     /// Whether the upstream neighbour may hand over a packet: false under flow control while the
@@ -177,7 +180,7 @@ impl<P: Packet> Pipeline<P> {
         self.stopped.as_ref()
     }
 
-    /// What was added up.
+    /// Totals since the start.
     pub(crate) const fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -212,8 +215,8 @@ impl<P: Packet> Pipeline<P> {
     }
 
     fn next_due(&self) -> Instant {
-        let beyond = self.receive_buffer.first().min(self.propagating.first());
-        beyond.min(self.transmitter.until()).min(self.plan.due()).min(self.next_expiry())
+        let transmitted = self.receive_buffer.first().min(self.propagating.first());
+        transmitted.min(self.transmitter.until()).min(self.disruptions.due()).min(self.next_expiry())
     }
 
     /// What is due at `now`, furthest downstream first.
@@ -224,100 +227,111 @@ impl<P: Packet> Pipeline<P> {
             self.arrive_first(now, observer);
         } else if self.transmitter.until() == now {
             self.on_transmitter(now, observer);
-        } else if self.plan.due() == now {
-            self.follow_plan(now, observer);
+        } else if self.disruptions.due() == now {
+            self.disrupt(now, observer);
         } else {
             self.expire(now, observer);
         }
     }
 
-    /// The transmitter alone needs no wake-up: what it sends now leaves after the propagation.
+    /// The end of a transmission needs no wake-up of its own: its packet leaves after the propagation delay.
     fn transmitter_wake_up(&self) -> Instant {
         match self.transmitter {
             Transmitter::Idle => Instant::NEVER,
             Transmitter::Waiting { until, .. } => until,
-            Transmitter::Sending { until, .. } => until + self.quiet,
+            Transmitter::Sending { until, .. } => until + self.wake_up_delay,
         }
     }
 
     // --- send buffer, allocation, transmission ---
 
-    /// A packet that finds the transmitter free goes straight on; its place is taken all the same.
-    fn enter_send_buffer(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
+    /// A packet that finds the transmitter idle goes straight on; it takes up room in the buffer all the same.
+    fn enter_send_buffer(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        size: Bytes,
+        observer: &mut impl Observer<P>,
+    ) {
         self.send_buffer.hold(size);
-        if self.transmitter.is_idle() && self.send_buffer.is_drained() && self.underway.has_room(size) {
-            self.begin(now, slot, size, observer);
+        if self.transmitter.is_idle() && self.send_buffer.is_drained() && self.outstanding.has_room(size) {
+            self.begin(now, handle, size, observer);
         } else {
-            self.send_buffer.push(slot, size);
+            self.send_buffer.push(handle, size);
         }
     }
 
     fn begin_next(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        let Some((slot, size)) = self.send_buffer.next() else { return };
-        if self.underway.has_room(size) {
+        let Some((handle, size)) = self.send_buffer.next() else { return };
+        if self.outstanding.has_room(size) {
             self.send_buffer.start_next();
-            self.begin(now, slot, size, observer);
+            self.begin(now, handle, size, observer);
         }
     }
 
     #[inline(always)]
-    fn begin(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
-        self.underway.start(size);
+    fn begin(&mut self, now: Instant, handle: Handle, size: Bytes, observer: &mut impl Observer<P>) {
+        self.outstanding.start(size);
         self.transmitted += 1;
-        self.store.passage_mut(slot).transmission_number = self.transmitted;
+        self.store.state_mut(handle).transmission_number = self.transmitted;
         if let Some(frames) = &mut self.frames {
-            frames.cut(slot, size);
+            frames.cut(handle, size);
         }
         match self.allocation.delay(now) {
-            Duration::ZERO => self.transmit(now, slot, size, observer),
+            Duration::ZERO => self.transmit(now, handle, size, observer),
             by => {
-                self.tell(now, slot, Event::Delayed { by, cause: DelayCause::Allocation }, observer);
-                self.transmitter = Transmitter::Waiting { slot, size, until: now + by };
+                self.report(now, handle, Event::Delayed { by, cause: DelayCause::Allocation }, observer);
+                self.transmitter = Transmitter::Waiting { handle, size, until: now + by };
             }
         }
     }
 
     #[inline(always)]
-    fn transmit(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
-        if let Some(until) = self.stands_still(now, slot, observer) {
-            self.transmitter = Transmitter::Waiting { slot, size, until };
+    fn transmit(&mut self, now: Instant, handle: Handle, size: Bytes, observer: &mut impl Observer<P>) {
+        if let Some(until) = self.suspended_until(now, handle, observer) {
+            self.transmitter = Transmitter::Waiting { handle, size, until };
             return;
         }
-        let on_air = self.frames.as_ref().map_or(size, |frames| frames.of(slot).bytes);
-        self.transmitter = match self.rate.transmission(now, on_air) {
-            Answer::OutageUntil(until) => Transmitter::Waiting { slot, size, until },
-            Answer::Takes(time) => {
-                self.tell(now, slot, Event::TransmissionStarted, observer);
-                let until = self.stretched(now, now + time, slot, observer);
-                Transmitter::Sending { slot, size, until }
+        let transmission = self.frames.as_ref().map_or(size, |frames| frames.of(handle).bytes);
+        self.transmitter = match self.rate.transmission(now, transmission) {
+            TransmissionStart::OutageUntil(until) => Transmitter::Waiting { handle, size, until },
+            TransmissionStart::Takes(time) => {
+                self.report(now, handle, Event::TransmissionStarted, observer);
+                let until = self.transmission_end(now, now + time, handle, observer);
+                Transmitter::Sending { handle, size, until }
             }
         };
     }
 
-    /// Until when the transmitter may not start, if it may not.
-    fn stands_still(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) -> Option<Instant> {
-        if self.absence.is_absent() {
+    /// Until when the transmitter is suspended, if it is.
+    fn suspended_until(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        observer: &mut impl Observer<P>,
+    ) -> Option<Instant> {
+        if self.suspension.is_absent() {
             return None;
         }
-        let (until, cause) = self.absence.holds(now)?;
-        self.tell(now, slot, Event::Delayed { by: until - now, cause }, observer);
+        let (until, cause) = self.suspension.suspended_until(now)?;
+        self.report(now, handle, Event::Delayed { by: until - now, cause }, observer);
         Some(until)
     }
 
-    /// When a transmission that would end at `end` does, as the transmitter stands still meanwhile.
-    fn stretched(
+    /// When a transmission that would end at `end` does, suspensions included.
+    fn transmission_end(
         &mut self,
         now: Instant,
         end: Instant,
-        slot: u32,
+        handle: Handle,
         observer: &mut impl Observer<P>,
     ) -> Instant {
-        if self.absence.is_absent() {
+        if self.suspension.is_absent() {
             return end;
         }
-        let (until, cause) = self.absence.stretch(now, end);
+        let (until, cause) = self.suspension.transmission_end(now, end);
         if let Some(cause) = cause {
-            self.tell(now, slot, Event::Delayed { by: until - end, cause }, observer);
+            self.report(now, handle, Event::Delayed { by: until - end, cause }, observer);
         }
         until
     }
@@ -325,42 +339,54 @@ impl<P: Packet> Pipeline<P> {
     fn on_transmitter(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         match self.transmitter {
             Transmitter::Idle => {}
-            Transmitter::Waiting { slot, size, .. } => self.transmit(now, slot, size, observer),
-            Transmitter::Sending { slot, size, .. } => self.end_transmission(now, slot, size, observer),
+            Transmitter::Waiting { handle, size, .. } => self.transmit(now, handle, size, observer),
+            Transmitter::Sending { handle, size, .. } => self.end_transmission(now, handle, size, observer),
         }
     }
 
-    fn end_transmission(&mut self, now: Instant, slot: u32, size: Bytes, observer: &mut impl Observer<P>) {
-        self.tell(now, slot, Event::TransmissionEnded, observer);
-        self.transmitter = Transmitter::Idle;
+    fn end_transmission(
+        &mut self,
+        now: Instant,
+        handle: Handle,
+        size: Bytes,
+        observer: &mut impl Observer<P>,
+    ) {
+        self.report(now, handle, Event::TransmissionEnded, observer);
+        self.become_idle(now);
         self.allocation.on_transmitted(now);
         self.send_buffer.on_transmitted(size);
-        self.propagate(now, slot, observer);
+        self.propagate(now, handle, observer);
         self.pump(now, observer);
     }
 
-    // --- propagation, errors ---
+    #[inline]
+    fn become_idle(&mut self, now: Instant) {
+        self.transmitter = Transmitter::Idle;
+        self.idle_since = now;
+    }
 
-    fn propagate(&mut self, now: Instant, slot: u32, observer: &mut impl Observer<P>) {
+    // --- propagation ---
+
+    fn propagate(&mut self, now: Instant, handle: Handle, observer: &mut impl Observer<P>) {
         let drawn = now + self.draw_propagation();
-        let arrival = self.lines.arrival(drawn, self.propagating.last());
+        let arrival = self.resequencer.arrival(drawn, self.propagating.last());
         if arrival == now && self.propagating.is_empty() {
-            self.arrive(now, slot, observer);
+            self.arrive(now, handle, observer);
         } else {
-            self.propagating.insert(arrival, slot);
+            self.propagating.insert(arrival, handle);
         }
     }
 
     fn arrive_first(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        if let Some(slot) = self.propagating.pop() {
-            self.arrive(now, slot, observer);
+        if let Some(handle) = self.propagating.pop() {
+            self.arrive(now, handle, observer);
         }
     }
 
-    // Inlined, so that an event costs nothing where nobody looks at it.
+    // Inlined, so that an event that the observer ignores costs nothing.
     #[inline(always)]
-    fn tell(&self, now: Instant, slot: u32, event: Event, observer: &mut impl Observer<P>) {
-        if let Some(packet) = self.store.packet(slot) {
+    fn report(&self, now: Instant, handle: Handle, event: Event, observer: &mut impl Observer<P>) {
+        if let Some(packet) = self.store.packet(handle) {
             observer.on_event(now, packet, event);
         }
     }

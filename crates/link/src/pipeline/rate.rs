@@ -2,7 +2,7 @@
 
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use crate::capacity::{Ending, RateSource};
+use crate::capacity::{RateSource, TransmissionEnd};
 use crate::config::Config;
 use crate::distribution::{Quantity, Source};
 use crate::transmission_time::TransmissionTime;
@@ -19,13 +19,13 @@ enum Mode {
     Instantaneous,
     Fixed(Rate),
     PerPacket(Source<Rate>),
-    Changing(Course),
+    Changing(ChangingRate),
     Source(Box<dyn RateSource>),
 }
 
 /// A rate that changes on its own, whether or not there is anything to transmit.
 #[derive(Debug)]
-struct Course {
+struct ChangingRate {
     rate: Rate,
     next_change: Instant,
     rates: Source<Rate>,
@@ -33,7 +33,7 @@ struct Course {
 }
 
 /// How long a transmission takes, or when there will be a rate again.
-pub(super) enum Answer {
+pub(super) enum TransmissionStart {
     Takes(Duration),
     OutageUntil(Instant),
 }
@@ -53,7 +53,7 @@ impl RateProcess {
                     None => Mode::PerPacket(rates),
                     Some(interval) => {
                         let intervals = Source::new(interval, streams.stream("rate_change_interval"));
-                        Mode::Changing(Course::new(rate, rates, intervals))
+                        Mode::Changing(ChangingRate::new(rate, rates, intervals))
                     }
                 }
             }
@@ -70,27 +70,27 @@ impl RateProcess {
 
     /// How long `size` takes if its transmission starts now.
     #[inline]
-    pub(super) fn transmission(&mut self, now: Instant, size: Bytes) -> Answer {
+    pub(super) fn transmission(&mut self, now: Instant, size: Bytes) -> TransmissionStart {
         let rate = match &mut self.mode {
             Mode::Source(source) => {
                 return match source.transmit(now, size) {
-                    Ending::At(end) => Answer::Takes(end - now),
-                    Ending::NotBefore(then) => Answer::OutageUntil(then),
+                    TransmissionEnd::At(end) => TransmissionStart::Takes(end - now),
+                    TransmissionEnd::NotBefore(then) => TransmissionStart::OutageUntil(then),
                 };
             }
-            Mode::Instantaneous => return Answer::Takes(Duration::ZERO),
+            Mode::Instantaneous => return TransmissionStart::Takes(Duration::ZERO),
             Mode::Fixed(rate) => *rate,
             Mode::PerPacket(rates) => rates.draw().max(SLOWEST),
-            Mode::Changing(course) => match course.rate_at(now) {
-                Rate::ZERO => return Answer::OutageUntil(course.next_change),
+            Mode::Changing(changing) => match changing.rate_at(now) {
+                Rate::ZERO => return TransmissionStart::OutageUntil(changing.next_change),
                 rate => rate,
             },
         };
-        Answer::Takes(self.transmission_time.of(rate, size))
+        TransmissionStart::Takes(self.transmission_time.of(rate, size))
     }
 }
 
-impl Course {
+impl ChangingRate {
     fn new(base: Rate, rates: Source<Rate>, mut intervals: Source<Duration>) -> Self {
         let next_change = Instant::START + intervals.draw().max(SHORTEST_INTERVAL);
         Self { rate: base, next_change, rates, intervals }

@@ -2,8 +2,8 @@
 
 use units::{Duration, Stream, Streams};
 
-use super::errors::Hit;
-use crate::config::{self, Chosen};
+use super::impairment::Impairment;
+use crate::config::{self, ReorderingMode};
 use crate::distribution::Source;
 use crate::random::happens;
 
@@ -11,7 +11,7 @@ use crate::random::happens;
 pub(super) struct ReorderingStage {
     probability: f64,
     gap: u64,
-    chosen: Chosen,
+    chosen: ReorderingMode,
     /// Packets since the last that was chosen.
     since: u64,
     stream: Stream,
@@ -30,18 +30,18 @@ impl ReorderingStage {
         }
     }
 
-    /// What becomes of the next packet. One number is drawn for each, whoever's turn it is.
-    pub(super) fn hit(&mut self) -> Option<Hit> {
+    /// What is done to the next packet. One number is drawn for each packet, whether or not it may be chosen.
+    pub(super) fn impairment(&mut self) -> Option<Impairment> {
         self.since += 1;
         let is_chosen = happens(&mut self.stream, self.probability) && self.since >= self.gap;
         if is_chosen {
             self.since = 0;
         }
         match (self.chosen, is_chosen) {
-            (Chosen::FallBehind, true) => Some(Hit::Aside(self.delay.draw())),
-            (Chosen::FallBehind, false) => None,
-            (Chosen::GoAhead, true) => Some(Hit::Aside(Duration::ZERO)),
-            (Chosen::GoAhead, false) => Some(Hit::Delay(self.delay.draw())),
+            (ReorderingMode::FallBehind, true) => Some(Impairment::DelayOutOfOrder(self.delay.draw())),
+            (ReorderingMode::FallBehind, false) => None,
+            (ReorderingMode::GoAhead, true) => Some(Impairment::DelayOutOfOrder(Duration::ZERO)),
+            (ReorderingMode::GoAhead, false) => Some(Impairment::Delay(self.delay.draw())),
         }
     }
 }

@@ -6,11 +6,11 @@ use super::Pipeline;
 use crate::config::Config;
 use crate::event::DropRule;
 use crate::packet::Packet;
-use crate::queue::{Arrival, Departure, Policy, Verdict};
+use crate::queue::{Arrival, Decision, Departure, Policy};
 
-struct Parcel(u64);
+struct TestPacket(u64);
 
-impl Packet for Parcel {
+impl Packet for TestPacket {
     fn id(&self) -> PacketId {
         PacketId(self.0)
     }
@@ -27,13 +27,17 @@ impl Packet for Parcel {
 struct EverySecond(u64);
 
 impl Policy for EverySecond {
-    fn on_arrival(&mut self, _: &Arrival) -> Verdict {
-        Verdict::Pass
+    fn on_arrival(&mut self, _: &Arrival) -> Decision {
+        Decision::Pass
     }
 
-    fn on_departure(&mut self, _: &Departure) -> Verdict {
+    fn on_departure(&mut self, _: &Departure) -> Decision {
         self.0 += 1;
-        if self.0.is_multiple_of(2) { Verdict::Drop(DropRule::named("every_second")) } else { Verdict::Pass }
+        if self.0.is_multiple_of(2) {
+            Decision::Drop(DropRule::named("every_second"))
+        } else {
+            Decision::Pass
+        }
     }
 }
 
@@ -43,7 +47,7 @@ fn a_packet_dropped_at_the_head_of_the_queue_makes_way_for_the_next() {
     let mut link = Pipeline::new(&config, &Streams::new(1));
     link.queue.set_policy(Box::new(EverySecond::default()));
     for id in 1..=6 {
-        link.handle_packet(Instant::START, Parcel(id), &mut ());
+        link.handle_packet(Instant::START, TestPacket(id), &mut ());
     }
     let mut out = Vec::new();
     while link.next_wake_up() < Instant::NEVER {

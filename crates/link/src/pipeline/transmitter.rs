@@ -2,6 +2,8 @@
 
 use units::{Bytes, Instant};
 
+use crate::store::Handle;
+
 /// What the transmitter is doing, and until when.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Transmitter {
@@ -10,7 +12,7 @@ pub(super) enum Transmitter {
     /// It waits until `until`: for the channel to be allocated, or for a rate above zero.
     Waiting {
         /// The packet that is to be transmitted then.
-        slot: u32,
+        handle: Handle,
         /// Its size with framing.
         size: Bytes,
         /// Until when.
@@ -19,7 +21,7 @@ pub(super) enum Transmitter {
     /// It sends a packet.
     Sending {
         /// The packet.
-        slot: u32,
+        handle: Handle,
         /// Its size with framing.
         size: Bytes,
         /// When its last bit is out.

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Stream};
 
-use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict};
-use crate::config::ConfigError;
+use super::{Arrival, Decision, Departure, Entry, Policy, Service, Setting};
+use crate::error::ConfigError;
 use crate::event::DropRule;
 
 /// The registry's line.
@@ -66,7 +66,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self, _: Stream) -> Service {
-        Service::Line(Box::new(Codel::new(*self)))
+        Service::Fifo(Box::new(Codel::new(*self)))
     }
 }
 
@@ -132,15 +132,15 @@ impl Codel {
 }
 
 impl Policy for Codel {
-    fn on_arrival(&mut self, _: &Arrival) -> Verdict {
-        Verdict::Pass
+    fn on_arrival(&mut self, _: &Arrival) -> Decision {
+        Decision::Pass
     }
 
-    fn on_departure(&mut self, departure: &Departure) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure) -> Decision {
         let may_drop = self.may_drop(departure);
         if !may_drop {
             self.dropping = false;
-            return Verdict::Pass;
+            return Decision::Pass;
         }
         if !self.dropping {
             self.begin(departure.now);
@@ -148,9 +148,9 @@ impl Policy for Codel {
             self.count += 1;
             self.drop_next = self.control_law(self.drop_next);
         } else {
-            return Verdict::Pass;
+            return Decision::Pass;
         }
         let marks = self.parameters.ecn && departure.ecn.is_capable();
-        if marks { Verdict::Mark(DELAY) } else { Verdict::Drop(DELAY) }
+        if marks { Decision::Mark(DELAY) } else { Decision::Drop(DELAY) }
     }
 }

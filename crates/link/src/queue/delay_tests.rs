@@ -2,7 +2,7 @@
 
 use super::codel::{self, Codel};
 use super::pie::{self, Pie};
-use super::{Arrival, Departure, Policy, Verdict};
+use super::{Arrival, Decision, Departure, Policy};
 use crate::packet::Ecn;
 use units::{Bytes, Duration, Instant, Streams};
 
@@ -25,9 +25,9 @@ fn departure(now: Instant, stay: u64) -> Departure {
 /// When CoDel drops, asked every millisecond from `from` to `to`; after a drop it is asked again at once.
 fn drops(codel: &mut Codel, from: u64, to: u64, stay: u64) -> Vec<u64> {
     let dropped = |at: &u64| {
-        let drops = codel.on_departure(&departure(ms(*at), stay)) == Verdict::Drop(codel::DELAY);
+        let drops = codel.on_departure(&departure(ms(*at), stay)) == Decision::Drop(codel::DELAY);
         if drops {
-            assert_eq!(codel.on_departure(&departure(ms(*at), stay)), Verdict::Pass);
+            assert_eq!(codel.on_departure(&departure(ms(*at), stay)), Decision::Pass);
         }
         drops
     };
@@ -63,7 +63,7 @@ fn codel_drops_nobody_who_leaves_no_more_than_a_packet_behind() {
     let mut codel = Codel::new(codel::Parameters::default());
     for at in 0..1_000 {
         let last = Departure { left: 1, left_bytes: Bytes(1500), ..departure(ms(at), 500) };
-        assert_eq!(codel.on_departure(&last), Verdict::Pass);
+        assert_eq!(codel.on_departure(&last), Decision::Pass);
     }
 }
 
@@ -88,7 +88,7 @@ fn codel_marks_what_is_capable_and_lets_it_pass() {
     let mut codel = Codel::new(codel::Parameters { ecn: true, ..codel::Parameters::default() });
     let capable = |at| Departure { ecn: Ecn::Capable, ..departure(ms(at), 50) };
     let marked: Vec<u64> =
-        (0..400).filter(|at| codel.on_departure(&capable(*at)) == Verdict::Mark(codel::DELAY)).collect();
+        (0..400).filter(|at| codel.on_departure(&capable(*at)) == Decision::Mark(codel::DELAY)).collect();
     assert_eq!(marked, [100, 200, 271, 329, 379]);
 }
 
@@ -164,20 +164,29 @@ fn pie_made_to_catch_up_seldom_is_where_it_would_be_if_asked_often() {
 }
 
 fn arrival(now: Instant, ecn: Ecn) -> Arrival {
-    Arrival { now, size: Bytes(1500), ecn, waiting: 20, waiting_bytes: Bytes(30_000), rate: None }
+    Arrival {
+        now,
+        size: Bytes(1500),
+        ecn,
+        queued: 20,
+        queued_bytes: Bytes(30_000),
+        has_room: true,
+        idle_since: None,
+        rate: None,
+    }
 }
 
 #[test]
 fn pie_lets_a_burst_in_and_then_drops_its_share_evenly() {
     let mut pie = pie();
     pie.on_departure(&departure(ms(0), 100));
-    let verdict = |pie: &mut Pie, at: u64, ecn| {
+    let decision = |pie: &mut Pie, at: u64, ecn| {
         pie.on_departure(&departure(ms(at), 100));
         pie.on_arrival(&arrival(ms(at), ecn))
     };
-    assert!((0..150).all(|at| verdict(&mut pie, at, Ecn::NotCapable) == Verdict::Pass));
-    let early: Vec<Verdict> = (150..3_000).map(|at| verdict(&mut pie, at, Ecn::Capable)).collect();
-    assert!(early.contains(&Verdict::Drop(pie::EARLY)), "without ECN set, what is capable is dropped too");
+    assert!((0..150).all(|at| decision(&mut pie, at, Ecn::NotCapable) == Decision::Pass));
+    let early: Vec<Decision> = (150..3_000).map(|at| decision(&mut pie, at, Ecn::Capable)).collect();
+    assert!(early.contains(&Decision::Drop(pie::EARLY)), "without ECN set, what is capable is dropped too");
 }
 
 // RFC 8033 appendix A, enque(): the packet that comes finds both samples small and the probability zero.
@@ -203,11 +212,11 @@ fn pie_marks_while_its_probability_is_small() {
     let mut large = Vec::new();
     for at in 0..5_000 {
         pie.on_departure(&departure(ms(at), 60));
-        let verdict = pie.on_arrival(&arrival(ms(at), Ecn::Capable));
-        if verdict != Verdict::Pass {
-            if pie.drop_prob < 0.1 { small.push(verdict) } else { large.push(verdict) }
+        let decision = pie.on_arrival(&arrival(ms(at), Ecn::Capable));
+        if decision != Decision::Pass {
+            if pie.drop_prob < 0.1 { small.push(decision) } else { large.push(decision) }
         }
     }
-    assert!(!small.is_empty() && small.iter().all(|verdict| *verdict == Verdict::Mark(pie::EARLY)));
-    assert!(!large.is_empty() && large.iter().all(|verdict| *verdict == Verdict::Drop(pie::EARLY)));
+    assert!(!small.is_empty() && small.iter().all(|decision| *decision == Decision::Mark(pie::EARLY)));
+    assert!(!large.is_empty() && large.iter().all(|decision| *decision == Decision::Drop(pie::EARLY)));
 }

@@ -1,9 +1,9 @@
-//! FQ-CoDel: flows are sorted into lanes by a hash, served by deficit round robin with new flows
-//! first, and each lane has a CoDel of its own (RFC 8290).
+//! FQ-CoDel: flows are hashed into sub-queues, which are served by deficit round robin with new flows
+//! first, and each sub-queue has a CoDel of its own (RFC 8290).
 //!
 //! The quantum is 1514 bytes and the limit, which the queue has, should be "10240 packets" (RFC 8290
-//! §5.2). Where the limit is reached, packets are dropped from the head of the lane with the most
-//! bytes: half of them, at most 64 (§4.1). We look for that lane before the packet comes in, not after.
+//! §5.2). Where the limit is reached, packets are dropped from the head of the sub-queue with the
+//! most bytes: half of them, at most 64 (§4.1). We look for that sub-queue before the packet is let in, not after.
 
 use std::collections::VecDeque;
 
@@ -13,28 +13,28 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Stream};
 
 use super::codel::{self, Codel};
-use super::{Entry, Keys, Lane, Policy, Scheduler, Service, Setting};
-use crate::config::ConfigError;
+use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue};
+use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     id: "fq-codel",
-    summary: "each flow for itself with a controlled delay, new flows first",
+    summary: "fair queueing of flows, each with its own CoDel, new flows first",
     example: "{ fq-codel = { target = \"5 ms\", interval = \"100 ms\" } }",
     source: "RFC 8290",
 };
 
-/// Those of CoDel, and of the round robin.
+/// The parameters of CoDel and of the deficit round robin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The stay in the queue that is acceptable (RFC 8290 §5.2.3).
+    /// Acceptable queueing delay (RFC 8290 §5.2.3).
     pub target: Duration,
-    /// How long packets may stay longer (§5.2.2).
+    /// How long the queueing delay may exceed the target (§5.2.2).
     pub interval: Duration,
-    /// Bytes that a lane may send in a turn (§5.2.1: the MTU with the Ethernet header).
+    /// Bytes that a sub-queue may send in a round (§5.2.1: the MTU with the Ethernet header).
     pub quantum: Bytes,
-    /// Lanes into which flows are hashed (§5.2.5). Two flows can fall into one.
+    /// Number of sub-queues into which flows are hashed (§5.2.5). Two flows can share one.
     pub flows: u32,
     /// Whether ECN-capable packets are marked where they would be dropped (§5.2.7).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -61,24 +61,26 @@ impl Setting for Parameters {
             return Err(ConfigError::new("quantum", "a turn of 0 bytes", "write a size like \"1514 bytes\""));
         }
         if !(1..=65_536).contains(&self.flows) {
-            let message = format!("{} lanes", self.flows);
+            let message = format!("{} sub-queues", self.flows);
             return Err(ConfigError::new("flows", message, "write 1 to 65536"));
         }
         Ok(())
     }
 
     fn service(&self, mut stream: Stream) -> Service {
-        let turns = vec![Turn::default(); self.flows as usize];
+        let flows = vec![FlowState::default(); self.flows as usize];
         let perturbation = stream.next_u64();
         let (new, old) = (VecDeque::new(), VecDeque::new());
-        Service::Lanes(Box::new(FqCodel { parameters: *self, perturbation, turns, new, old }))
+        Service::Classful(Box::new(FqCodel { parameters: *self, perturbation, flows, new, old }))
     }
 }
 
-/// What a lane has of its turn.
+/// A sub-queue in the round robin.
 #[derive(Clone, Copy, Debug, Default)]
-struct Turn {
+struct FlowState {
+    /// Bytes that it may still send in this round.
     deficit: i64,
+    /// Whether it is in one of the two lists.
     is_listed: bool,
 }
 
@@ -86,14 +88,14 @@ struct Turn {
 struct FqCodel {
     parameters: Parameters,
     perturbation: u64,
-    turns: Vec<Turn>,
-    /// The lanes of the RFC's two lists, next first.
+    flows: Vec<FlowState>,
+    /// The RFC's two lists of sub-queues, the one served next first.
     new: VecDeque<usize>,
     old: VecDeque<usize>,
 }
 
 impl Scheduler for FqCodel {
-    fn lane_of(&mut self, keys: &Keys) -> usize {
+    fn classify(&mut self, keys: &Keys) -> usize {
         (mixed(keys.flow ^ self.perturbation) % u64::from(self.parameters.flows)) as usize
     }
 
@@ -101,47 +103,46 @@ impl Scheduler for FqCodel {
         Box::new(Codel::new(self.parameters.codel()))
     }
 
-    fn on_queued(&mut self, lane: usize) {
-        let turn = &mut self.turns[lane];
-        if !turn.is_listed {
-            *turn = Turn { deficit: self.parameters.quantum.0 as i64, is_listed: true };
-            self.new.push_back(lane);
+    fn on_queued(&mut self, sub_queue: usize) {
+        let flow = &mut self.flows[sub_queue];
+        if !flow.is_listed {
+            *flow = FlowState { deficit: self.parameters.quantum.0 as i64, is_listed: true };
+            self.new.push_back(sub_queue);
         }
     }
 
-    /// RFC 8290 §4.2. What the RFC does with an empty lane when it is served, happens here when the
-    /// next is looked for.
-    fn next(&mut self, lanes: &[Lane]) -> Option<usize> {
+    /// RFC 8290 §4.2. Where the RFC serves a sub-queue and finds it empty, this finds it empty as it looks for the next.
+    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
-            let lane = *list.front()?;
-            let turn = &mut self.turns[lane];
-            if turn.deficit <= 0 {
-                turn.deficit += self.parameters.quantum.0 as i64;
+            let number = *list.front()?;
+            let flow = &mut self.flows[number];
+            if flow.deficit <= 0 {
+                flow.deficit += self.parameters.quantum.0 as i64;
                 list.pop_front();
-                self.old.push_back(lane);
-            } else if lanes[lane].is_empty() {
+                self.old.push_back(number);
+            } else if sub_queues[number].is_empty() {
                 list.pop_front();
-                // A new lane that ran empty goes round once more, so that it cannot be new at once.
+                // A new sub-queue that ran empty goes round once more, so that it cannot be new again at once.
                 if is_new && !self.old.is_empty() {
-                    self.old.push_back(lane);
+                    self.old.push_back(number);
                 } else {
-                    turn.is_listed = false;
+                    flow.is_listed = false;
                 }
             } else {
-                return Some(lane);
+                return Some(number);
             }
         }
     }
 
-    fn on_served(&mut self, lane: usize, size: Bytes) {
-        self.turns[lane].deficit -= size.0 as i64;
+    fn on_served(&mut self, sub_queue: usize, size: Bytes) {
+        self.flows[sub_queue].deficit -= size.0 as i64;
     }
 
-    fn victims(&self, lanes: &[Lane], _: usize) -> Option<(usize, u32)> {
-        let (lane, fattest) = lanes.iter().enumerate().max_by_key(|(_, lane)| lane.bytes())?;
-        Some((lane, fattest.len().div_ceil(2).min(BATCH)))
+    fn victims(&self, sub_queues: &[SubQueue], _: usize) -> Option<(usize, u32)> {
+        let (number, longest) = sub_queues.iter().enumerate().max_by_key(|(_, queue)| queue.bytes())?;
+        Some((number, longest.len().div_ceil(2).min(BATCH)))
     }
 }
 

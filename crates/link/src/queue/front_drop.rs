@@ -1,5 +1,5 @@
-//! Front drop: where a packet finds no room, the oldest goes in its place. The sender learns of the
-//! congestion a queue's length earlier than with tail drop (Lakshman, Neidhardt and Ott 1996, "The
+//! Front drop: where a packet finds no room, the oldest one is dropped in its place. The sender learns of the
+//! congestion one queueing delay earlier than with tail drop (Lakshman, Neidhardt and Ott 1996, "The
 //! drop from front strategy in TCP and in TCP over ATM").
 
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::Stream;
 
 use super::{Entry, Service, Setting, Victim};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {

@@ -1,11 +1,11 @@
-//! Infinite: drops nobody, whatever comes. A limit beside it is refused, so that it says what it means.
+//! Infinite: drops no packet. A limit beside it is refused, as it would have no effect.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Stream;
 
 use super::{Entry, Service, Setting, Victim};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -27,5 +27,9 @@ impl Setting for Parameters {
 
     fn service(&self, _: Stream) -> Service {
         Service::Plain(Victim::Arriving)
+    }
+
+    fn is_unlimited(&self) -> bool {
+        true
     }
 }

@@ -3,7 +3,7 @@
 use units::Bytes;
 use units::text::PacketsOrBytes;
 
-use crate::config::{self, Overflow};
+use super::settings::{Overflow, Queue};
 
 /// How much may wait in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn new(config: &config::Queue) -> Self {
+    pub(crate) fn new(config: &Queue) -> Self {
         let (packets, bytes) = match config.limit {
             Some(PacketsOrBytes::Packets(packets)) => (packets.0, Bytes::MAX),
             Some(PacketsOrBytes::Bytes(bytes)) => (u64::MAX, bytes),

@@ -12,8 +12,8 @@ use units::Stream;
 use units::text::PacketsOrBytes;
 
 use super::threshold::{check_thresholds, length, number};
-use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict, Victim};
-use crate::config::ConfigError;
+use super::{Arrival, Decision, Entry, Policy, Service, Setting, Victim};
+use crate::error::ConfigError;
 use crate::event::DropRule;
 
 /// The registry's line.
@@ -62,7 +62,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self, _: Stream) -> Service {
-        Service::Line(Box::new(Pdpc { parameters: *self, counter: 0 }))
+        Service::Fifo(Box::new(Pdpc { parameters: *self, counter: 0 }))
     }
 }
 
@@ -74,19 +74,19 @@ struct Pdpc {
 }
 
 impl Pdpc {
-    fn discard(&mut self, rule: DropRule) -> Verdict {
+    fn discard(&mut self, rule: DropRule) -> Decision {
         self.counter = self.parameters.prevention;
         match self.parameters.discard {
-            Discard::Arriving => Verdict::Drop(rule),
-            Discard::Oldest => Verdict::DropOldest(rule),
+            Discard::Arriving => Decision::Drop(rule),
+            Discard::Oldest => Decision::DropOldest(rule),
         }
     }
 }
 
 impl Policy for Pdpc {
-    fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival) -> Decision {
         let Parameters { min, max, .. } = self.parameters;
-        let length = number(length(arrival.waiting, arrival.waiting_bytes, min));
+        let length = number(length(arrival.queued, arrival.queued_bytes, min));
         if length >= number(max) {
             return self.discard(FORCED);
         }
@@ -94,11 +94,7 @@ impl Policy for Pdpc {
             return self.discard(EARLY);
         }
         self.counter = self.counter.saturating_sub(1);
-        Verdict::Pass
-    }
-
-    fn on_departure(&mut self, _: &Departure) -> Verdict {
-        Verdict::Pass
+        Decision::Pass
     }
 
     fn victim(&self) -> Victim {

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Stream};
 
-use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict};
-use crate::config::ConfigError;
+use super::{Arrival, Decision, Departure, Entry, Policy, Service, Setting};
+use crate::error::ConfigError;
 use crate::event::DropRule;
 use crate::random::unit;
 
@@ -61,7 +61,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self, stream: Stream) -> Service {
-        Service::Line(Box::new(Pie::new(*self, stream)))
+        Service::Fifo(Box::new(Pie::new(*self, stream)))
     }
 }
 
@@ -149,7 +149,7 @@ impl Pie {
     fn drops(&mut self, arrival: &Arrival) -> bool {
         let half = self.parameters.target / 2;
         let is_light = self.qdelay_old < half && self.drop_prob < 0.2;
-        if is_light || arrival.waiting_bytes <= self.parameters.mean_packet * 2 {
+        if is_light || arrival.queued_bytes <= self.parameters.mean_packet * 2 {
             return false;
         }
         if self.drop_prob == 0.0 {
@@ -168,22 +168,22 @@ impl Pie {
 }
 
 impl Policy for Pie {
-    fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival) -> Decision {
         self.catch_up(arrival.now);
         if self.is_quiet() {
             self.burst_allowance = self.parameters.burst;
         }
         if !self.burst_allowance.is_zero() || !self.drops(arrival) {
-            return Verdict::Pass;
+            return Decision::Pass;
         }
         let marks = self.parameters.ecn && arrival.ecn.is_capable() && self.drop_prob < MARK_ECN_TH;
-        if marks { Verdict::Mark(EARLY) } else { Verdict::Drop(EARLY) }
+        if marks { Decision::Mark(EARLY) } else { Decision::Drop(EARLY) }
     }
 
-    fn on_departure(&mut self, departure: &Departure) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure) -> Decision {
         self.catch_up(departure.now);
         self.qdelay = if departure.left == 0 { Duration::ZERO } else { departure.waited };
-        Verdict::Pass
+        Decision::Pass
     }
 
     fn on_removal(&mut self, now: Instant, left: u32) {

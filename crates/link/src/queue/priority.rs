@@ -1,13 +1,13 @@
-//! Priority: of the packets that wait, those of the highest traffic class leave first, however long
-//! the others have been waiting. They share the queue's limit; who finds it reached takes the place of the
-//! oldest packet of the lowest class that waits, and is dropped where that is not below its own.
+//! Priority: of the packets that wait, those of the highest traffic class leave first, however long the others have
+//! waited. All classes share the queue's limit. A packet that finds it reached takes the place of the oldest packet of the
+//! lowest class that waits; if that class is not below its own, the arriving packet is dropped.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Stream};
 
-use super::{Entry, Keys, Lane, Policy, Scheduler, Service, Setting, tail_drop};
-use crate::config::ConfigError;
+use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
+use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -28,16 +28,16 @@ impl Setting for Parameters {
     }
 
     fn service(&self, _: Stream) -> Service {
-        Service::Lanes(Box::new(Priority))
+        Service::Classful(Box::new(Priority))
     }
 }
 
-/// A lane for each class.
+/// A sub-queue for each class.
 #[derive(Debug)]
 struct Priority;
 
 impl Scheduler for Priority {
-    fn lane_of(&mut self, keys: &Keys) -> usize {
+    fn classify(&mut self, keys: &Keys) -> usize {
         usize::from(keys.class)
     }
 
@@ -45,14 +45,14 @@ impl Scheduler for Priority {
         tail_drop::policy()
     }
 
-    fn next(&mut self, lanes: &[Lane]) -> Option<usize> {
-        lanes.iter().rposition(|lane| !lane.is_empty())
+    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize> {
+        sub_queues.iter().rposition(|queue| !queue.is_empty())
     }
 
     fn on_served(&mut self, _: usize, _: Bytes) {}
 
-    fn victims(&self, lanes: &[Lane], arriving: usize) -> Option<(usize, u32)> {
-        let lowest = lanes.iter().position(|lane| !lane.is_empty())?;
+    fn victims(&self, sub_queues: &[SubQueue], arriving: usize) -> Option<(usize, u32)> {
+        let lowest = sub_queues.iter().position(|queue| !queue.is_empty())?;
         (lowest < arriving).then_some((lowest, 1))
     }
 }

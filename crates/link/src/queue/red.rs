@@ -17,8 +17,8 @@ use units::text::{PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Instant, Stream};
 
 use super::threshold::{check_thresholds, length, number};
-use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict};
-use crate::config::ConfigError;
+use super::{Arrival, Decision, Departure, Entry, Policy, Service, Setting};
+use crate::error::ConfigError;
 use crate::event::DropRule;
 use crate::random::unit;
 
@@ -80,7 +80,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self, stream: Stream) -> Service {
-        Service::Line(Box::new(Red::new(*self, stream)))
+        Service::Fifo(Box::new(Red::new(*self, stream)))
     }
 }
 
@@ -117,7 +117,7 @@ impl Red {
     }
 
     fn update_average(&mut self, arrival: &Arrival) {
-        if arrival.waiting > 0 {
+        if arrival.queued > 0 {
             self.average += self.weight * (self.length(arrival) - self.average);
         } else {
             let gone_by = self.packets_in(arrival.now - self.empty_since, arrival);
@@ -128,7 +128,7 @@ impl Red {
     }
 
     fn length(&self, arrival: &Arrival) -> f64 {
-        number(length(arrival.waiting, arrival.waiting_bytes, self.parameters.min)) as f64
+        number(length(arrival.queued, arrival.queued_bytes, self.parameters.min)) as f64
     }
 
     /// The paper's m: how many small packets could have been transmitted in an idle time.
@@ -167,28 +167,28 @@ impl Red {
 }
 
 impl Policy for Red {
-    fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
+    fn on_arrival(&mut self, arrival: &Arrival) -> Decision {
         self.update_average(arrival);
         if self.average >= self.upper_end() {
             self.count = 0;
-            Verdict::Drop(FORCED)
+            Decision::Drop(FORCED)
         } else if self.average < self.min {
             self.count = -1;
-            Verdict::Pass
+            Decision::Pass
         } else if self.drops_early(arrival.size) {
             self.count = 0;
             let marks = self.parameters.ecn && arrival.ecn.is_capable() && self.average < self.max;
-            if marks { Verdict::Mark(EARLY) } else { Verdict::Drop(EARLY) }
+            if marks { Decision::Mark(EARLY) } else { Decision::Drop(EARLY) }
         } else {
-            Verdict::Pass
+            Decision::Pass
         }
     }
 
-    fn on_departure(&mut self, departure: &Departure) -> Verdict {
+    fn on_departure(&mut self, departure: &Departure) -> Decision {
         if departure.left == 0 {
             self.empty_since = departure.now;
         }
-        Verdict::Pass
+        Decision::Pass
     }
 
     fn on_removal(&mut self, now: Instant, left: u32) {

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use units::text::PacketsOrBytes;
 use units::{Bytes, Stream, Streams};
 
-use super::scheduler::Turns;
-use super::{Discipline, Entry, Keys, Lane, Policy, Scheduler, Service, Setting, tail_drop};
-use crate::config::ConfigError;
+use super::round_robin::RoundRobin;
+use super::{Discipline, Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
+use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     source: "the dedicated buffers of a radio network; Nagle 1987 (RFC 970)",
 };
 
-/// Whose queues they are, and what holds in each.
+/// What the queues are for, and what holds in each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -31,7 +31,7 @@ pub struct Parameters {
     /// The most that may wait in each. Without it, no limit but that of the whole queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<PacketsOrBytes>,
-    /// Who is dropped from each, and when: one that serves in order.
+    /// The discipline of each: one that serves in order.
     #[serde(default)]
     pub discipline: Box<Discipline>,
 }
@@ -40,11 +40,11 @@ pub struct Parameters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// The host that they are for: users of a downlink.
+    /// The host that the packets are for: users of a downlink.
     Destination,
-    /// The host that sent them: users of an uplink.
+    /// The host that sent the packets: users of an uplink.
     Source,
-    /// Their flow and direction.
+    /// The flow and its direction.
     Flow,
 }
 
@@ -63,22 +63,22 @@ impl Setting for Parameters {
             ));
         }
         self.discipline.check().map_err(|error| error.below("discipline"))?;
-        if let Service::Lanes(_) = self.discipline.service(Streams::new(0).stream("check")) {
-            let message = format!("{} has lanes of its own", self.discipline.id());
+        if let Service::Classful(_) = self.discipline.service(Streams::new(0).stream("check")) {
+            let message = format!("{} has sub-queues of its own", self.discipline.id());
             return Err(ConfigError::new("discipline", message, "write one that serves in order"));
         }
         Ok(())
     }
 
     fn service(&self, mut stream: Stream) -> Service {
-        Service::Lanes(Box::new(Separate {
+        Service::Classful(Box::new(Separate {
             by: self.by,
             limit: self.limit,
             discipline: (*self.discipline).clone(),
             streams: Streams::new(stream.next_u64()),
-            lanes: BTreeMap::new(),
+            sub_queues: BTreeMap::new(),
             keys: Vec::new(),
-            turns: Turns::default(),
+            round_robin: RoundRobin::default(),
         }))
     }
 }
@@ -89,46 +89,46 @@ struct Separate {
     limit: Option<PacketsOrBytes>,
     discipline: Discipline,
     streams: Streams,
-    /// The lane of each key, in the order in which they first came, and the other way round.
-    lanes: BTreeMap<u64, usize>,
+    /// The number of each key's sub-queue, in the order of their first packets, and the key of each number.
+    sub_queues: BTreeMap<u64, usize>,
     keys: Vec<u64>,
-    turns: Turns,
+    round_robin: RoundRobin,
 }
 
 impl Scheduler for Separate {
-    fn lane_of(&mut self, keys: &Keys) -> usize {
+    fn classify(&mut self, keys: &Keys) -> usize {
         let key = match self.by {
             By::Destination => keys.destination,
             By::Source => keys.source,
             By::Flow => keys.flow,
         };
-        *self.lanes.entry(key).or_insert_with(|| {
+        *self.sub_queues.entry(key).or_insert_with(|| {
             self.keys.push(key);
             self.keys.len() - 1
         })
     }
 
-    /// Every lane draws from the stream of its key, so that a new user moves nobody's draws.
-    fn policy(&self, lane: usize) -> Box<dyn Policy> {
-        match self.discipline.service(self.streams.stream(&self.keys[lane].to_string())) {
-            Service::Line(policy) => policy,
-            Service::Plain(_) | Service::Lanes(_) => tail_drop::policy(),
+    /// Every sub-queue draws from the stream of its key, so that a new user moves no draws of the others.
+    fn policy(&self, sub_queue: usize) -> Box<dyn Policy> {
+        match self.discipline.service(self.streams.stream(&self.keys[sub_queue].to_string())) {
+            Service::Fifo(policy) => policy,
+            Service::Plain(_) | Service::Classful(_) => tail_drop::policy(),
         }
     }
 
-    fn has_room(&self, lane: &Lane, size: Bytes) -> bool {
+    fn has_room(&self, sub_queue: &SubQueue, size: Bytes) -> bool {
         match self.limit {
             None => true,
-            Some(PacketsOrBytes::Packets(packets)) => u64::from(lane.len()) < packets.0,
-            Some(PacketsOrBytes::Bytes(bytes)) => lane.bytes().saturating_add(size) <= bytes,
+            Some(PacketsOrBytes::Packets(packets)) => u64::from(sub_queue.len()) < packets.0,
+            Some(PacketsOrBytes::Bytes(bytes)) => sub_queue.bytes().saturating_add(size) <= bytes,
         }
     }
 
-    fn next(&mut self, lanes: &[Lane]) -> Option<usize> {
-        self.turns.next(lanes, |_| 1)
+    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize> {
+        self.round_robin.next(sub_queues, |_| 1)
     }
 
     fn on_served(&mut self, _: usize, _: Bytes) {
-        self.turns.on_served();
+        self.round_robin.on_served();
     }
 }

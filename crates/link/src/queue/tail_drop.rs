@@ -1,12 +1,12 @@
-//! Tail drop: whoever finds the queue at its limit is dropped. The limit is the queue's own, so
-//! this policy lets everything pass.
+//! Tail drop: a packet that finds the queue at its limit is dropped. The limit is the queue's own, so the policy lets
+//! every packet pass.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Stream;
 
-use super::{Arrival, Departure, Entry, Policy, Service, Setting, Verdict, Victim};
-use crate::config::ConfigError;
+use super::{Arrival, Decision, Entry, Policy, Service, Setting, Victim};
+use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -31,7 +31,7 @@ impl Setting for Parameters {
     }
 }
 
-/// The policy that lets everything pass.
+/// The policy that lets every packet pass.
 pub(super) fn policy() -> Box<dyn Policy> {
     Box::new(TailDrop)
 }
@@ -40,11 +40,7 @@ pub(super) fn policy() -> Box<dyn Policy> {
 struct TailDrop;
 
 impl Policy for TailDrop {
-    fn on_arrival(&mut self, _: &Arrival) -> Verdict {
-        Verdict::Pass
-    }
-
-    fn on_departure(&mut self, _: &Departure) -> Verdict {
-        Verdict::Pass
+    fn on_arrival(&mut self, _: &Arrival) -> Decision {
+        Decision::Pass
     }
 }

@@ -12,9 +12,9 @@ fn probability(number: f64) -> Probability {
 /// The policy of a discipline that serves in order.
 fn policy(discipline: &Discipline) -> Box<dyn Policy> {
     match discipline.service(Streams::new(1).stream("queue")) {
-        Service::Line(policy) => policy,
+        Service::Fifo(policy) => policy,
         Service::Plain(_) => tail_drop::policy(),
-        Service::Lanes(_) => panic!("{} has lanes", discipline.id()),
+        Service::Classful(_) => panic!("{} is classful", discipline.id()),
     }
 }
 
@@ -46,8 +46,10 @@ fn arrival(now: Instant, waiting: u32) -> Arrival {
         now,
         size: Bytes(303),
         ecn: Ecn::NotCapable,
-        waiting,
-        waiting_bytes: Bytes(303) * u64::from(waiting),
+        queued: waiting,
+        queued_bytes: Bytes(303) * u64::from(waiting),
+        has_room: true,
+        idle_since: None,
         rate: Some(Rate::from_bits_per_sec(9600)),
     }
 }
@@ -85,7 +87,7 @@ fn every_example_reads_checks_and_writes_back_as_itself() {
 #[test]
 fn tail_drop_itself_lets_everything_pass_and_keeps_no_average() {
     let mut policy = policy(&Discipline::default());
-    assert_eq!(policy.on_arrival(&arrival(Instant::START, 1_000_000)), Verdict::Pass);
+    assert_eq!(policy.on_arrival(&arrival(Instant::START, 1_000_000)), Decision::Pass);
     assert_eq!(policy.average(), None);
 }
 
@@ -120,10 +122,10 @@ fn an_idle_time_lowers_the_average_as_if_packets_had_gone_by() {
 fn below_the_lower_threshold_nobody_is_dropped_and_from_the_upper_on_everybody() {
     let mut policy = red(1.0, 1.0);
     for _ in 0..1_000 {
-        assert_eq!(policy.on_arrival(&arrival(Instant::START, 1)), Verdict::Pass);
+        assert_eq!(policy.on_arrival(&arrival(Instant::START, 1)), Decision::Pass);
     }
     for _ in 0..1_000 {
-        assert_eq!(policy.on_arrival(&arrival(Instant::START, 7)), Verdict::Drop(red::FORCED));
+        assert_eq!(policy.on_arrival(&arrival(Instant::START, 7)), Decision::Drop(red::FORCED));
     }
 }
 
@@ -133,7 +135,7 @@ fn gaps(waiting: u32, max_probability: f64) -> Vec<u64> {
     let (mut gaps, mut gap) = (Vec::new(), 0);
     while gaps.len() < 20_000 {
         gap += 1;
-        if policy.on_arrival(&arrival(Instant::START, waiting)) == Verdict::Drop(red::EARLY) {
+        if policy.on_arrival(&arrival(Instant::START, waiting)) == Decision::Drop(red::EARLY) {
             gaps.push(std::mem::take(&mut gap));
         }
     }
@@ -179,7 +181,7 @@ fn early_share(parameters: red::Parameters, waiting: u32, size: Bytes) -> f64 {
     const PACKETS: u32 = 200_000;
     let mut policy = policy(&Discipline::Red(parameters));
     let arrival = Arrival { size, ..arrival(Instant::START, waiting) };
-    let dropped = (0..PACKETS).filter(|_| policy.on_arrival(&arrival) == Verdict::Drop(red::EARLY)).count();
+    let dropped = (0..PACKETS).filter(|_| policy.on_arrival(&arrival) == Decision::Drop(red::EARLY)).count();
     dropped as f64 / f64::from(PACKETS)
 }
 
@@ -196,7 +198,7 @@ fn gentle_red_goes_on_from_the_maximum_probability_to_one_at_twice_the_threshold
     let share = early_share(gentle, 8, Bytes(303));
     assert!((share - expected).abs() < 0.006, "{share} against {expected}");
     let mut policy = policy(&Discipline::Red(gentle));
-    assert_eq!(policy.on_arrival(&arrival(Instant::START, 14)), Verdict::Drop(red::FORCED));
+    assert_eq!(policy.on_arrival(&arrival(Instant::START, 14)), Decision::Drop(red::FORCED));
 }
 
 /// The mean gap between drops by the paper's equation 3, p_a = p_b / (1 − count·p_b), count from 1.
@@ -234,16 +236,20 @@ fn red_in_bytes_looks_at_bytes_and_scales_the_probability_with_the_packet() {
 #[test]
 fn red_marks_what_is_capable_below_the_upper_threshold_and_drops_it_above() {
     let marking = red::Parameters { ecn: true, gentle: true, ..parameters(1.0, 1.0) };
-    let verdicts = |waiting, ecn| {
+    let decisions = |waiting, ecn| {
         let mut policy = policy(&Discipline::Red(marking));
         let arrival = Arrival { ecn, ..arrival(Instant::START, waiting) };
-        (0..1_000).map(|_| policy.on_arrival(&arrival)).filter(|verdict| *verdict != Verdict::Pass).collect()
+        (0..1_000)
+            .map(|_| policy.on_arrival(&arrival))
+            .filter(|decision| *decision != Decision::Pass)
+            .collect()
     };
-    let all =
-        |verdicts: Vec<Verdict>, verdict| !verdicts.is_empty() && verdicts.iter().all(|one| *one == verdict);
-    assert!(all(verdicts(5, Ecn::Capable), Verdict::Mark(red::EARLY)));
-    assert!(all(verdicts(5, Ecn::NotCapable), Verdict::Drop(red::EARLY)));
-    assert!(all(verdicts(8, Ecn::Capable), Verdict::Drop(red::EARLY)));
+    let all = |decisions: Vec<Decision>, decision| {
+        !decisions.is_empty() && decisions.iter().all(|one| *one == decision)
+    };
+    assert!(all(decisions(5, Ecn::Capable), Decision::Mark(red::EARLY)));
+    assert!(all(decisions(5, Ecn::NotCapable), Decision::Drop(red::EARLY)));
+    assert!(all(decisions(8, Ecn::Capable), Decision::Drop(red::EARLY)));
 }
 
 #[test]
@@ -259,16 +265,16 @@ fn pdpc(discard: pdpc::Discard) -> Box<dyn Policy> {
 #[test]
 fn pdpc_discards_one_packet_and_spares_as_many_as_its_counter_says() {
     let mut policy = pdpc(pdpc::Discard::Arriving);
-    let verdicts: Vec<Verdict> = (0..13).map(|_| policy.on_arrival(&arrival(Instant::START, 6))).collect();
-    let dropped: Vec<usize> = (0..13).filter(|n| verdicts[*n] == Verdict::Drop(pdpc::EARLY)).collect();
+    let decisions: Vec<Decision> = (0..13).map(|_| policy.on_arrival(&arrival(Instant::START, 6))).collect();
+    let dropped: Vec<usize> = (0..13).filter(|n| decisions[*n] == Decision::Drop(pdpc::EARLY)).collect();
     assert_eq!(dropped, [0, 6, 12]);
 }
 
 #[test]
 fn pdpc_lets_everything_pass_up_to_its_lower_threshold_and_nothing_from_its_upper() {
     let mut policy = pdpc(pdpc::Discard::Oldest);
-    assert!((0..100).all(|_| policy.on_arrival(&arrival(Instant::START, 4)) == Verdict::Pass));
-    let forced = Verdict::DropOldest(pdpc::FORCED);
+    assert!((0..100).all(|_| policy.on_arrival(&arrival(Instant::START, 4)) == Decision::Pass));
+    let forced = Decision::DropOldest(pdpc::FORCED);
     assert!((0..100).all(|_| policy.on_arrival(&arrival(Instant::START, 10)) == forced));
-    assert_eq!(policy.on_arrival(&arrival(Instant::START, 9)), Verdict::Pass, "the counter was set");
+    assert_eq!(policy.on_arrival(&arrival(Instant::START, 9)), Decision::Pass, "the counter was set");
 }

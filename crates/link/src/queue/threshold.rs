@@ -3,7 +3,7 @@
 use units::Bytes;
 use units::text::{Packets, PacketsOrBytes};
 
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 
 /// Refuses thresholds that are not of one kind, or not in order.
 pub(super) fn check_thresholds(min: PacketsOrBytes, max: PacketsOrBytes) -> Result<(), ConfigError> {

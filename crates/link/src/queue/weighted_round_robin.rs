@@ -1,15 +1,15 @@
-//! Weighted round robin: the traffic classes by turns, in each turn as many packets as the class's
-//! weight (Katevenis, Sidiropoulos and Courcoubetis 1991). They share the queue's limit; where it is reached,
-//! the oldest packet goes of the class that has most waiting for its weight, and the arriving one if that is
-//! its own: so that a class which floods the queue cannot keep the others out of their turns.
+//! Weighted round robin: the traffic classes are served in turn, each with as many packets as its weight (Katevenis,
+//! Sidiropoulos and Courcoubetis 1991). All classes share the queue's limit. Where it is reached, the oldest packet is
+//! dropped of the class with the most packets for its weight, or the arriving packet if that is its own class: so a class
+//! that floods the queue cannot keep the others out of their turns.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Stream};
 
-use super::scheduler::Turns;
-use super::{Entry, Keys, Lane, Policy, Scheduler, Service, Setting, tail_drop};
-use crate::config::ConfigError;
+use super::round_robin::RoundRobin;
+use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
+use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -42,18 +42,18 @@ impl Setting for Parameters {
 
     fn service(&self, _: Stream) -> Service {
         let weights = self.weights.clone();
-        Service::Lanes(Box::new(WeightedRoundRobin { weights, turns: Turns::default() }))
+        Service::Classful(Box::new(WeightedRoundRobin { weights, round_robin: RoundRobin::default() }))
     }
 }
 
 #[derive(Debug)]
 struct WeightedRoundRobin {
     weights: Vec<u32>,
-    turns: Turns,
+    round_robin: RoundRobin,
 }
 
 impl Scheduler for WeightedRoundRobin {
-    fn lane_of(&mut self, keys: &Keys) -> usize {
+    fn classify(&mut self, keys: &Keys) -> usize {
         usize::from(keys.class).min(self.weights.len() - 1)
     }
 
@@ -61,22 +61,22 @@ impl Scheduler for WeightedRoundRobin {
         tail_drop::policy()
     }
 
-    fn next(&mut self, lanes: &[Lane]) -> Option<usize> {
-        self.turns.next(lanes, |lane| self.weights[lane])
+    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize> {
+        self.round_robin.next(sub_queues, |class| self.weights[class])
     }
 
     fn on_served(&mut self, _: usize, _: Bytes) {
-        self.turns.on_served();
+        self.round_robin.on_served();
     }
 
-    fn victims(&self, lanes: &[Lane], arriving: usize) -> Option<(usize, u32)> {
+    fn victims(&self, sub_queues: &[SubQueue], arriving: usize) -> Option<(usize, u32)> {
         // Lengths over weights, compared without dividing; of equals the arriving class is not the victim.
         let longer = |one: usize, other: usize| {
-            let len = |lane: usize| u64::from(lanes[lane].len());
+            let len = |class: usize| u64::from(sub_queues[class].len());
             len(one) * u64::from(self.weights[other]) > len(other) * u64::from(self.weights[one])
         };
-        let longest =
-            (0..lanes.len()).fold(arriving, |most, lane| if longer(lane, most) { lane } else { most });
+        let longest = (0..sub_queues.len())
+            .fold(arriving, |most, class| if longer(class, most) { class } else { most });
         (longest != arriving).then_some((longest, 1))
     }
 }

@@ -193,7 +193,7 @@ proptest! {
     fn nobody_is_delivered_twice_unless_copied_and_in_order_means_in_order(config in any_config(), traffic in any_traffic()) {
         let driver = run(&config, &traffic, 1);
         let mut ids: Vec<u64> = driver.out.iter().map(|(_, packet)| packet.id).collect();
-        if config.order() == link::config::Order::InOrder && config.reordering.is_none() {
+        if config.order() == link::config::DeliveryOrder::InOrder && config.reordering.is_none() {
             prop_assert!(ids.is_sorted());
         }
         ids.sort_unstable();

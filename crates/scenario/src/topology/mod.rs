@@ -67,14 +67,6 @@ pub struct Join {
     pub turn: usize,
 }
 
-impl Topology {
-    /// Whether its name alone says all: none does.
-    #[expect(clippy::unused_self, reason = "the registry asks each")]
-    const fn is_bare(&self) -> bool {
-        false
-    }
-}
-
 impl Parts {
     fn host(&mut self, name: impl Into<String>) -> String {
         self.hosts.push(name.into());

@@ -91,12 +91,6 @@ pub enum Transport {
 }
 
 impl Application {
-    /// Whether its name alone says all: resolved, each says what it does in full.
-    #[expect(clippy::unused_self, reason = "the registry asks each")]
-    const fn is_bare(&self) -> bool {
-        false
-    }
-
     /// Whether the parameters make sense.
     ///
     /// # Errors

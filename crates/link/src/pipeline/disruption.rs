@@ -1,40 +1,41 @@
-//! What happens to the link as a whole at times of its own: handovers and resets.
+//! Disruptions of the link as a whole, at times of their own: handovers and resets.
 
 use units::{Duration, Instant, Rate, Streams};
 
 use super::Pipeline;
-use super::absence::{Course, SHORTEST_INTERVAL};
+use super::suspension::{Period, SHORTEST_INTERVAL, SuspensionProcess};
 use super::transmitter::Transmitter;
-use crate::config::{Config, Held};
+use crate::config::{Config, HeldPackets};
 use crate::distribution::Source;
 use crate::event::{DropRule, ErrorCause, Event, Observer};
 use crate::packet::Packet;
+use crate::store::Handle;
 
-/// What is planned, and when.
+/// The handovers and resets of a link, and which is next.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Disruptions {
     handovers: Option<Handovers>,
     resets: Option<Resets>,
-    /// Whether any of it loses packets.
+    /// Whether any of them loses packets.
     flushes: bool,
-    /// Whether the link starts anew where its layer gives a packet up.
-    resets_at_limit: bool,
-    /// The first of what is planned.
+    /// Whether the link layer starts anew when ARQ gives a packet up.
+    reset_at_arq_limit: bool,
+    /// When the next of them happens, or never.
     due: Instant,
 }
 
 #[derive(Debug)]
 struct Handovers {
-    course: Course,
+    process: SuspensionProcess,
     /// The present or next one.
-    current: (Instant, Instant),
+    current: Period,
     has_begun: bool,
-    held: Held,
+    held: HeldPackets,
     cells: Vec<Cell>,
     next_cell: usize,
 }
 
-/// What a handover brings, ready to be swapped in.
+/// What a handover changes.
 #[derive(Debug)]
 struct Cell {
     rate: Option<Rate>,
@@ -48,7 +49,7 @@ struct Resets {
     queue: bool,
 }
 
-impl Plan {
+impl Disruptions {
     pub(super) fn new(config: &Config, streams: &Streams) -> Self {
         let handovers = config.handovers.as_ref().map(|handovers| Handovers::new(handovers, streams));
         let resets = config.resets.as_ref().map(|resets| {
@@ -57,11 +58,12 @@ impl Plan {
             Resets { intervals, next, queue: resets.queue }
         });
         let at_limit = config.arq.as_ref().is_some_and(|arq| arq.resets());
-        let loses = config.handovers.as_ref().is_some_and(|handovers| handovers.held == Held::Lost);
+        let loses = config.handovers.as_ref().is_some_and(|handovers| handovers.held == HeldPackets::Lost);
         let flushes = loses || resets.is_some();
-        let mut plan = Self { handovers, resets, flushes, resets_at_limit: at_limit, due: Instant::NEVER };
-        plan.due = plan.first();
-        plan
+        let mut disruptions =
+            Self { handovers, resets, flushes, reset_at_arq_limit: at_limit, due: Instant::NEVER };
+        disruptions.due = disruptions.first();
+        disruptions
     }
 
     fn first(&self) -> Instant {
@@ -69,33 +71,33 @@ impl Plan {
         handover.min(self.resets.as_ref().map_or(Instant::NEVER, |resets| resets.next))
     }
 
-    /// When the next of what is planned happens, or never.
+    /// When the next disruption happens, or never.
     #[inline]
     pub(super) const fn due(&self) -> Instant {
         self.due
     }
 
-    pub(super) const fn resets_at_limit(&self) -> bool {
-        self.resets_at_limit
+    pub(super) const fn reset_at_arq_limit(&self) -> bool {
+        self.reset_at_arq_limit
     }
 
-    /// Whether the propagation may change.
-    pub(super) fn moves(&self) -> bool {
+    /// Whether the propagation delay may change.
+    pub(super) fn change_propagation(&self) -> bool {
         self.handovers.as_ref().is_some_and(|handovers| !handovers.cells.is_empty())
     }
 }
 
 impl Handovers {
     fn new(handovers: &crate::config::Handovers, streams: &Streams) -> Self {
-        let mut course = Course::of_handovers(handovers, streams);
-        let current = course.next();
+        let mut process = SuspensionProcess::of_handovers(handovers, streams);
+        let current = process.next();
         let cell = |(number, cell): (usize, &crate::config::Cell)| {
             let stream = || streams.below("cell").below(&number.to_string()).stream("propagation");
             let propagation = cell.propagation.as_ref().map(|delay| Source::new(delay, stream()));
             Cell { rate: cell.rate, propagation }
         };
         let cells = handovers.cells.iter().enumerate().map(cell).collect();
-        Self { course, current, has_begun: false, held: handovers.held, cells, next_cell: 0 }
+        Self { process, current, has_begun: false, held: handovers.held, cells, next_cell: 0 }
     }
 
     const fn next(&self) -> Instant {
@@ -104,41 +106,41 @@ impl Handovers {
 }
 
 impl<P: Packet> Pipeline<P> {
-    /// A flush lets what waits go on sooner than its predecessors would have.
+    /// A flush lets waiting packets go on sooner than they would have behind their predecessors.
     #[inline]
-    pub(super) fn plan_wake_up(&self) -> Instant {
-        if self.plan.flushes && self.store.len() > 0 { self.plan.due() } else { Instant::NEVER }
+    pub(super) fn disruption_wake_up(&self) -> Instant {
+        if self.disruptions.flushes && self.store.len() > 0 { self.disruptions.due() } else { Instant::NEVER }
     }
 
-    /// Does what is planned for `now`.
-    pub(super) fn follow_plan(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        if self.plan.handovers.as_ref().is_some_and(|handovers| handovers.next() == now) {
+    /// Carries out the disruption that is due at `now`.
+    pub(super) fn disrupt(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        if self.disruptions.handovers.as_ref().is_some_and(|handovers| handovers.next() == now) {
             self.hand_over(now, observer);
-        } else if let Some(resets) = &mut self.plan.resets {
+        } else if let Some(resets) = &mut self.disruptions.resets {
             resets.next += resets.intervals.draw().max(SHORTEST_INTERVAL);
             let queue = resets.queue;
             self.flush(now, ErrorCause::Reset, queue, observer);
         }
-        self.plan.due = self.plan.first();
+        self.disruptions.due = self.disruptions.first();
     }
 
     fn hand_over(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        let Some(handovers) = &mut self.plan.handovers else { return };
+        let Some(handovers) = &mut self.disruptions.handovers else { return };
         if handovers.has_begun {
             handovers.has_begun = false;
-            handovers.current = handovers.course.next();
+            handovers.current = handovers.process.next();
             self.enter_next_cell();
         } else {
             handovers.has_begun = true;
-            if handovers.held == Held::Lost {
+            if handovers.held == HeldPackets::Lost {
                 self.flush(now, ErrorCause::Handover, true, observer);
             }
         }
     }
 
-    /// What the cell leaves out stays as it was.
+    /// Takes over the rate and propagation delay of the next cell; what the cell leaves out stays as it was.
     fn enter_next_cell(&mut self) {
-        let Some(handovers) = &mut self.plan.handovers else { return };
+        let Some(handovers) = &mut self.disruptions.handovers else { return };
         let count = handovers.cells.len();
         let Some(cell) = handovers.cells.get(handovers.next_cell) else { return };
         if let Some(rate) = cell.rate {
@@ -151,16 +153,16 @@ impl<P: Packet> Pipeline<P> {
         handovers.next_cell = (handovers.next_cell + 1) % count;
     }
 
-    /// How long the next packet propagates: as in the present cell, or else as at first.
+    /// The propagation delay of the next packet: that of the present cell, if it has its own.
     #[inline]
     pub(super) fn draw_propagation(&mut self) -> Duration {
         match self.cell {
             None => self.propagation.draw(),
-            Some(cell) => self.plan.propagation_in(cell),
+            Some(cell) => self.disruptions.propagation_in(cell),
         }
     }
 
-    /// Loses all that the link layer holds and has on the way, and what waits in the queue if so said.
+    /// Loses all packets that the link layer holds and that are on the way, and with `queue` those in the input queue.
     pub(super) fn flush(
         &mut self,
         now: Instant,
@@ -168,22 +170,24 @@ impl<P: Packet> Pipeline<P> {
         queue: bool,
         observer: &mut impl Observer<P>,
     ) {
-        let mut slots: Vec<u32> = self.receive_buffer.drain().chain(self.propagating.drain()).collect();
-        match std::mem::replace(&mut self.transmitter, Transmitter::Idle) {
+        let mut handles: Vec<Handle> = self.receive_buffer.drain().chain(self.propagating.drain()).collect();
+        let transmitter = self.transmitter;
+        self.become_idle(now);
+        match transmitter {
             Transmitter::Idle => {}
-            Transmitter::Waiting { slot, .. } => slots.push(slot),
-            Transmitter::Sending { slot, .. } => {
-                self.tell(now, slot, Event::TransmissionAborted, observer);
-                slots.push(slot);
+            Transmitter::Waiting { handle, .. } => handles.push(handle),
+            Transmitter::Sending { handle, .. } => {
+                self.report(now, handle, Event::TransmissionAborted, observer);
+                handles.push(handle);
             }
         }
-        slots.extend(self.send_buffer.drain());
-        self.underway.clear();
-        self.lines.restart(now);
-        for slot in slots {
+        handles.extend(self.send_buffer.drain());
+        self.outstanding.clear();
+        self.resequencer.restart(now);
+        for handle in handles {
             self.counters.error_drops += 1;
-            self.tell(now, slot, Event::ErrorDropped { cause }, observer);
-            self.store.take(slot);
+            self.report(now, handle, Event::ErrorDropped { cause }, observer);
+            self.store.take(handle);
         }
         while let Some(head) = queue.then(|| self.queue.remove_oldest(now)).flatten() {
             self.drop_queued(now, &head, DropRule::named(cause.id()), observer);
@@ -192,7 +196,7 @@ impl<P: Packet> Pipeline<P> {
     }
 }
 
-impl Plan {
+impl Disruptions {
     fn propagation_in(&mut self, cell: usize) -> Duration {
         let cells = self.handovers.as_mut().map(|handovers| &mut handovers.cells);
         let propagation = cells.and_then(|cells| cells.get_mut(cell)?.propagation.as_mut());

@@ -1,0 +1,36 @@
+//! What the file of a queue discipline provides.
+
+use units::Stream;
+
+use super::policy::{Policy, Victim};
+use super::scheduler::Scheduler;
+use crate::error::ConfigError;
+
+/// The parameters of one discipline.
+pub trait Setting {
+    /// Whether the parameters make sense.
+    ///
+    /// # Errors
+    /// The first parameter that does not, with its key as the path.
+    fn check(&self) -> Result<(), ConfigError>;
+
+    /// How the discipline serves and drops packets, drawing from `stream`; the parameters have passed
+    /// [`Setting::check`].
+    fn service(&self, stream: Stream) -> Service;
+
+    /// Whether a limit of the queue has no meaning for this discipline, and is refused beside it.
+    fn is_unlimited(&self) -> bool {
+        false
+    }
+}
+
+/// How packets leave: in one line, or from several sub-queues.
+#[derive(Debug)]
+pub enum Service {
+    /// First in, first out; every packet is let in within the limits, and at a limit the victim is dropped.
+    Plain(Victim),
+    /// First in, first out, governed by a policy.
+    Fifo(Box<dyn Policy>),
+    /// Several sub-queues, each a line with a policy, and the scheduler that serves them.
+    Classful(Box<dyn Scheduler>),
+}

@@ -1,0 +1,41 @@
+//! What can be set on the input queue.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+use units::text::PacketsOrBytes;
+
+use super::discipline::Discipline;
+
+/// The input queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Queue {
+    /// The most that may wait, in packets or in bytes (framing included). Without it, no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<PacketsOrBytes>,
+    /// A second limit, in bytes, where both packets and bytes are limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_bytes: Option<Bytes>,
+    /// Whether the packet in transmission is one of those that a limit in packets counts, as in the drop-tail queue of
+    /// ns-2; without it, only those that wait are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub counts_transmission: bool,
+    /// Who is dropped, and when.
+    pub discipline: Discipline,
+    /// What happens to a packet that finds the queue at its limit.
+    pub overflow: Overflow,
+}
+
+/// What happens to a packet that finds the queue at its limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overflow {
+    /// It is dropped, and all goes on.
+    #[default]
+    Drop,
+    /// It is dropped, and the run stops.
+    Stop,
+    /// The link asks its upstream neighbour to hold packets back while the queue is at its limit.
+    FlowControl,
+}
