@@ -16,13 +16,13 @@ const RUNS: usize = 7;
 
 /// About as large as what a simulated host hands to its link.
 #[derive(Clone, Debug)]
-struct Parcel {
+struct TestPacket {
     id: u64,
     size: u64,
     _contents: [u64; 6],
 }
 
-impl Packet for Parcel {
+impl Packet for TestPacket {
     fn id(&self) -> PacketId {
         PacketId(self.id)
     }
@@ -152,7 +152,7 @@ fn pass(config: &Config) -> Passed {
     let gap = Duration::from_nanos(109_091);
     for id in 0..PACKETS {
         wake_ups += run_until(&mut link, now);
-        link.handle_packet(now, Parcel { id, size: 1500, _contents: [id; 6] }, &mut ());
+        link.handle_packet(now, TestPacket { id, size: 1500, _contents: [id; 6] }, &mut ());
         drain(&mut link);
         now += gap;
     }
@@ -161,7 +161,7 @@ fn pass(config: &Config) -> Passed {
     Passed { wake_ups, dropped: link.counters().drops() }
 }
 
-fn run_until(link: &mut Link<Parcel>, limit: Instant) -> u64 {
+fn run_until(link: &mut Link<TestPacket>, limit: Instant) -> u64 {
     let mut wake_ups = 0;
     while let Some(due) = link.poll_timeout().filter(|due| *due <= limit) {
         link.handle_timeout(due, &mut ());
@@ -171,7 +171,7 @@ fn run_until(link: &mut Link<Parcel>, limit: Instant) -> u64 {
     wake_ups
 }
 
-fn drain(link: &mut Link<Parcel>) {
+fn drain(link: &mut Link<TestPacket>) {
     while let Some(packet) = link.poll_delivery() {
         std::hint::black_box(&packet);
     }

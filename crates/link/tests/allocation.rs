@@ -32,9 +32,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-struct Parcel(u64);
+struct TestPacket(u64);
 
-impl Packet for Parcel {
+impl Packet for TestPacket {
     fn id(&self) -> PacketId {
         PacketId(self.0)
     }
@@ -47,13 +47,13 @@ impl Packet for Parcel {
 }
 
 /// Hands over `count` packets, faster than the link is.
-fn pass(link: &mut Link<Parcel>, now: &mut Instant, count: u64) {
+fn pass(link: &mut Link<TestPacket>, now: &mut Instant, count: u64) {
     for id in 0..count {
         while let Some(due) = link.poll_timeout().filter(|due| due <= now) {
             link.handle_timeout(due, &mut ());
             while link.poll_delivery().is_some() {}
         }
-        link.handle_packet(*now, Parcel(id), &mut ());
+        link.handle_packet(*now, TestPacket(id), &mut ());
         while link.poll_delivery().is_some() {}
         *now += Duration::from_millis(2);
     }

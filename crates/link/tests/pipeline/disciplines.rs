@@ -4,7 +4,7 @@ use link::{Ecn, Event};
 use serde_json::{Value, json};
 use units::Instant;
 
-use crate::support::{Driver, Parcel, config, ms};
+use crate::support::{Driver, TestPacket, config, ms};
 
 /// A link of one byte per millisecond with this queue.
 fn driver(queue: Value) -> Driver {
@@ -15,12 +15,12 @@ fn ids(driver: &Driver) -> Vec<u64> {
     driver.out.iter().map(|(_, packet)| packet.id).collect()
 }
 
-fn of(who: u64, size: u64) -> Parcel {
-    Parcel { who, ..Parcel::new(0, size) }
+fn of(who: u64, size: u64) -> TestPacket {
+    TestPacket { who, ..TestPacket::new(0, size) }
 }
 
-fn class(class: u8, size: u64) -> Parcel {
-    Parcel { class, ..Parcel::new(0, size) }
+fn class(class: u8, size: u64) -> TestPacket {
+    TestPacket { class, ..TestPacket::new(0, size) }
 }
 
 /// Bytes delivered to each, among the first so many packets.
@@ -126,7 +126,7 @@ fn capable_packets_are_marked_where_others_are_dropped() {
     ] {
         let mut driver = driver(json!({ "discipline": discipline }));
         for packet in 0..300 {
-            driver.hand(ms(packet * 10), Parcel { ecn: Ecn::Capable, ..Parcel::new(0, 11) });
+            driver.hand(ms(packet * 10), TestPacket { ecn: Ecn::Capable, ..TestPacket::new(0, 11) });
         }
         driver.run();
         let marked = driver.who("marked");

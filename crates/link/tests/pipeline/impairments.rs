@@ -4,7 +4,7 @@ use link::{DelayCause, ErrorCause, Event};
 use serde_json::{Value, json};
 use units::{Duration, Instant};
 
-use crate::support::{Driver, Parcel, config, ms, us};
+use crate::support::{Driver, TestPacket, config, ms, us};
 
 fn ids(driver: &Driver) -> Vec<u64> {
     driver.out.iter().map(|(_, packet)| packet.id).collect()
@@ -143,7 +143,7 @@ fn in_order_per_flow_a_retransmission_holds_its_own_flow_only() {
     });
     let mut driver = Driver::new(&config(table), 1);
     for (at, who) in [(0, 1), (1, 1), (2, 2), (3, 1), (4, 2), (5, 2), (6, 1)] {
-        driver.hand(ms(at), Parcel { who, ..Parcel::new(0, 1000) });
+        driver.hand(ms(at), TestPacket { who, ..TestPacket::new(0, 1000) });
     }
     driver.run();
     let mut deliveries = driver.deliveries();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use units::{Bytes, Duration, Instant, Rate};
 
-use crate::support::{Driver, Journal, config};
+use crate::support::{Driver, EventLog, config};
 
 type Stage = Option<Value>;
 
@@ -161,7 +161,7 @@ fn counted(driver: &Driver, traffic: &[(u64, u64)]) -> Counters {
 
 /// Who was delayed beyond the propagation, and by how much, without those of no length and those that
 /// the error stage then dropped at once.
-fn error_delays(journal: &Journal) -> Vec<(u64, Duration)> {
+fn error_delays(journal: &EventLog) -> Vec<(u64, Duration)> {
     let here = [ErrorCause::Random, ErrorCause::Scripted, ErrorCause::Outage];
     let at_once = |event: &Event| matches!(event, Event::ErrorDropped { cause } if here.contains(cause));
     let dropped = |id| journal.0.iter().any(|entry| entry.1 == id && at_once(&entry.2));

@@ -9,6 +9,7 @@ mod impairments;
 mod laws;
 mod queue;
 mod radio;
+mod registered;
 mod rates;
 mod seawind;
 mod support;

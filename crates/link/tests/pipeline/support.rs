@@ -5,7 +5,7 @@ use units::{Bytes, Duration, Instant, PacketId, Streams};
 
 /// A packet with nothing in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Parcel {
+pub(crate) struct TestPacket {
     pub(crate) id: u64,
     pub(crate) size: u64,
     pub(crate) damaged: bool,
@@ -15,13 +15,13 @@ pub(crate) struct Parcel {
     pub(crate) class: u8,
 }
 
-impl Parcel {
+impl TestPacket {
     pub(crate) const fn new(id: u64, size: u64) -> Self {
         Self { id, size, damaged: false, ecn: Ecn::NotCapable, who: 0, class: 0 }
     }
 }
 
-impl Packet for Parcel {
+impl Packet for TestPacket {
     fn id(&self) -> PacketId {
         PacketId(self.id)
     }
@@ -66,20 +66,20 @@ impl Packet for Parcel {
 
 /// Writes every event down: when, to whom, what.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Journal(pub(crate) Vec<(Instant, u64, Event)>);
+pub(crate) struct EventLog(pub(crate) Vec<(Instant, u64, Event)>);
 
-impl Observer<Parcel> for Journal {
-    fn on_event(&mut self, now: Instant, packet: &Parcel, event: Event) {
+impl Observer<TestPacket> for EventLog {
+    fn on_event(&mut self, now: Instant, packet: &TestPacket, event: Event) {
         self.0.push((now, packet.id, event));
     }
 }
 
 /// A link under a driver that calls it exactly when it asks.
 pub(crate) struct Driver {
-    pub(crate) link: Link<Parcel>,
-    pub(crate) journal: Journal,
+    pub(crate) link: Link<TestPacket>,
+    pub(crate) journal: EventLog,
     /// What came out, and when.
-    pub(crate) out: Vec<(Instant, Parcel)>,
+    pub(crate) out: Vec<(Instant, TestPacket)>,
     pub(crate) wake_ups: u64,
     next_id: u64,
 }
@@ -88,20 +88,20 @@ impl Driver {
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
         config.validate().expect("a valid configuration");
         let link = Link::new(config, &Streams::new(seed).below("link.lasthop.down"));
-        Self { link, journal: Journal::default(), out: Vec::new(), wake_ups: 0, next_id: 1 }
+        Self { link, journal: EventLog::default(), out: Vec::new(), wake_ups: 0, next_id: 1 }
     }
 
     /// A packet of `size` bytes comes at `now`, after all that was due before it.
     pub(crate) fn send(&mut self, now: Instant, size: u64) -> u64 {
-        self.hand(now, Parcel::new(0, size))
+        self.hand(now, TestPacket::new(0, size))
     }
 
     /// This packet comes at `now`; it gets the next number.
-    pub(crate) fn hand(&mut self, now: Instant, parcel: Parcel) -> u64 {
+    pub(crate) fn hand(&mut self, now: Instant, parcel: TestPacket) -> u64 {
         self.run_until(now);
         let id = self.next_id;
         self.next_id += 1;
-        self.link.handle_packet(now, Parcel { id, ..parcel }, &mut self.journal);
+        self.link.handle_packet(now, TestPacket { id, ..parcel }, &mut self.journal);
         self.drain(now);
         id
     }

@@ -5,7 +5,7 @@ use rand::Rng;
 use serde_json::json;
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use crate::support::{Parcel, config};
+use crate::support::{TestPacket, config};
 
 /// Adds up how long packets waited in the queue.
 #[derive(Default)]
@@ -14,8 +14,8 @@ struct Waits {
     count: f64,
 }
 
-impl Observer<Parcel> for Waits {
-    fn on_event(&mut self, _: Instant, _: &Parcel, event: Event) {
+impl Observer<TestPacket> for Waits {
+    fn on_event(&mut self, _: Instant, _: &TestPacket, event: Event) {
         if let Event::LeftQueue { waited, .. } = event {
             self.sum += waited.as_secs_f64();
             self.count += 1.0;
@@ -41,7 +41,7 @@ fn mean_wait(load: f64, size: impl Fn(&mut units::Stream) -> u64) -> f64 {
     let mut now = Instant::START;
     for _ in 0..PACKETS {
         now += Duration::from_secs_f64(exponential(&mut gaps) * service / load);
-        link.handle_packet(now, Parcel::new(1, size(&mut sizes)), &mut waits);
+        link.handle_packet(now, TestPacket::new(1, size(&mut sizes)), &mut waits);
         while link.poll_delivery().is_some() {}
     }
     waits.sum / waits.count / service
