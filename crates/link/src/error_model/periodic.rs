@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Stream};
 
 use super::{Process, Setting};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::registry::Entry;
 
 /// The registry's line.
