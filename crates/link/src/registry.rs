@@ -59,6 +59,11 @@ macro_rules! registry {
                 match self { $(Self::$variant(parameters) => parameters,)* }
             }
 
+            #[allow(dead_code, reason = "not every list has parameters that are completed after they were read")]
+            fn setting_mut(&mut self) -> &mut dyn $setting {
+                match self { $(Self::$variant(parameters) => parameters,)* }
+            }
+
             /// Its name in files.
             #[must_use]
             pub const fn id(&self) -> &'static str {

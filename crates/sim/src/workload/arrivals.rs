@@ -1,6 +1,6 @@
 //! Arrivals: connections that come at random, each with something to send: the traffic of others.
 
-use link::distribution::{Distribution, Source, exponential};
+use link::distribution::{Distribution, ReadFile, Source, exponential};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,11 @@ impl Setting for Parameters {
 
     fn service(&self) -> Service {
         Service { transport: Transport::Tcp, port: super::BULK_PORT, budget: None }
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.size.load_files(read).map_err(|error| error.below("size"))?;
+        self.gap.iter_mut().try_for_each(|gap| gap.load_files(read)).map_err(|error| error.below("gap"))
     }
 
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

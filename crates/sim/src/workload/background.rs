@@ -1,7 +1,7 @@
 //! Background: the traffic of others around the flow that one looks at. Short and medium connections come at random,
 //! both ways, and offer a share of what a link carries.
 
-use link::distribution::{Distribution, Source, exponential, lognormal};
+use link::distribution::{Distribution, ReadFile, Source, exponential, lognormal};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::arrivals::{Arrivals, Process};
 use super::program::{Program, Side};
-use super::{Service, Setting, Transport};
+use super::{FindLines, Service, Setting, Transport};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {
@@ -145,6 +145,20 @@ impl Setting for Parameters {
 
     fn service(&self) -> Service {
         Service { transport: Transport::Tcp, port: super::BULK_PORT, budget: None }
+    }
+
+    fn crosses(&self) -> Option<&str> {
+        Some(&self.of)
+    }
+
+    fn look_up_lines(&mut self, find: &mut FindLines) -> Result<(), ConfigError> {
+        self.lines = Some(find(&self.of).map_err(|error| error.below("of"))?);
+        Ok(())
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.short.load_files(read).map_err(|error| error.below("short"))?;
+        self.medium.load_files(read).map_err(|error| error.below("medium"))
     }
 
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use link::distribution::{Distribution, Source, exponential};
+use link::distribution::{Distribution, ReadFile, Source, exponential};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,10 @@ impl Setting for Parameters {
 
     fn service(&self) -> Service {
         Service { transport: Transport::Tcp, port: 23, budget: None }
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.gap.load_files(read).map_err(|error| error.below("gap"))
     }
 
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

@@ -3,7 +3,7 @@
 //! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or
 //! sends datagrams. It draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is
 //! written as a flow's `bytes` or `until`; the others as the flow's `workload`. A new one is a file
-//! with `ENTRY`, `Parameters` and its program, and a line in the list below.
+//! with `ENTRY`, `Parameters` (a [`Setting`]) and its program, its module below, and a line in the list.
 
 pub(crate) mod bulk;
 mod program;
@@ -64,9 +64,34 @@ pub trait Setting {
     /// What it goes over.
     fn service(&self) -> Service;
 
+    /// Reads the files that its distributions name, by `read`, into its parameters. A workload without distributions has
+    /// nothing to read.
+    ///
+    /// # Errors
+    /// What `read` answers, with the key as the path.
+    fn load_files(&mut self, _read: &mut ReadFile) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    /// The direction of a link that the flow must cross, "lasthop.down", if its parameters are about one.
+    fn crosses(&self) -> Option<&str> {
+        None
+    }
+
+    /// Looks up, by `find`, what that link carries, into its parameters.
+    ///
+    /// # Errors
+    /// What `find` answers, with the key as the path.
+    fn look_up_lines(&mut self, _find: &mut FindLines) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
     /// The program, which draws from below `streams`, begins at `start` and asks for nothing new from `until` on.
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program>;
 }
+
+/// Finds what a link carries: the direction of this name, and the other one of that link.
+pub type FindLines<'a> = dyn FnMut(&str) -> Result<[Line; 2], ConfigError> + 'a;
 
 /// What a workload goes over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,31 +130,7 @@ impl Application {
     /// What `read` answers, and lines that are not quantities.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let id = self.id();
-        let at = |key: &'static str| move |error: ConfigError| error.below(key).below(id);
-        match self {
-            Self::Web(web) => {
-                web.size.load_files(read).map_err(at("size"))?;
-                web.think.load_files(read).map_err(at("think"))
-            }
-            Self::Interactive(typing) => typing.gap.load_files(read).map_err(at("gap")),
-            Self::Arrivals(arrivals) => {
-                arrivals.size.load_files(read).map_err(at("size"))?;
-                arrivals.gap.iter_mut().try_for_each(|gap| gap.load_files(read)).map_err(at("gap"))
-            }
-            Self::Background(others) => {
-                others.short.load_files(read).map_err(at("short"))?;
-                others.medium.load_files(read).map_err(at("medium"))
-            }
-            Self::OnOff(spurts) => {
-                spurts.on.load_files(read).map_err(at("on"))?;
-                spurts.off.load_files(read).map_err(at("off"))
-            }
-            Self::Voip(voice) => {
-                voice.talk.load_files(read).map_err(at("talk"))?;
-                voice.silence.load_files(read).map_err(at("silence"))
-            }
-            Self::ConstantRate(_) | Self::Poisson(_) => Ok(()),
-        }
+        self.setting_mut().load_files(read).map_err(|error| error.below(id))
     }
 
     /// Looks up, by `find`, the links of which it is to have a share, into its parameters: the direction of the name
@@ -137,20 +138,15 @@ impl Application {
     ///
     /// # Errors
     /// What `find` answers.
-    pub fn look_up_lines(
-        &mut self,
-        find: &mut dyn FnMut(&str) -> Result<[Line; 2], ConfigError>,
-    ) -> Result<(), ConfigError> {
-        let Self::Background(background) = self else { return Ok(()) };
-        let lines = find(&background.of).map_err(|error| error.below("of").below(background::ENTRY.id))?;
-        background.lines = Some(lines);
-        Ok(())
+    pub fn look_up_lines(&mut self, find: &mut FindLines) -> Result<(), ConfigError> {
+        let id = self.id();
+        self.setting_mut().look_up_lines(find).map_err(|error| error.below(id))
     }
 
     /// The direction of a link that the flow must cross: "lasthop.down".
     #[must_use]
     pub fn crosses(&self) -> Option<&str> {
-        if let Self::Background(background) = self { Some(&background.of) } else { None }
+        self.setting().crosses()
     }
 
     /// What it goes over.

@@ -1,6 +1,6 @@
 //! On-off: packets at a constant rate in spurts, with silence between them.
 
-use link::distribution::{Distribution, Source, exponential};
+use link::distribution::{Distribution, ReadFile, Source, exponential};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,11 @@ impl Setting for Parameters {
 
     fn service(&self) -> Service {
         Service { transport: self.transport, port: BULK_PORT, budget: self.budget }
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.on.load_files(read).map_err(|error| error.below("on"))?;
+        self.off.load_files(read).map_err(|error| error.below("off"))
     }
 
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

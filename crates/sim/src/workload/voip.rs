@@ -1,6 +1,6 @@
 //! Voice: frames of a codec over RTP, while somebody talks.
 
-use link::distribution::{Distribution, Source, exponential};
+use link::distribution::{Distribution, ReadFile, Source, exponential};
 use link::{ConfigError, LARGEST_PACKET, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,11 @@ impl Setting for Parameters {
 
     fn service(&self) -> Service {
         Service { transport: Transport::Udp, port: RTP_PORT, budget: Some(self.budget) }
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.talk.load_files(read).map_err(|error| error.below("talk"))?;
+        self.silence.load_files(read).map_err(|error| error.below("silence"))
     }
 
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

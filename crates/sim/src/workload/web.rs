@@ -1,6 +1,6 @@
 //! Web: a user at `to` asks for a page, reads it for a while, and asks for the next.
 
-use link::distribution::{Distribution, Source, exponential, pareto};
+use link::distribution::{Distribution, ReadFile, Source, exponential, pareto};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,11 @@ impl Setting for Parameters {
 
     fn service(&self) -> Service {
         Service { transport: Transport::Tcp, port: 80, budget: None }
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.size.load_files(read).map_err(|error| error.below("size"))?;
+        self.think.load_files(read).map_err(|error| error.below("think"))
     }
 
     fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
