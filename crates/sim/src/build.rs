@@ -116,7 +116,6 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
         now: Instant::START,
         woken: Instant::START,
         schedule: Schedule::new(links.len(), 2 * connections.len(), flows.len()),
-        meters: links.iter().map(|_| LinkMeter::new()).collect(),
         sampler: Sampler::new(&spec.record),
         connections,
         pending: VecDeque::new(),
@@ -143,6 +142,7 @@ fn directions(spec: &LinkSpec, streams: &Streams) -> [DirectedLink; 2] {
     let streams = streams.below("link").below(&spec.name);
     [(&spec.down, Heading::Down), (&spec.up, Heading::Up)].map(|(config, heading)| DirectedLink {
         link: link::Link::new(config, &streams.below(heading.name())),
+        meter: LinkMeter::new(),
         mtu: u32::try_from(spec.mtu.0).unwrap_or(u32::MAX),
         oversize_drops: 0,
         held: VecDeque::new(),

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use link::Link;
 use tcp::Endpoint;
 use trace::ledger::Diagnosis;
 use units::{Bytes, Duration, Instant, PacketId};
@@ -33,8 +34,6 @@ pub(crate) struct Engine<R> {
     pub(crate) woken: Instant,
     pub(crate) schedule: Schedule,
     pub(crate) links: IdVec<DirectionId, DirectedLink>,
-    /// What each direction of a link adds up over time.
-    pub(crate) meters: IdVec<DirectionId, LinkMeter>,
     pub(crate) sampler: Sampler,
     pub(crate) connections: IdVec<ConnectionId, Connection>,
     pub(crate) flows: IdVec<FlowId, Flow>,
@@ -60,7 +59,9 @@ pub(crate) struct Engine<R> {
 
 /// One direction of a link, with what waits in front of it.
 pub(crate) struct DirectedLink {
-    pub(crate) link: link::Link<PacketBox>,
+    pub(crate) link: Link<PacketBox>,
+    /// What it adds up over time.
+    pub(crate) meter: LinkMeter,
     pub(crate) mtu: u32,
     pub(crate) oversize_drops: u64,
     /// Packets that routers hold back under flow control.
@@ -133,7 +134,7 @@ impl<R: Recorder> Engine<R> {
     fn wake_link(&mut self, direction: DirectionId) {
         let now = self.now;
         let (link, mut observer) = self.observed(direction);
-        link.link.handle_timeout(now, &mut observer);
+        link.handle_timeout(now, &mut observer);
         while let Some(packet) = self.links[direction].link.poll_delivery() {
             self.arrive(packet);
         }
@@ -145,17 +146,18 @@ impl<R: Recorder> Engine<R> {
 
     /// A direction of a link, and the observer for a call of it.
     #[inline(always)]
-    fn observed(&mut self, direction: DirectionId) -> (&mut DirectedLink, LinkObserver<'_, R>) {
+    fn observed(&mut self, direction: DirectionId) -> (&mut Link<PacketBox>, LinkObserver<'_, R>) {
+        let DirectedLink { link, meter, .. } = &mut self.links[direction];
         let observer = LinkObserver {
             direction,
             connections: &mut self.connections,
             flows: &mut self.flows,
             pending: &mut self.pending,
-            meter: &mut self.meters[direction],
+            meter,
             gateway: &mut self.gateway,
             recorder: &mut self.recorder,
         };
-        (&mut self.links[direction], observer)
+        (link, observer)
     }
 
     #[inline(always)]
@@ -242,7 +244,7 @@ impl<R: Recorder> Engine<R> {
         }
         let now = self.now;
         let (link, mut observer) = self.observed(direction);
-        link.link.handle_packet(now, packet, &mut observer);
+        link.handle_packet(now, packet, &mut observer);
         while let Some(packet) = self.links[direction].link.poll_delivery() {
             self.arrivals.push_back(packet);
         }
@@ -388,9 +390,9 @@ impl<R: Recorder> Engine<R> {
     fn read_link(&mut self, direction: DirectionId, at: Instant) -> LinkReading {
         let (link, mut observer) = self.observed(direction);
         // A link works out what has happened inside it only when it is called.
-        link.link.handle_timeout(at, &mut observer);
-        let times = self.sampler.metered.then(|| self.meters[direction].times(at));
-        let DirectedLink { link, oversize_drops, .. } = &self.links[direction];
+        link.handle_timeout(at, &mut observer);
+        let DirectedLink { link, meter, oversize_drops, .. } = &self.links[direction];
+        let times = self.sampler.metered.then(|| meter.times(at));
         LinkReading { counters: *link.counters(), oversize_drops: *oversize_drops, times }
     }
 

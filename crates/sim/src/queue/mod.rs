@@ -25,42 +25,49 @@ pub struct EventQueue {
     armed: u64,
 }
 
-/// A component and its wake-up.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    key: Key,
-    component: u32,
-}
-
-/// Time in the upper half, the counter in the lower: one number, so that a comparison takes no branch.
+/// A component and its wake-up, as one number, so that a comparison takes no branch: the time in the upper half, the
+/// counter of wake-ups below it, the component in the lowest bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(u128);
+struct Entry(u128);
 
-impl Key {
+impl Entry {
+    /// No wake-up.
     const IDLE: Self = Self(u128::MAX);
 
-    const fn new(at: Instant, order: u64) -> Self {
-        Self((at.as_nanos() as u128) << 64 | order as u128)
+    #[inline(always)]
+    const fn new(at: Instant, order: u64, component: usize) -> Self {
+        Self((at.as_nanos() as u128) << 64 | (order << COMPONENT_BITS) as u128 | component as u128)
     }
 
     #[inline(always)]
     const fn at(self) -> Instant {
         Instant::from_nanos((self.0 >> 64) as u64)
     }
+
+    #[inline(always)]
+    const fn component(self) -> usize {
+        self.0 as usize & (MOST_COMPONENTS - 1)
+    }
 }
+
+/// Sixteen million components leave the counter 40 bits. After 10¹² wake-ups, or a day of computing, it begins anew, and
+/// the order of wake-ups at one time is then another, though the same in every run.
+const COMPONENT_BITS: u32 = 24;
+const MOST_COMPONENTS: usize = 1 << COMPONENT_BITS;
 
 impl EventQueue {
     /// A queue for components `0..components`, without any wake-up.
     #[must_use]
     pub fn new(components: usize) -> Self {
+        assert!(components <= MOST_COMPONENTS, "{components} components are more than the queue can number");
         let leaves = components.next_power_of_two().max(2);
-        let entries: Vec<Entry> = (0..leaves).map(Entry::idle).collect();
-        Self { first: entries[0], games: tournament(&entries), components, armed: 0 }
+        Self { first: Entry::IDLE, games: vec![[Entry::IDLE; 2]; leaves], components, armed: 0 }
     }
 
     /// One more component, behind the last, without a wake-up.
     pub fn add(&mut self) -> usize {
         let component = self.components;
+        assert!(component < MOST_COMPONENTS, "the queue can number no more components");
         self.components += 1;
         if component == self.leaves() {
             self.grow();
@@ -72,7 +79,7 @@ impl EventQueue {
     fn grow(&mut self) {
         let leaves = self.leaves();
         let present = self.games[leaves / 2..].iter().flatten().copied();
-        let entries: Vec<Entry> = present.chain((leaves..2 * leaves).map(Entry::idle)).collect();
+        let entries: Vec<Entry> = present.chain(std::iter::repeat_n(Entry::IDLE, leaves)).collect();
         self.games = tournament(&entries);
     }
 
@@ -86,7 +93,7 @@ impl EventQueue {
     #[must_use]
     pub fn wake_up(&self, component: usize) -> Instant {
         let place = self.leaves() + component;
-        self.games[place / 2][place % 2].key.at()
+        self.games[place / 2][place % 2].at()
     }
 
     /// Wakes `component` at `at`, in place of any wake-up set before; [`Instant::NEVER`] for none.
@@ -100,8 +107,8 @@ impl EventQueue {
 
     #[inline(never)]
     fn move_to(&mut self, component: usize, at: Instant) {
-        let key = self.key(at);
-        self.replay(Entry { key, component: component as u32 });
+        let entry = self.entry(component, at);
+        self.replay(component, entry);
     }
 
     /// Wakes `component` at `at` at the latest: an earlier wake-up stands.
@@ -116,14 +123,14 @@ impl EventQueue {
     #[inline(always)]
     #[must_use]
     pub const fn next_time(&self) -> Instant {
-        self.first.key.at()
+        self.first.at()
     }
 
     /// The component that is woken next. Meaningless if there is no wake-up.
     #[inline(always)]
     #[must_use]
     pub const fn next_component(&self) -> usize {
-        self.first.component as usize
+        self.first.component()
     }
 
     /// The next wake-up and its component.
@@ -132,56 +139,43 @@ impl EventQueue {
         (self.next_time() != Instant::NEVER).then(|| (self.next_time(), self.next_component()))
     }
 
-    #[inline]
-    fn key(&mut self, at: Instant) -> Key {
+    #[inline(always)]
+    fn entry(&mut self, component: usize, at: Instant) -> Entry {
         if at == Instant::NEVER {
-            return Key::IDLE;
+            return Entry::IDLE;
         }
         self.armed += 1;
-        Key::new(at, self.armed)
+        Entry::new(at, self.armed, component)
     }
 
     /// Plays the games of a component whose wake-up has changed, against the winner on the other side of each.
-    #[inline]
-    fn replay(&mut self, changed: Entry) {
+    #[inline(always)]
+    fn replay(&mut self, component: usize, changed: Entry) {
         let mut winner = changed;
-        let mut place = self.leaves() + changed.component as usize;
+        let mut place = self.leaves() + component;
         while place > 1 {
-            let [game, side] = [place / 2, place % 2];
-            let sides = &mut self.games[game];
-            // The winner is another component, which has won this far before: nothing changes further up.
-            if winner.component != changed.component && sides[side].component == winner.component {
+            let sides = &mut self.games[place / 2];
+            let side = &mut sides[place % 2];
+            if *side == winner {
+                // As it was before: nothing changes further up.
                 return;
             }
-            sides[side] = winner;
-            winner = winner.against(sides[1 - side]);
-            place = game;
+            *side = winner;
+            winner = sides[0].min(sides[1]);
+            place /= 2;
         }
         self.first = winner;
     }
 }
 
-impl Entry {
-    const fn idle(component: usize) -> Self {
-        Self { key: Key::IDLE, component: component as u32 }
-    }
-
-    /// The one of the two that is woken first. Keys of components with a wake-up differ, by their counters.
-    #[inline(always)]
-    fn against(self, rival: Self) -> Self {
-        if rival.key < self.key { rival } else { self }
-    }
-}
-
 /// All games between these, whose number is a power of two.
 fn tournament(entries: &[Entry]) -> Vec<[Entry; 2]> {
-    let mut games = vec![[Entry::idle(0); 2]; entries.len()];
+    let mut games = vec![[Entry::IDLE; 2]; entries.len()];
     for (place, entry) in (entries.len()..).zip(entries) {
         games[place / 2][place % 2] = *entry;
     }
     for place in (2..entries.len()).rev() {
-        let [left, right] = games[place];
-        games[place / 2][place % 2] = left.against(right);
+        games[place / 2][place % 2] = games[place][0].min(games[place][1]);
     }
     games
 }
