@@ -21,6 +21,8 @@ pub(crate) struct Receiving {
     /// The right edge of the window offered: RCV.NXT + RCV.WND.
     pub edge: Seq,
     pub window: Box<dyn Window>,
+    /// Whether other connections have a part in the window.
+    pub shares_window: bool,
     pub greatest_window: Bytes,
     pub ack_policy: Box<dyn AckPolicy>,
     pub ack_due: AckDue,
@@ -54,11 +56,13 @@ pub(crate) enum AckDue {
 
 impl Receiving {
     pub(crate) fn new(config: &Config) -> Self {
+        let window = config.window.build();
         Self {
             irs: Seq::default(),
             stream: Reassembly::new(Seq::default()),
             edge: Seq::default(),
-            window: config.window.build(),
+            shares_window: window.sharing().is_some(),
+            window,
             greatest_window: config.greatest_window,
             ack_policy: config.ack.build(),
             ack_due: AckDue::No,
@@ -171,10 +175,14 @@ impl Receiving {
     /// Whether reading has opened a window that was too small to use. The peer may be waiting for it, so that a window
     /// update is due (RFC 9293 §3.8.6.2.2).
     pub(crate) fn window_reopened(&mut self, shift: u8) -> bool {
-        let offered = self.wnd();
+        let (offered, step) = (self.wnd(), self.least_step());
+        if offered >= step && !self.shares_window {
+            return false;
+        }
+        // Connections that share a window hear of each other's reading by this.
         let room = self.window.room(&self.stream.held());
         let in_field_units = Bytes(room.0 >> shift << shift);
-        offered < self.least_step() && in_field_units >= offered + self.least_step()
+        offered < step && in_field_units >= offered + step
     }
 
     /// The least step by which the right edge moves: half the buffer or a full segment (RFC 9293 §3.8.6.2.2).

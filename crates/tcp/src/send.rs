@@ -24,7 +24,26 @@ impl Endpoint {
     /// Writes the next segment to send into `out` and returns what it is for; `None` if there is nothing to
     /// send. Every field of `out` is overwritten, so that one slot serves any number of segments; what it
     /// holds after `None` means nothing.
+    #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
+        if self.has_nothing_to_send() {
+            self.timers.clear(Timer::Recovery);
+            return None;
+        }
+        self.poll_some(now, out)
+    }
+
+    /// Whether no segment can be due: what most polls of a receiver find.
+    #[inline]
+    fn has_nothing_to_send(&self) -> bool {
+        matches!(self.receiving.ack_due, AckDue::No | AckDue::Delayed)
+            && self.sending.has_nothing_left()
+            && self.outbox.is_empty()
+            && !matches!(self.state, State::SynSent | State::SynReceived)
+    }
+
+    /// The next segment to send, of whatever kind.
+    fn poll_some(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
         if !self.outbox.is_empty() {
             return self.poll_outbox(out);
         }
