@@ -1,4 +1,4 @@
-//! What befalls a packet between the two ends of a [`Pair`](crate::pair::Pair).
+//! The fate of each packet between the two ends of a [`Pair`](crate::pair::Pair): delivery, loss, duplication, delay.
 
 use rand::{Rng, RngExt};
 use units::{Duration, Instant, Streams};
@@ -6,31 +6,31 @@ use wire::Segment;
 
 use crate::pair::Side;
 
-/// What befalls one packet.
+/// The fate of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It arrives after the one-way delay.
     Deliver,
-    /// It does not arrive.
+    /// It is lost.
     Drop,
-    /// It is damaged on the way; the receiver's checksum throws it away, so it is a drop by another name.
+    /// It is damaged. The receiver's checksum rejects it, so the effect is that of a loss.
     Corrupt,
     /// It arrives with a congestion mark (RFC 3168 §5), where its sender understands marks.
     Mark,
-    /// It arrives, and once more so much later.
+    /// It arrives, and a copy arrives this much later.
     Duplicate(Duration),
-    /// It arrives so much later than the one-way delay: packets behind it overtake it.
+    /// It arrives this much later than the one-way delay, so that later packets overtake it.
     Delay(Duration),
 }
 
-/// A packet whose fate is asked for.
+/// A packet whose fate is to be decided.
 #[derive(Clone, Copy, Debug)]
 pub struct Passing<'a> {
-    /// Who sent it.
+    /// The side that sent it.
     pub from: Side,
-    /// Its number among all that this side sent, from 1.
+    /// Its number among the packets of this side, from 1.
     pub number: u64,
-    /// When it was sent.
+    /// The time of sending.
     pub at: Instant,
     /// The packet.
     pub segment: &'a Segment,
@@ -39,13 +39,13 @@ pub struct Passing<'a> {
 /// Decides the fate of each packet.
 pub type Fates = Box<dyn FnMut(&Passing<'_>) -> Fate>;
 
-/// Every packet arrives.
+/// Delivers every packet.
 #[must_use]
 pub fn all_arrive() -> Fates {
     Box::new(|_| Fate::Deliver)
 }
 
-/// Drops the packets with these numbers that `side` sends.
+/// Drops the packets of `side` with these numbers.
 #[must_use]
 pub fn drop_numbers(side: Side, numbers: &[u64]) -> Fates {
     let numbers = numbers.to_vec();
@@ -56,16 +56,16 @@ pub fn drop_numbers(side: Side, numbers: &[u64]) -> Fates {
     )
 }
 
-/// How often each kind of trouble comes, in thousandths.
+/// The probabilities of losses, duplicates and delays, in thousandths.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trouble {
-    /// Lost or damaged.
+    /// Loss or damage.
     pub lost: u32,
-    /// Arrives twice.
+    /// Duplication.
     pub duplicated: u32,
-    /// Overtaken by others.
+    /// Delay beyond the one-way delay.
     pub delayed: u32,
-    /// The longest such delay.
+    /// The longest delay, of duplicates too.
     pub longest: Duration,
 }
 
@@ -77,7 +77,7 @@ pub fn drawn(seed: u64, name: &str, trouble: Trouble) -> Fates {
 }
 
 fn draw(stream: &mut impl Rng, trouble: &Trouble) -> Fate {
-    // All draws are made for each packet, so that one kind of trouble does not move the others' draws.
+    // Both numbers are drawn for each packet, so that one probability does not change the draws of the others.
     let chance: u32 = stream.random_range(0..1000);
     let later = Duration::from_nanos(stream.random_range(0..=trouble.longest.as_nanos()));
     let Trouble { lost, duplicated, delayed, .. } = *trouble;

@@ -1,9 +1,9 @@
-//! What is written arrives, byte for byte and once, whatever befalls the packets: seeded connections over
+//! Every byte that is written arrives once and in its place, whatever happens to the packets: seeded connections over
 //! every pairing of sender and receiver.
 //!
-//! The ends are all profiles that ship, and every recovery with every acknowledgment policy and set of
-//! options, other axes drawn beside them. The numbers of connections go through all pairings of shipped
-//! profiles first, then through those of the rest; each number is also the seed.
+//! The ends are all shipped profiles, and every recovery with every acknowledgment policy and set of options, combined
+//! with varying algorithms of the other axes. Connections are numbered: first come all pairings of shipped profiles, then
+//! those of the combinations. The number is also the seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::fate::{Trouble, drawn};
 use crate::pair::{Closes, Host, Pair, Reads, Side, User};
 use crate::profile::{config, named, names, overridden, recoveries};
 
-/// The ends that are paired.
+/// The configurations that are paired.
 #[derive(Debug)]
 pub struct Ends {
     shipped: Vec<End>,
@@ -29,7 +29,7 @@ pub struct Ends {
 /// A name and a configuration.
 type End = (String, Arc<Config>);
 
-/// A profile with what to call it.
+/// A profile with its name.
 type Named = (String, Value);
 
 impl Default for Ends {
@@ -39,7 +39,7 @@ impl Default for Ends {
 }
 
 impl Ends {
-    /// All of them.
+    /// Reads all profiles and makes all combinations.
     ///
     /// # Panics
     /// If a profile that ships cannot be read.
@@ -48,19 +48,19 @@ impl Ends {
         Self { shipped: shipped(), drawn: combinations() }
     }
 
-    /// How many there are: profiles that ship, and combinations.
+    /// Returns how many shipped profiles and how many combinations there are.
     #[must_use]
     pub const fn counts(&self) -> (usize, usize) {
         (self.shipped.len(), self.drawn.len())
     }
 
-    /// All ends, each with its name.
+    /// Returns all configurations, each with its name.
     #[must_use]
     pub fn into_all(self) -> Vec<(String, Arc<Config>)> {
         self.shipped.into_iter().chain(self.drawn).collect()
     }
 
-    /// Sender and receiver of a connection. Every pairing comes once before any comes again.
+    /// Returns sender and receiver of a connection. Every pairing comes once before any comes again.
     fn pairing(&self, number: u64) -> [&End; 2] {
         let all = self.shipped.len() as u64 * self.shipped.len() as u64;
         if number < all {
@@ -72,7 +72,7 @@ impl Ends {
     /// Runs one connection.
     ///
     /// # Errors
-    /// What went wrong, with the names of both ends.
+    /// What was wrong, with the names of both ends.
     pub fn run(&self, number: u64) -> Result<(), String> {
         let [(sends, sender), (receives, receiver)] = self.pairing(number);
         let outcome = catch_unwind(AssertUnwindSafe(|| connect(number, sender, receiver)));
@@ -81,7 +81,7 @@ impl Ends {
     }
 }
 
-/// The pairing with this number, neighbours far apart.
+/// Returns the pairing with this number. Neighbouring numbers give unrelated pairings.
 fn pair_of(ends: &[End], number: u64) -> [&End; 2] {
     let count = ends.len() as u64;
     let spread = u128::from(number) * u128::from(STRIDE) % u128::from(count * count);
@@ -89,15 +89,15 @@ fn pair_of(ends: &[End], number: u64) -> [&End; 2] {
     [&ends[first as usize], &ends[second as usize]]
 }
 
-/// A prime larger than any number of ends, so that its multiples visit every pairing.
+/// A prime larger than the number of ends, so that its multiples visit every pairing.
 const STRIDE: u64 = 1_000_003;
 
-/// A path as bad as these would outlast the patience of a real stack.
+/// Retries that outlast the pipes here; a real stack would give up.
 fn patient() -> Value {
     json!({ "msl": "1 s", "retries": 60, "syn_retries": 20 })
 }
 
-/// Every profile that ships and tells the truth.
+/// Every shipped profile whose receiver acknowledges only what has arrived.
 fn shipped() -> Vec<End> {
     let read = |name: String| {
         let profile = named(&name).unwrap_or_else(|wrong| panic!("{wrong}"));
@@ -112,7 +112,7 @@ fn is_truthful(end: &End) -> bool {
     end.1.ack.build().is_truthful()
 }
 
-/// Every recovery × acknowledgment policy × set of options that makes sense.
+/// Every valid combination of recovery, acknowledgment policy and set of options.
 fn combinations() -> Vec<End> {
     let base = overridden(&patient(), &json!({ "rto": { "min": "200 ms" } }));
     let mut all = vec![];
@@ -160,8 +160,8 @@ fn options() -> Vec<Named> {
     ]
 }
 
-/// Keys of no axis under test, drawn for each profile, so that they meet every combination. A detector of
-/// false signals that does not go with the rest is left out.
+/// Adds algorithms of the other axes, chosen by the index so that all of them meet every combination. A detector of
+/// spurious retransmissions that is not valid with the rest is left out.
 fn varied(profile: &Value, index: usize) -> Option<Arc<Config>> {
     let window = [
         json!({}),
@@ -192,7 +192,7 @@ fn varied(profile: &Value, index: usize) -> Option<Arc<Config>> {
     [&judged, &varied].into_iter().find_map(|profile| config(profile).ok())
 }
 
-/// The pattern, for some seeds, and else any bytes.
+/// Returns the pattern for some seeds, and random bytes for the others.
 fn stream(seed: u64, name: &str, most: usize) -> Buffer {
     let mut stream = Streams::new(seed).stream(name);
     let len = stream.random_range(0..=most);
@@ -204,12 +204,12 @@ fn stream(seed: u64, name: &str, most: usize) -> Buffer {
     Buffer::from(data)
 }
 
-/// The pattern is written as such, so that both forms of payload travel.
+/// Returns a user that writes `data`; the pattern as such, so that both forms of payload are tested.
 fn writes(seed: u64, data: &Buffer, piece: usize) -> User {
     if seed.is_multiple_of(4) { User::sends_pattern(data.len() as u64) } else { User::sends(data, piece) }
 }
 
-/// One connection; what went wrong.
+/// Runs one connection.
 fn connect(seed: u64, sender: &Arc<Config>, receiver: &Arc<Config>) -> Result<(), String> {
     let trouble = match seed % 4 {
         0 => Trouble { lost: 50, ..Trouble::default() },
@@ -254,8 +254,8 @@ fn connect(seed: u64, sender: &Arc<Config>, receiver: &Arc<Config>) -> Result<()
     if endings == [true; 2] { Ok(()) } else { Err(format!("{:?} | {:?}", client.events, server.events)) }
 }
 
-/// Closed, or told by a peer that has done with the connection, and forgotten it, that it is no more: what
-/// is left when every ACK of the last FIN is lost until TIME-WAIT is over.
+/// Returns whether the host has closed, or was reset by a peer that had closed: every ACK of the last FIN was then lost
+/// until the peer's TIME-WAIT was over.
 fn ended_well(host: &Host, peer: &Host) -> bool {
     let outlived = host.saw(Event::PeerClosed) && host.saw(Event::Reset(Loss::ByPeer));
     host.saw(Event::Closed) || (outlived && peer.saw(Event::Closed))

@@ -1,11 +1,11 @@
-//! What the tests of the TCP endpoint are built with; nothing here ships.
+//! The tools of the TCP endpoint's tests. Nothing here ships.
 //!
 //! - [`pair`]: two endpoints and a clock, with a fate for each packet between them.
-//! - [`fate`]: what can befall a packet, by a list or by a seeded draw.
-//! - [`timeline`]: scripts of segments, played against one endpoint.
-//! - [`integrity`]: connections over bad pipes, by number.
-//! - [`suite`]: what every registered algorithm must pass.
-//! - [`profile`]: a base profile and what differs from it.
+//! - [`fate`]: losses, duplicates and delays of packets, by a list or by a seeded draw.
+//! - [`timeline`]: scripts of segments that are played against one endpoint.
+//! - [`integrity`]: numbered connections over bad pipes, whose streams must arrive whole.
+//! - [`suite`]: the checks that every registered algorithm must pass.
+//! - [`profile`]: profiles with overrides.
 //!
 //! The tests themselves are under `tests/` and, as timelines, under `scripts/tcp/`.
 

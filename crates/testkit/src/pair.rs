@@ -1,7 +1,7 @@
-//! Two endpoints and a clock: the smallest world in which a connection can live.
+//! Two endpoints and a clock: the smallest simulation of a connection.
 //!
-//! The pipe between them has a delay for each direction and no rate; each packet's [`Fate`] is asked of a
-//! function. Everything is decided by what is given, so a run repeats to the bit.
+//! The pipe between them has a delay for each direction and no rate. A function decides the [`Fate`] of each packet.
+//! A run depends on its arguments alone.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::fate::{Fate, Fates, Passing, all_arrive};
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// Opens actively.
+    /// The end that opens actively.
     Client,
-    /// Opens passively.
+    /// The end that opens passively.
     Server,
 }
 
@@ -26,37 +26,40 @@ pub enum Side {
 pub struct Host {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// What its user does.
+    /// The behaviour of its user.
     pub user: User,
     /// All events so far, in order.
     pub events: Vec<Event>,
-    /// All that the user has read.
+    /// The bytes that the user has read.
     pub received: Vec<u8>,
-    /// All that was sent, with the time, where [`Pair::keep_sent`] asks for it.
+    /// All sent segments with their times, if [`Pair::keep_sent`] was called.
     pub sent: Vec<(Instant, Transmit)>,
     packets: u64,
     read_at: Instant,
+    write_at: Instant,
     peer_closed: bool,
 }
 
-/// What the user of an end does.
+/// The behaviour of an end's user.
 #[derive(Clone, Debug, Default)]
 pub struct User {
-    /// Writes this once connected, each piece by a call of its own.
+    /// The payloads that it writes once connected, each by one call.
     pub writes: VecDeque<Payload>,
-    /// When to close.
+    /// Time between two writes. Without it, the user keeps the send queue filled.
+    pub write_interval: Option<Duration>,
+    /// When it closes.
     pub closes: Closes,
-    /// How to read.
+    /// How it reads.
     pub reads: Reads,
 }
 
 /// When a user closes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Closes {
-    /// Once everything is written.
+    /// After the last write.
     #[default]
     WhenWritten,
-    /// Once the peer has closed (and everything is written).
+    /// After the last write and the peer's close.
     AfterPeer,
     /// Never.
     Never,
@@ -65,16 +68,16 @@ pub enum Closes {
 /// How a user reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reads {
-    /// Whatever there is, at once.
+    /// All that is readable, at once.
     #[default]
     AtOnce,
-    /// Whatever there is, at once, without keeping it: for transfers that no memory holds.
+    /// All that is readable, at once, without keeping it: for transfers larger than memory.
     Discards,
-    /// One payload each time this passes.
+    /// One payload per interval.
     OneEvery(Duration),
 }
 
-/// Two hosts and what is under way between them.
+/// Two hosts and the packets in transit between them.
 pub struct Pair {
     hosts: [Host; 2],
     now: Instant,
@@ -88,7 +91,7 @@ pub struct Pair {
 }
 
 impl Side {
-    /// The one at the other end.
+    /// Returns the other end.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -99,7 +102,7 @@ impl Side {
 }
 
 impl User {
-    /// Writes `bytes` of the pattern and closes.
+    /// A user that writes `bytes` of the pattern and closes.
     #[must_use]
     pub fn sends_pattern(bytes: u64) -> Self {
         let piece = |offset: u64| Payload::Pattern { offset, len: PIECE.min(bytes - offset) as u32 };
@@ -107,7 +110,7 @@ impl User {
         Self { writes, ..Self::default() }
     }
 
-    /// Writes `data` in pieces of `piece` bytes and closes.
+    /// A user that writes `data` in pieces of `piece` bytes and closes.
     #[must_use]
     pub fn sends(data: &bytes::Bytes, piece: usize) -> Self {
         let cut = |start: usize| data[start..(start + piece).min(data.len())].into();
@@ -115,7 +118,7 @@ impl User {
         Self { writes, ..Self::default() }
     }
 
-    /// Writes nothing, and closes when the peer has.
+    /// A user that writes nothing and closes after the peer.
     #[must_use]
     pub fn listens() -> Self {
         Self { closes: Closes::AfterPeer, ..Self::default() }
@@ -123,7 +126,7 @@ impl User {
 }
 
 impl Pair {
-    /// A client and a server with these profiles, 50 ms apart.
+    /// Makes a client and a server with these profiles and a one-way delay of 50 ms.
     #[must_use]
     pub fn new(client: &Arc<Config>, server: &Arc<Config>) -> Self {
         let ports = Ports { local: CLIENT_PORT, remote: SERVER_PORT };
@@ -143,7 +146,7 @@ impl Pair {
         }
     }
 
-    /// What the two users do.
+    /// Sets the behaviour of the two users.
     #[must_use]
     pub fn users(mut self, client: User, server: User) -> Self {
         self.hosts[0].user = client;
@@ -151,64 +154,64 @@ impl Pair {
         self
     }
 
-    /// Both ends keep records, for [`Pair::take_records`].
+    /// Makes both ends keep records, for [`Pair::take_records`].
     #[must_use]
     pub fn recorded(mut self) -> Self {
         self.hosts.iter_mut().for_each(|host| host.endpoint.set_recording(true));
         self
     }
 
-    /// What an end has recorded since the last call.
+    /// Returns the records of an end since the last call.
     pub fn take_records(&mut self, side: Side) -> Vec<Record> {
         self.hosts[side as usize].endpoint.take_records()
     }
 
-    /// One-way delays, from the client and from the server.
+    /// Sets the one-way delays, from the client and from the server.
     #[must_use]
     pub const fn delays(mut self, from_client: Duration, from_server: Duration) -> Self {
         self.delays = [from_client, from_server];
         self
     }
 
-    /// Who decides what befalls each packet.
+    /// Sets the function that decides the fate of each packet.
     #[must_use]
     pub fn fates(mut self, fates: Fates) -> Self {
         self.fates = fates;
         self
     }
 
-    /// Keeps every segment that is sent in [`Host::sent`].
+    /// Keeps every sent segment in [`Host::sent`].
     #[must_use]
     pub const fn keep_sent(mut self) -> Self {
         self.keep_sent = true;
         self
     }
 
-    /// Packets and timers after which [`Pair::run`] panics; 5 million at first.
+    /// Sets the number of events after which [`Pair::run`] panics; 5 million at first.
     #[must_use]
     pub const fn step_limit(mut self, steps: u64) -> Self {
         self.step_limit = steps;
         self
     }
 
-    /// One end.
+    /// Returns one end.
     #[must_use]
     pub const fn host(&self, side: Side) -> &Host {
         &self.hosts[side as usize]
     }
 
-    /// One end, to change it.
+    /// Returns one end, to change it.
     pub const fn host_mut(&mut self, side: Side) -> &mut Host {
         &mut self.hosts[side as usize]
     }
 
-    /// The time.
+    /// Returns the present time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
     }
 
-    /// Goes on until nothing is left to happen or `limit` has passed; whether nothing is left.
+    /// Runs until no event is left or `limit` has passed. Returns whether no event is left.
     ///
     /// # Panics
     /// If it takes more steps than the limit, as an exchange without end does.
@@ -233,15 +236,16 @@ impl Pair {
         true
     }
 
-    /// When something next happens.
+    /// Returns the time of the next event.
     fn next_at(&self) -> Option<Instant> {
         let packet = self.under_way.first_key_value().map(|((at, _), _)| *at);
         let timers = self.hosts.iter().filter_map(|host| host.endpoint.poll_timeout());
         let reads = self.hosts.iter().filter_map(Host::next_read);
-        packet.into_iter().chain(timers).chain(reads).min().map(|at| at.max(self.now))
+        let writes = self.hosts.iter().filter_map(Host::next_write);
+        packet.into_iter().chain(timers).chain(reads).chain(writes).min().map(|at| at.max(self.now))
     }
 
-    /// One packet arrives, or else the timers run out.
+    /// Handles one packet that arrives, or else the timers that are due.
     fn step(&mut self) {
         let due = self.under_way.first_entry().filter(|entry| entry.key().0 <= self.now);
         if let Some(entry) = due {
@@ -255,7 +259,7 @@ impl Pair {
         }
     }
 
-    /// Lets the user of one end act, and sends what comes of it.
+    /// Runs the user of one end and sends the segments that follow.
     fn serve(&mut self, side: Side) {
         self.hosts[side as usize].act(self.now);
         while let Some(transmit) = self.hosts[side as usize].endpoint.poll_transmit(self.now) {
@@ -304,17 +308,18 @@ impl Host {
             sent: Vec::new(),
             packets: 0,
             read_at: Instant::NEVER,
+            write_at: Instant::START,
             peer_closed: false,
         }
     }
 
-    /// Whether the user was told of `event`.
+    /// Returns whether the user has received `event`.
     #[must_use]
     pub fn saw(&self, event: Event) -> bool {
         self.events.contains(&event)
     }
 
-    /// How many segments went out.
+    /// Returns the number of sent segments.
     #[must_use]
     pub const fn packets(&self) -> u64 {
         self.packets
@@ -322,6 +327,15 @@ impl Host {
 
     fn next_read(&self) -> Option<Instant> {
         (self.read_at != Instant::NEVER).then_some(self.read_at)
+    }
+
+    fn next_write(&self) -> Option<Instant> {
+        let waits = self.user.write_interval.is_some() && self.is_open() && !self.user.writes.is_empty();
+        waits.then_some(self.write_at)
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.endpoint.state(), State::Established | State::CloseWait)
     }
 
     fn act(&mut self, now: Instant) {
@@ -333,7 +347,7 @@ impl Host {
             }
         }
         self.read(now);
-        self.write();
+        self.write(now);
     }
 
     fn pause(&self) -> Duration {
@@ -357,11 +371,12 @@ impl Host {
         }
     }
 
-    fn write(&mut self) {
-        let open = matches!(self.endpoint.state(), State::Established | State::CloseWait);
-        while open && self.endpoint.unsent() < BACKLOG {
+    fn write(&mut self, now: Instant) {
+        let open = self.is_open();
+        while open && self.write_at <= now && self.endpoint.unsent() < BACKLOG {
             let Some(payload) = self.user.writes.pop_front() else { break };
             self.endpoint.write(payload);
+            self.write_at = self.user.write_interval.map_or(self.write_at, |interval| now + interval);
         }
         let closes = match self.user.closes {
             Closes::WhenWritten => true,
@@ -376,12 +391,12 @@ impl Host {
 
 const CLIENT_PORT: u16 = 40_000;
 const SERVER_PORT: u16 = 80;
-/// Just below the wrap, so that every transfer of any size crosses it.
+/// Just below the wrap of sequence numbers, so that transfers cross it.
 const CLIENT_ISS: Seq = Seq(u32::MAX - 5_000);
 const SERVER_ISS: Seq = Seq(u32::MAX - 50);
-/// What a user writes by one call.
+/// Bytes that a user writes by one call.
 const PIECE: u64 = 1 << 16;
-/// What a user keeps in the send queue.
+/// Bytes that a user keeps in the send queue.
 const BACKLOG: Bytes = Bytes(1 << 17);
-/// More than any test here needs.
+/// Events: more than any test here needs.
 const MOST_STEPS: u64 = 5_000_000;

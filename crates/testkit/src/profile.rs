@@ -1,4 +1,4 @@
-//! Profiles for tests: a base and what differs from it.
+//! Profiles for tests: a base profile with overrides.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use tcp::recovery::Recovery;
 use tcp::registry::Entry;
 use tcp::{Config, ConfigError};
 
-/// The configuration of a profile.
+/// Reads the configuration of a profile.
 ///
 /// # Errors
-/// If the profile makes no sense.
+/// If the profile is not valid.
 pub fn config(profile: &Value) -> Result<Arc<Config>, ConfigError> {
     Config::from_profile(profile).map(Arc::new)
 }
 
-/// The profile in the file `profiles/<name>.toml`, with what it extends, without what only describes it.
+/// Reads the profile `profiles/<name>.toml` and the profiles that it extends, without summaries and sources.
 ///
 /// # Errors
-/// If a file cannot be read or is no TOML.
+/// If a file cannot be read or is not TOML.
 pub fn named(name: &str) -> Result<Value, String> {
     let mut profile = read(&repository().join("profiles").join(format!("{name}.toml")))?;
     let keys = profile.as_object_mut().ok_or_else(|| format!("{name}: a profile is a table"))?;
@@ -31,7 +31,7 @@ pub fn named(name: &str) -> Result<Value, String> {
     }
 }
 
-/// The names of all profiles, sorted.
+/// Returns the names of all profiles, sorted.
 ///
 /// # Panics
 /// If their folder cannot be read.
@@ -50,13 +50,13 @@ pub fn names() -> Vec<String> {
 /// Reads a TOML file.
 ///
 /// # Errors
-/// Says which file, and what is wrong with it.
+/// Names the file, and what is wrong with it.
 pub fn read(file: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(file).map_err(|wrong| format!("{}: {wrong}", file.display()))?;
     toml::from_str(&text).map_err(|wrong| format!("{}: {}", file.display(), wrong.message()))
 }
 
-/// The folder in which all our files are.
+/// Returns the root folder of the repository.
 ///
 /// # Panics
 /// Never where the crate stands in its place.
@@ -66,8 +66,8 @@ pub fn repository() -> &'static Path {
     here.ancestors().nth(2).expect("the crate lies two folders below the repository")
 }
 
-/// `base` with every key of `overrides` put over it, table by table. An axis that names another
-/// algorithm is replaced whole, as the parameters of one algorithm mean nothing to another.
+/// Returns `base` with every key of `overrides` laid over it, table by table. An axis with another algorithm is replaced
+/// whole, as the parameters of one algorithm are not those of another.
 #[must_use]
 pub fn overridden(base: &Value, overrides: &Value) -> Value {
     let (Value::Object(base), Value::Object(overrides)) = (base, overrides) else { return overrides.clone() };
@@ -82,7 +82,7 @@ pub fn overridden(base: &Value, overrides: &Value) -> Value {
     Value::Object(merged)
 }
 
-/// The object in which only the key at the dotted `path` is set.
+/// Returns an object that has only the key at the dotted `path`.
 #[must_use]
 pub fn nested(path: &str, value: Value) -> Value {
     path.rsplit('.').fold(value, |inner, key| Value::Object(Map::from_iter([(key.to_owned(), inner)])))
@@ -91,8 +91,7 @@ pub fn nested(path: &str, value: Value) -> Value {
 /// The key that names an axis's algorithm.
 const ALGORITHM: &str = "algorithm";
 
-/// Every recovery with every style after a timeout that it takes, each under a name and with the keys that it
-/// needs.
+/// Returns every recovery with every style after a timeout that it supports, each with a name and the keys that it needs.
 #[must_use]
 pub fn recoveries() -> Vec<(String, Value)> {
     tcp::recovery::ENTRIES.iter().flat_map(with_styles).collect()

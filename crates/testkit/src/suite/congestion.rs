@@ -5,7 +5,7 @@ use tcp::congestion::{Congestion, CongestionEvent, CongestionSignal, Departure, 
 use tcp::registry::Entry;
 use units::{Bytes, Duration, Instant, Seq, Streams};
 
-use super::{Case, Verdict, build, each, ensure};
+use super::{Case, CheckResult, build, each, ensure};
 use crate::fate::drop_numbers;
 use crate::pair::{Pair, Side, User};
 use crate::profile::config;
@@ -35,7 +35,7 @@ fn started(entry: &Entry<dyn Congestion>) -> Box<dyn Congestion> {
 }
 
 /// RFC 5681 §3.1: the loss window is one segment, ssthresh two at least.
-fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> Verdict {
+fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     let mut congestion = started(entry);
     let mut stream = Streams::new(1).stream("operations");
     let mut una = Seq::default();
@@ -67,7 +67,7 @@ fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> Verdict {
 }
 
 /// RFC 5681 §3.1: only the acknowledgment of new data opens the window.
-fn duplicates_grow_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
+fn duplicates_grow_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     let text = format!(
         "# RFC 5681 §3.1\nset congestion.algorithm = \"{}\"\nset initial_window = \"4 segments\"\n\
          0 open rtt 0.1\nwrite 9000\n> . 1:4001(4x1000) ack 1\n+0.1 < . 1:1(0) ack 1 x2\n? cwnd 4\n",
@@ -77,7 +77,7 @@ fn duplicates_grow_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
 }
 
 /// RFC 5681 §4.3 and RFC 6675 §5: several losses in one window are one sign of congestion.
-fn one_reduction(entry: &'static Entry<dyn Congestion>) -> Verdict {
+fn one_reduction(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     let profile =
         config(&serde_json::json!({ "congestion": { "algorithm": entry.id } })).expect("defaults do");
     let mut pair = Pair::new(&profile, &profile)
@@ -94,7 +94,7 @@ fn one_reduction(entry: &'static Entry<dyn Congestion>) -> Verdict {
 }
 
 /// RFC 5681 §3.1: one segment after a timeout; ssthresh is held when the same segment times out again.
-fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> Verdict {
+fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     let flight = congestion.cwnd();
@@ -107,7 +107,7 @@ fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> Verdict {
 
 /// RFC 5681 §3.1: a loss leaves two segments at least, and otherwise no more than there were; nor does the end of its
 /// recovery, which most algorithms want at the threshold (§3.2 step 6).
-fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
+fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     for flight in [congestion.cwnd(), SMSS * 4, SMSS * 3, SMSS * 2] {
@@ -125,7 +125,7 @@ fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
 
 /// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is sent again, and a window of one segment stays one. What is
 /// left is the threshold, nothing added, as there is nothing to recover from.
-fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
+fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     for flight in [congestion.cwnd(), SMSS * 3, SMSS * 2, SMSS] {
@@ -140,7 +140,7 @@ fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> Verdict {
 }
 
 /// RFC 4015 §3.2: what a false signal took is given back, both windows, whatever the algorithm did meanwhile.
-fn restores(entry: &'static Entry<dyn Congestion>) -> Verdict {
+fn restores(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     let mut congestion = started(entry);
     let mut path = Path::new();
     path.rounds(congestion.as_mut(), 5);
@@ -160,7 +160,7 @@ fn restores(entry: &'static Entry<dyn Congestion>) -> Verdict {
 }
 
 /// cwnd at the end of each round trip, in whole segments: from the start, after a loss, after a timeout.
-fn the_curve_is_recorded(entry: &'static Entry<dyn Congestion>) -> Verdict {
+fn the_curve_is_recorded(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     let mut congestion = started(entry);
     let mut path = Path::new();
     let mut curve = format!("start: {}\n", path.rounds(congestion.as_mut(), 6));

@@ -6,7 +6,7 @@ use tcp::dupthresh::{DupThresh, ENTRIES, Reordering, View};
 use tcp::registry::Entry;
 use units::{Bytes, Duration, Streams};
 
-use super::{Case, Verdict, build, each, ensure};
+use super::{Case, CheckResult, build, each, ensure};
 use crate::fate::{Fate, Fates};
 use crate::pair::{Pair, Side, User};
 use crate::profile::{config, overridden};
@@ -23,14 +23,14 @@ pub(super) fn cases() -> Vec<Case> {
     )
 }
 
-fn at_least_three(entry: &'static Entry<dyn DupThresh>) -> Verdict {
+fn at_least_three(entry: &'static Entry<dyn DupThresh>) -> CheckResult {
     taught(entry, |policy, view| {
         let threshold = policy.segments(view);
         ensure(threshold >= 3, || format!("{threshold} in {view:?}"))
     })
 }
 
-fn timeout_never_raises(entry: &'static Entry<dyn DupThresh>) -> Verdict {
+fn timeout_never_raises(entry: &'static Entry<dyn DupThresh>) -> CheckResult {
     taught(entry, |policy, view| {
         let before = policy.segments(view);
         policy.on_timeout();
@@ -41,8 +41,8 @@ fn timeout_never_raises(entry: &'static Entry<dyn DupThresh>) -> Verdict {
 /// Asks a policy after each of many events.
 fn taught(
     entry: &'static Entry<dyn DupThresh>,
-    ask: impl Fn(&mut dyn DupThresh, &View) -> Verdict,
-) -> Verdict {
+    ask: impl Fn(&mut dyn DupThresh, &View) -> CheckResult,
+) -> CheckResult {
     let mut stream = Streams::new(1).stream("reordering");
     for _ in 0..20 {
         let mut policy = build(entry);
@@ -64,7 +64,7 @@ fn taught(
 }
 
 /// With and without SACK: reordering at first, then one loss; no timer may be needed.
-fn still_repairs(entry: &'static Entry<dyn DupThresh>) -> Verdict {
+fn still_repairs(entry: &'static Entry<dyn DupThresh>) -> CheckResult {
     for recovery in ["new-reno", "sack-6675"] {
         let base = json!({ "timestamps": true, "spurious": { "algorithm": "eifel" } });
         let own = json!({ "dupthresh": { "algorithm": entry.id }, "recovery": { "algorithm": recovery } });

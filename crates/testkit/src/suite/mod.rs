@@ -1,9 +1,10 @@
-//! What every registered algorithm must pass: the cases come from the registry's lists alone, so that a new
-//! algorithm is tested the day it is listed.
+//! The checks that every registered algorithm must pass. The cases follow from the registry's lists, so a new algorithm
+//! is tested as soon as it is listed.
 
 mod ack;
 mod congestion;
 mod dupthresh;
+mod limited;
 mod recovery;
 mod refusals;
 mod rto;
@@ -17,15 +18,15 @@ use serde_json::{Value, json};
 pub struct Case {
     /// `axis/algorithm/what it shows`.
     pub name: String,
-    /// What went wrong, if something did.
-    pub run: Box<dyn FnOnce() -> Verdict + Send>,
+    /// Runs the test.
+    pub run: Box<dyn FnOnce() -> CheckResult + Send>,
 }
 
-/// Nothing, or what went wrong.
-pub type Verdict = Result<(), String>;
+/// The result of a check; the error says what was expected and what was found.
+pub type CheckResult = Result<(), String>;
 
 /// A check of one entry of the axis whose trait is `T`.
-type Check<T> = fn(&'static tcp::registry::Entry<T>) -> Verdict;
+type Check<T> = fn(&'static tcp::registry::Entry<T>) -> CheckResult;
 
 /// All cases of all axes.
 #[must_use]
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Case> {
     [
         congestion::cases(),
         recovery::cases(),
+        limited::cases(),
         dupthresh::cases(),
         spurious::cases(),
         rto::cases(),
@@ -61,7 +63,7 @@ fn each<T: ?Sized + 'static>(
     entries.iter().flat_map(of_entry).collect()
 }
 
-/// A fresh instance with default parameters.
+/// Makes an instance with default parameters.
 fn build<T: ?Sized>(entry: &tcp::registry::Entry<T>) -> Box<T> {
     (entry.parse)(no_parameters()).expect("every algorithm has defaults")()
 }
@@ -70,7 +72,7 @@ fn no_parameters() -> Value {
     json!({})
 }
 
-/// Says what was expected where it does not hold.
-fn ensure(holds: bool, expected: impl FnOnce() -> String) -> Verdict {
+/// Returns the error `expected` unless the condition holds.
+fn ensure(holds: bool, expected: impl FnOnce() -> String) -> CheckResult {
     if holds { Ok(()) } else { Err(expected()) }
 }

@@ -7,7 +7,7 @@ use tcp::Kind;
 use units::Duration;
 use wire::Payload;
 
-use super::{Case, Verdict, ensure};
+use super::{Case, CheckResult, ensure};
 use crate::fate::{Fate, Fates, all_arrive};
 use crate::pair::{Pair, Side, User};
 use crate::profile::{config, overridden, recoveries};
@@ -30,12 +30,12 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-fn case(name: &str, what: &str, run: Box<dyn FnOnce() -> Verdict + Send>) -> Case {
+fn case(name: &str, what: &str, run: Box<dyn FnOnce() -> CheckResult + Send>) -> Case {
     Case { name: format!("recovery/{name}/{what}"), run }
 }
 
 /// The whole stream arrives within a time that leaves room for some timeouts.
-fn completes(profile: &Value, fates: Fates) -> Verdict {
+fn completes(profile: &Value, fates: Fates) -> CheckResult {
     let profile = config(profile).map_err(|wrong| wrong.to_string())?;
     let mut pair =
         Pair::new(&profile, &profile).users(User::sends_pattern(SIZE), User::listens()).fates(fates);
@@ -46,7 +46,7 @@ fn completes(profile: &Value, fates: Fates) -> Verdict {
     ensure(client.endpoint.fin_acked(), || "the end was not acknowledged".to_owned())
 }
 
-fn sends_nothing_twice(profile: &Value) -> Verdict {
+fn sends_nothing_twice(profile: &Value) -> CheckResult {
     let profile = config(profile).map_err(|wrong| wrong.to_string())?;
     let mut pair =
         Pair::new(&profile, &profile).users(User::sends_pattern(SIZE), User::listens()).keep_sent();

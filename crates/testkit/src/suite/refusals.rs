@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tcp::{Config, ConfigError};
 
-use super::{Case, Verdict, ensure};
+use super::{Case, CheckResult, ensure};
 
 /// A case for each algorithm of each axis, as the schema lists them with their keys.
 pub(super) fn cases() -> Vec<Case> {
@@ -24,7 +24,7 @@ fn of_axis(axis: &str, described: &Value) -> Vec<Case> {
 }
 
 /// What is wrong comes with its value; what would be right is more than a finger that points to the schema.
-fn refusals_help(axis: &str, id: &str, keys: &Value) -> Verdict {
+fn refusals_help(axis: &str, id: &str, keys: &Value) -> CheckResult {
     let keys = keys.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "algorithm");
     for (key, value) in keys.flat_map(|key| odd_values().map(move |odd| (key, odd))) {
         let profile = json!({ axis: { "algorithm": id, key: value }, "timestamps": true });

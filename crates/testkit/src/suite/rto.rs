@@ -5,7 +5,7 @@ use tcp::registry::Entry;
 use tcp::rto::{ENTRIES, Estimate, Rto, Sample};
 use units::{Duration, Instant, Streams};
 
-use super::{Case, Verdict, build, each, ensure};
+use super::{Case, CheckResult, build, each, ensure};
 use crate::timeline::run_text;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -24,13 +24,13 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// RFC 6298 §2.1 and RFC 1122 §4.2.3.1.
-fn first_length(entry: &'static Entry<dyn Rto>) -> Verdict {
+fn first_length(entry: &'static Entry<dyn Rto>) -> CheckResult {
     let length = build(entry).length();
     ensure((Duration::from_secs(1)..=Duration::from_secs(3)).contains(&length), || length.to_string())
 }
 
 /// RFC 6298 §2.4 and §2.5.
-fn within_bounds(entry: &'static Entry<dyn Rto>) -> Verdict {
+fn within_bounds(entry: &'static Entry<dyn Rto>) -> CheckResult {
     let mut stream = Streams::new(1).stream("round trips");
     for trial in 0..50 {
         let mut rto = build(entry);
@@ -48,7 +48,7 @@ fn within_bounds(entry: &'static Entry<dyn Rto>) -> Verdict {
 }
 
 /// RFC 6298 §2.3: that is what RTTVAR is for.
-fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> Verdict {
+fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> CheckResult {
     let length = |round_trips: [u64; 2]| {
         let mut rto = build(entry);
         for step in 1..200_u64 {
@@ -62,7 +62,7 @@ fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> Verdict {
 }
 
 /// RFC 9040 §6: the estimate of an earlier connection, in times that every clock can tell.
-fn inherits(entry: &'static Entry<dyn Rto>) -> Verdict {
+fn inherits(entry: &'static Entry<dyn Rto>) -> CheckResult {
     let mut rto = build(entry);
     let left = Estimate { srtt: Duration::from_secs(4), rttvar: Duration::from_secs(1) };
     rto.inherit(left);
@@ -71,7 +71,7 @@ fn inherits(entry: &'static Entry<dyn Rto>) -> Verdict {
 }
 
 /// RFC 4015 §3.1 step 11: the first round trip after it counts as if it were the first of all.
-fn grows_patient(entry: &'static Entry<dyn Rto>) -> Verdict {
+fn grows_patient(entry: &'static Entry<dyn Rto>) -> CheckResult {
     let mut rto = build(entry);
     for step in 1..50_u64 {
         let now = Instant::START + Duration::from_secs(step * 5);
@@ -84,7 +84,7 @@ fn grows_patient(entry: &'static Entry<dyn Rto>) -> Verdict {
 }
 
 /// RFC 6298 §5.5 and §3 (Karn).
-fn backs_off(entry: &'static Entry<dyn Rto>) -> Verdict {
+fn backs_off(entry: &'static Entry<dyn Rto>) -> CheckResult {
     // Bounds that all timers share, wide enough that any handshake gives the same length twice, and times at
     // which every clock ticks.
     let text = format!(

@@ -8,7 +8,7 @@ use tcp::spurious::{ENTRIES, Needs, Spurious};
 use tcp::{Config, Decision, Record};
 use units::{Duration, Instant};
 
-use super::{Case, Verdict, build, each, ensure};
+use super::{Case, CheckResult, build, each, ensure};
 use crate::fate::{Fate, Fates};
 use crate::pair::{Pair, Side, User};
 use crate::profile::{config, overridden};
@@ -26,7 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// All packets of a stretch of time wait until its end, for stretches of several lengths.
-fn finds_delays(entry: &'static Entry<dyn Spurious>) -> Verdict {
+fn finds_delays(entry: &'static Entry<dyn Spurious>) -> CheckResult {
     let mut found = 0;
     for length in (1170..1670).step_by(20) {
         let records = transfer(&offering(entry)?, &offering(entry)?, spike(Duration::from_millis(length)))?;
@@ -42,7 +42,7 @@ fn finds_delays(entry: &'static Entry<dyn Spurious>) -> Verdict {
     }
 }
 
-fn believes_losses(entry: &'static Entry<dyn Spurious>) -> Verdict {
+fn believes_losses(entry: &'static Entry<dyn Spurious>) -> CheckResult {
     for losses in [vec![40], vec![40, 41, 45], (40..70).collect()] {
         let own = offering(entry)?;
         let lost = losses.clone();
@@ -58,7 +58,7 @@ fn believes_losses(entry: &'static Entry<dyn Spurious>) -> Verdict {
     Ok(())
 }
 
-fn falls_back(entry: &'static Entry<dyn Spurious>) -> Verdict {
+fn falls_back(entry: &'static Entry<dyn Spurious>) -> CheckResult {
     let bare = config(&json!({ "sack": false, "recovery": { "algorithm": "new-reno" } }))
         .map_err(|wrong| wrong.to_string())?;
     let records = transfer(&offering(entry)?, &bare, spike(Duration::from_millis(1500)))?;

@@ -6,7 +6,7 @@ use tcp::axes;
 use units::Duration;
 use wire::Payload;
 
-use super::{Case, Verdict, ensure};
+use super::{Case, CheckResult, ensure};
 use crate::fate::{Trouble, drawn};
 use crate::pair::{Pair, Side, User};
 use crate::profile::{config, named, names, nested, overridden};
@@ -31,7 +31,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-fn carries_a_stream(profile: &Value) -> Verdict {
+fn carries_a_stream(profile: &Value) -> CheckResult {
     let profile = config(profile).map_err(|wrong| wrong.to_string())?;
     if !profile.ack.build().is_truthful() {
         return Ok(());

@@ -4,7 +4,7 @@ use tcp::registry::Entry;
 use tcp::window::{ENTRIES, Held, Window};
 use units::Bytes;
 
-use super::{Case, Verdict, build, each, ensure};
+use super::{Case, CheckResult, build, each, ensure};
 
 pub(super) fn cases() -> Vec<Case> {
     each(
@@ -17,7 +17,7 @@ pub(super) fn cases() -> Vec<Case> {
     )
 }
 
-fn empty_is_most(entry: &'static Entry<dyn Window>) -> Verdict {
+fn empty_is_most(entry: &'static Entry<dyn Window>) -> CheckResult {
     let mut window = build(entry);
     let room = window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes::ZERO });
     ensure(room == window.greatest(), || format!("{room} of {}", window.greatest()))?;
@@ -25,7 +25,7 @@ fn empty_is_most(entry: &'static Entry<dyn Window>) -> Verdict {
     ensure(room.0 < 1 << 30, || format!("{room} is more than can be said"))
 }
 
-fn more_held_less_room(entry: &'static Entry<dyn Window>) -> Verdict {
+fn more_held_less_room(entry: &'static Entry<dyn Window>) -> CheckResult {
     let mut window = build(entry);
     let step = window.greatest().0 / 50;
     let mut before = [Bytes::MAX; 101];
