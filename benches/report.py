@@ -1,39 +1,99 @@
-"""`make bench`: runs every bench, prints a table, and writes target/bench.json.
+"""`make bench`: measures speed and memory, prints a table, and writes target/bench.json.
 
 A Rust bench is a program under some crate's `benches/`. Each line of its output that is a JSON object is a figure:
-`name`, `value` and `unit`, the value being the median of at least five runs of its own; other lines are for readers.
-What Python adds is measured here, through the command that a user types.
+`name`, `value` and `unit`, the value being the median of at least five runs; other lines are for readers. This file
+adds figures of the command `lasthop` as a user runs it, comparisons with ns-2 where `ns` is installed, and ratios of
+figures. Times differ between machines and hours; ratios of runs that alternate, and instructions, do not.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import os
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 RUNS = 5
-"""Medians of fewer say little on a machine that does something else as well."""
+"""The median of fewer runs depends on what else the machine does."""
 
-Figures = dict[str, dict[str, object]]
+TARGETS = {
+    "sim_one_instructions_per_segment": "≤ 1,500",
+    "sim_fifty_instructions_per_segment": "≤ 1,800",
+    "sim_ns2_scenario_one_ratio_to_ns2": "≥ 3",
+    "sim_ns2_scenario_fifty_ratio_to_ns2": "≥ 3",
+    "sim_event_loop_share": "≥ 0.5",
+    "sim_10gbit_100ms_ratio": "≤ 2",
+    "sim_10000_flows_ratio": "≤ 2",
+    "capture_rss_mib": "≤ 60",
+    "capture_bytes_per_segment": "≤ 150",
+    "tables_rss_mib": "≤ 60",
+    "sarolahti_wall_s": "≤ 8",
+    "sarolahti_speedup_2_workers": "≥ 1.8",
+    "help_s": "≤ 0.15",
+}
+"""What figures shall come to, on two processors."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured quantity."""
+
+    value: float
+    unit: str
+
+
+Figures = dict[str, Figure]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process used, from its start to its end."""
+
+    wall_s: float
+    cpu_s: float
+    rss_mib: float
+    output: str
 
 
 def main() -> None:
     """Measure, print, write."""
-    figures: Figures = {}
-    for package, bench in rust_benches():
-        figures |= rust_figures(package, bench)
-    figures |= instruction_figures()
-    figures["table14_cpu_s"] = {"value": table14_cpu_s(), "unit": "s"}
+    figures = rust_figures()
+    figures |= ratios(figures)
+    figures |= ns2_figures(figures)
+    figures |= event_loop_share()
+    figures |= record_figures()
+    figures |= study_figures()
+    figures |= {"help_s": Figure(median(lambda: measured(lasthop("--help")).wall_s), "s")}
     print_figures(figures)
     target = ROOT / "target" / "bench.json"
-    target.write_text(json.dumps(figures, indent=2) + "\n")
+    values = {name: {"value": figure.value, "unit": figure.unit} for name, figure in figures.items()}
+    target.write_text(json.dumps(values, indent=2) + "\n")
     print(f"\nwritten to {target.relative_to(ROOT)}")
+
+
+# Benches in Rust
+
+
+def rust_figures() -> Figures:
+    """Run every bench in the workspace; print what they say to readers, and return their figures."""
+    figures: Figures = {}
+    for package, bench in rust_benches():
+        print(f"\n{package}: {bench}", flush=True)
+        for line in output_of([*cargo_bench(package, bench)]).splitlines():
+            if line.startswith("{"):
+                figure = json.loads(line)
+                figures[figure["name"]] = Figure(figure["value"], figure["unit"])
+            else:
+                print(line)
+    return figures
 
 
 def rust_benches() -> list[tuple[str, str]]:
@@ -47,73 +107,179 @@ def rust_benches() -> list[tuple[str, str]]:
     ]
 
 
-def rust_figures(package: str, bench: str) -> Figures:
-    """Run one bench; print what it says to readers, and return its figures."""
-    print(f"\n{package}: {bench}", flush=True)
-    figures: Figures = {}
-    for line in output_of(["cargo", "bench", "--locked", "--quiet", "-p", package, "--bench", bench]).splitlines():
-        if line.startswith("{"):
-            figure = json.loads(line)
-            figures[figure["name"]] = {"value": figure["value"], "unit": figure["unit"]}
-        else:
-            print(line)
-    return figures
+def cargo_bench(package: str, bench: str) -> list[str]:
+    """Return the command that builds and runs a bench."""
+    return ["cargo", "bench", "--locked", "--quiet", "-p", package, "--bench", bench]
 
 
-def instruction_figures() -> Figures:
-    """Return how many instructions a delivered segment costs, where valgrind is there to count them.
-
-    Seconds differ between machines, and between one hour and the next where a machine is shared; these do not.
-    """
-    if shutil.which("valgrind") is None:
-        print("\nvalgrind is not installed: instructions per segment are not counted")
-        return {}
-    print("\ncallgrind: bulk", flush=True)
-    build = ["cargo", "bench", "--locked", "--quiet", "-p", "lasthop-sim", "--bench", "bulk", "--no-run"]
-    messages = map(json.loads, output_of([*build, "--message-format", "json"]).splitlines())
+def bench_program(bench: str) -> str:
+    """Build a bench of the World and return the path of its program."""
+    build = [*cargo_bench("lasthop-sim", bench), "--no-run", "--message-format", "json"]
+    messages = map(json.loads, output_of(build).splitlines())
     (program,) = (message["executable"] for message in messages if message.get("executable"))
+    return str(program)
+
+
+def ratios(figures: Figures) -> Figures:
+    """Return how the cost of a segment grows with the window and with the number of flows."""
+    pairs = {
+        "sim_10gbit_100ms_ratio": ("sim_10gbit_100ms_ns_per_segment", "sim_one_ns_per_segment"),
+        "sim_10000_flows_ratio": ("sim_10000_flows_ns_per_segment", "sim_10_flows_ns_per_segment"),
+    }
     return {
-        f"sim_{name}_instructions_per_segment": {
-            "value": instructions_per_segment(program, case),
-            "unit": "instructions",
-        }
-        for name, case in (("bulk", "one"), ("50flows", "fifty"))
+        name: Figure(figures[large].value / figures[small].value, "times")
+        for name, (large, small) in pairs.items()
+        if large in figures and small in figures
     }
 
 
-def instructions_per_segment(program: str, case: str) -> float:
-    """Run one case of the bulk bench under callgrind, building and all."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, case]
-    ended = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    counted = re.search(r"Collected : (\d+)", ended.stderr)
-    if counted is None:
-        raise RuntimeError(f"callgrind did not say what it collected: {ended.stderr}")
-    return int(counted[1]) / float(ended.stdout)
+# Comparisons, of runs that alternate
 
 
-def table14_cpu_s() -> float:
-    """Return the CPU seconds of all of Table 14 with its replications, process start to end, each time from nothing."""
-    return statistics.median(study_cpu_s() for _ in range(RUNS))
+def ns2_figures(figures: Figures) -> Figures:
+    """Return the speed on ns-2's own scenario, and its ratio to that of ns-2 where that is installed."""
+    named = {
+        f"sim_ns2_scenario_{case}_{what}": figures[f"sim_ns2_{case}_{what}"]
+        for case in NS2_CASES
+        for what in ("segments_per_cpu_s", "instructions_per_segment")
+        if f"sim_ns2_{case}_{what}" in figures
+    }
+    if shutil.which("ns") is None:
+        print("\nns-2 is not installed (Debian: ns2): no comparison with it")
+        return named
+    print("\nns-2 beside it", flush=True)
+    program = bench_program("segment")
+    for case, (flows, seconds) in NS2_CASES.items():
+        ours = [program, f"ns2_{case}", str(seconds)]
+        theirs = ["ns", str(ROOT / "benches" / "ns2_bulk.tcl"), str(flows), str(seconds)]
+        speeds = [(segments_per_cpu_s(ours), segments_per_cpu_s(theirs)) for _ in range(RUNS)]
+        ratio = statistics.median(our / their for our, their in speeds)
+        named[f"sim_ns2_scenario_{case}_ratio_to_ns2"] = Figure(ratio, "times")
+        their_median = statistics.median(their for _, their in speeds)
+        named[f"ns2_{case}_segments_per_cpu_s"] = Figure(their_median, "segments/CPU s")
+    return named
 
 
-def study_cpu_s() -> float:
-    """Run the study once in a folder of its own."""
+NS2_CASES = {"one": (1, 200), "fifty": (50, 60)}
+"""Flows and simulated seconds."""
+
+
+def event_loop_share() -> Figures:
+    """Return the speed of a whole simulation as a share of that of a bare event loop with a toy TCP."""
+    ours, bare = bench_program("segment"), bench_program("event_loop")
+    pairs = [(segments_per_cpu_s([ours, "one", "200"]), segments_per_cpu_s([bare, "one", "200"])) for _ in range(RUNS)]
+    return {"sim_event_loop_share": Figure(statistics.median(our / their for our, their in pairs), "")}
+
+
+def segments_per_cpu_s(command: list[str]) -> float:
+    """Run a simulation that prints how many segments it delivered."""
+    usage = measured(command)
+    return float(usage.output) / usage.cpu_s
+
+
+# The command, as a user runs it
+
+
+def record_figures() -> Figures:
+    """Return the memory of a run of 60 s at 100 Mbit/s with one capture, and with three tables."""
+    capture = [record_run("captures=['lasthop']") for _ in range(RUNS)]
+    tables = [record_run("tables=['packets','tcp','queue']") for _ in range(RUNS)]
+    return {
+        "capture_rss_mib": Figure(statistics.median(rss for rss, _ in capture), "MiB"),
+        "capture_bytes_per_segment": Figure(statistics.median(size for _, size in capture), "B"),
+        "tables_rss_mib": Figure(statistics.median(rss for rss, _ in tables), "MiB"),
+    }
+
+
+def record_run(record: str) -> tuple[float, float]:
+    """Run once; return the peak of memory, and the bytes written for each delivered segment."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "lasthop", "study", "sarolahti2000", "--only", "14", "--out", folder, "--json"]
-        return float(json.loads(output_of(command))["cpu_s"])
+        file = Path(folder) / "bulk.toml"
+        name, _, wanted = record.partition("=")
+        file.write_text(RECORDED.format(record=f"{name} = {wanted}"))
+        out = Path(folder) / "out"
+        usage = measured(lasthop("run", str(file), "--out", str(out), "--json"))
+        written = sum(file.stat().st_size for file in out.iterdir() if file.name != "run.json")
+        segments = json.loads(usage.output)["flows"][0]["bytes"] / MSS
+        return usage.rss_mib, written / segments
+
+
+MSS = 1448
+"""Payload of a full segment with timestamps."""
+
+RECORDED = """
+name = "recorded"
+stop = "60 s"
+hosts = {{ a = {{ profile = "sack-6675" }}, b = {{ profile = "sack-6675" }} }}
+flows = [{{ name = "bulk", from = "a", to = "b", until = "60 s" }}]
+[[links]]
+name = "lasthop"
+between = ["a", "b"]
+down = {{ rate = "100 Mbit/s", propagation = "25 ms", queue = {{ limit = "420 packets" }} }}
+up = {{ rate = "100 Mbit/s", propagation = "25 ms", queue = {{ limit = "420 packets" }} }}
+[record]
+{record}
+"""
+
+
+def study_figures() -> Figures:
+    """Return the time of all tables of Sarolahti's study, from nothing, and what a second worker gains."""
+    print("\nstudies", flush=True)
+    both = [(study("--jobs", "1")["wall_s"], study("--jobs", "2")["wall_s"]) for _ in range(RUNS)]
+    return {
+        "table14_cpu_s": Figure(median(lambda: study("--only", "14")["cpu_s"]), "s"),
+        "sarolahti_wall_s": Figure(statistics.median(two for _, two in both), "s"),
+        "sarolahti_speedup_2_workers": Figure(statistics.median(one / two for one, two in both), "times"),
+    }
+
+
+def study(*arguments: str) -> dict[str, float]:
+    """Run Sarolahti's study in a folder of its own and return what it prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = lasthop("study", "sarolahti2000", *arguments, "--out", folder, "--json")
+        printed: dict[str, float] = json.loads(measured(command).output)
+        return printed
+
+
+def lasthop(*arguments: str) -> list[str]:
+    """Return a command line of lasthop."""
+    return [str(Path(sys.executable).with_name("lasthop")), *arguments]
+
+
+# Processes and numbers
+
+
+def measured(command: list[str]) -> Usage:
+    """Run a command to its end; its standard error is shown."""
+    with tempfile.TemporaryFile("w+") as out:
+        began = time.monotonic()
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.monotonic() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise subprocess.CalledProcessError(process.returncode, command)
+        out.seek(0)
+        # Linux counts memory in KiB.
+        return Usage(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, out.read())
 
 
 def output_of(command: list[str]) -> str:
-    """Run a command in the checkout and return its standard output; what it says on standard error is shown."""
+    """Run a command in the checkout and return its standard output; its standard error is shown."""
     return subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def median(measure: Callable[[], float], runs: Iterable[int] = range(RUNS)) -> float:
+    """Return the median of several measurements."""
+    return statistics.median(measure() for _ in runs)
 
 
 def print_figures(figures: Figures) -> None:
     """Print the table."""
     width = max(len(name) for name in figures)
-    print(f"\n{'figure':{width}}  {'median':>14}  unit")
+    print(f"\n{'figure':{width}}  {'median':>14}  {'unit':14}  target")
     for name, figure in figures.items():
-        print(f"{name:{width}}  {figure['value']:>14,.6g}  {figure['unit']}")
+        print(f"{name:{width}}  {figure.value:>14,.6g}  {figure.unit:14}  {TARGETS.get(name, '')}".rstrip())
 
 
 if __name__ == "__main__":
