@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -153,3 +157,32 @@ def test_a_published_value_that_is_no_number_is_said(lasthop: Lasthop, small_stu
 
 def test_a_study_whose_folder_cannot_be_made_says_what_would_be_right(lasthop: Lasthop) -> None:
     assert_said(lasthop("study", "sarolahti2000", "--out", "/proc/r"), "/proc/r: cannot write here", "--out")
+
+
+@pytest.mark.parametrize("command", [["run"], ["study"], ["trace"]])
+@pytest.mark.parametrize("path", ["/dev/zero", "./pipe"])
+def test_a_file_that_never_ends_or_never_begins_is_refused_at_once(
+    lasthop: Lasthop, tmp_path: Path, command: list[str], path: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    more = ["lasthop.down"] if command == ["trace"] else []
+    assert_said(lasthop(*command, path, *more), path, "not a file")
+
+
+def test_a_trace_of_a_link_that_never_ends_is_refused_at_once(lasthop: Lasthop) -> None:
+    override = 'links.lasthop.down.capacity={ trace = { path = "/dev/zero" } }'
+    assert_said(lasthop("run", "quickstart", "--set", override), "/dev/zero", "not a file")
+
+
+def test_sigterm_ends_a_run_as_ctrl_c_does(tmp_path: Path) -> None:
+    long = ["run", "quickstart", "--set", "flows.download.bytes=100 GB", "--out", "r"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "lasthop", *long], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    while not any(tmp_path.iterdir()):
+        time.sleep(0.05)
+    running.terminate()
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 143
+    assert "stopped" in said
+    assert list(tmp_path.iterdir()) == []

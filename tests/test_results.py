@@ -6,11 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from command import Lasthop
+from lasthop import load_scenario, run, run_to_folder
 from lasthop.errors import InputError
 from lasthop.results import Run, open_run, write_run
 from lasthop.results.folder import whole_folder
@@ -18,7 +22,7 @@ from lasthop.results.folder import whole_folder
 
 def a_run(seed: int = 1) -> Run:
     summary = {"scenario": "small", "seed": seed, "clock": "virtual", "stopped_s": 1.0, "flows": [], "links": []}
-    table = pa.table({"time_ns": [1, 2, 3], "host": pa.array(["a", "b", "a"]).dictionary_encode()})
+    table = pa.table({"time_ns": [1, 2, 3], "host": ["a", "b", "a"]})
     return Run({"name": "small"}, "abc", summary, {"tcp": table}, {"lasthop": b"pcapng"})
 
 
@@ -42,10 +46,10 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_an_earlier_result_is_replaced_whole(tmp_path: Path) -> None:
     write_run(a_run(1), tmp_path / "result")
-    (tmp_path / "result" / "picture.svg").write_text("old")
-    write_run(a_run(2), tmp_path / "result")
+    second = a_run(2)
+    write_run(replace(second, tables={}), tmp_path / "result")
     assert open_run(tmp_path / "result").summary["seed"] == 2
-    assert not (tmp_path / "result" / "picture.svg").exists()
+    assert not (tmp_path / "result" / "tcp.parquet").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["result"]
 
 
@@ -142,3 +146,66 @@ def test_the_index_holds_what_made_the_result(tmp_path: Path) -> None:
     index = json.loads((tmp_path / "result" / "run.json").read_text())
     assert {"specification", "hash", "seed", "versions", "machine", "summary", "files"} <= index.keys()
     assert index["files"]["capture-lasthop.pcapng"]["bytes"] == 6
+
+
+def test_what_lasthop_did_not_write_survives_a_new_result(lasthop: Lasthop, tmp_path: Path) -> None:
+    assert lasthop("run", "quickstart", "--out", "r").status == 0
+    (tmp_path / "r" / "note.txt").write_text("mine")
+    (tmp_path / "r" / "pictures").mkdir()
+    (tmp_path / "r" / "pictures" / "cwnd.svg").write_text("<svg/>")
+    assert lasthop("run", "lossy-path", "--out", "r").status == 0
+    assert (tmp_path / "r" / "note.txt").read_text() == "mine"
+    assert (tmp_path / "r" / "pictures" / "cwnd.svg").read_text() == "<svg/>"
+    assert json.loads((tmp_path / "r" / "run.json").read_text())["scenario"] == "lossy-path"
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_a_run_json_of_another_program_is_left_alone(lasthop: Lasthop, tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "run.json").write_text('{"format": "another", "files": {}}')
+    ended = lasthop("run", "quickstart", "--out", "r")
+    assert ended.status == 2
+    assert "left alone" in ended.err
+    assert "another" in (tmp_path / "r" / "run.json").read_text()
+
+
+def test_a_run_that_is_written_as_it_goes_has_the_bytes_of_one_that_is_written_at_the_end(tmp_path: Path) -> None:
+    overrides = ["flows.download.bytes=30 MB", "links.lasthop.down.rate=50 Mbit/s", 'record.captures=["lasthop"]']
+    scenario = load_scenario("quickstart", overrides=overrides)
+    run_to_folder(scenario, tmp_path / "going")
+    write_run(run(scenario), tmp_path / "end")
+    for written in (tmp_path / "going").iterdir():
+        assert written.read_bytes() == (tmp_path / "end" / written.name).read_bytes(), written.name
+    parts = pq.ParquetFile(tmp_path / "going" / "packets.parquet")
+    assert parts.num_row_groups > 1
+
+
+def test_a_table_in_parquet_is_the_table_in_memory(tmp_path: Path) -> None:
+    scenario = load_scenario("lossy-path", overrides=['record.tables=["packets", "tcp", "queue", "segments"]'])
+    kept = run(scenario)
+    write_run(kept, tmp_path / "r")
+    for name, table in kept.tables.items():
+        assert pq.read_table(tmp_path / "r" / f"{name}.parquet").equals(table), name
+
+
+def test_a_damaged_table_is_named(tmp_path: Path) -> None:
+    write_run(run(load_scenario("quickstart")), tmp_path / "r")
+    table = tmp_path / "r" / "packets.parquet"
+    table.write_bytes(b"x" * table.stat().st_size)
+    with pytest.raises(InputError, match=r"packets\.parquet: is damaged"):
+        open_run(tmp_path / "r").table("packets")
+
+
+def test_a_result_of_a_newer_format_is_refused_by_name(tmp_path: Path) -> None:
+    write_run(run(load_scenario("quickstart")), tmp_path / "r")
+    index = tmp_path / "r" / "run.json"
+    index.write_text(index.read_text().replace("lasthop run 1", "lasthop run 9"))
+    with pytest.raises(InputError, match=r"run\.json: is of the format 'lasthop run 9'"):
+        open_run(tmp_path / "r")
+
+
+def test_a_full_disk_is_told_with_the_file(lasthop: Lasthop, tmp_path: Path) -> None:
+    (tmp_path / "full.csv").symlink_to("/dev/full")
+    ended = lasthop("trace", "rate-schedule", "lasthop.down", "--out", "full.csv")
+    assert ended.status == 1
+    assert "full.csv: No space left on device" in ended.err

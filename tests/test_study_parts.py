@@ -26,12 +26,14 @@ NUMBERS = st.floats(-1e6, 1e6)
 
 # ---- the store
 
+SUMMARY = '{"seed":1}'
+
 
 def test_a_store_remembers_what_was_put(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store:
-        store.put("a", {"case": "x"})
+        store.put("a", {"case": "x"}, SUMMARY)
     with Store(tmp_path / "s") as store:
-        assert store.get("a") == {"case": "x"}
+        assert store.get("a") == {"case": "x", "seed": 1}
         assert store.get("b") is None
 
 
@@ -41,32 +43,32 @@ def test_a_line_that_was_cut_short_is_dropped_and_the_rest_kept(
 ) -> None:
     folder = tmp_path_factory.mktemp("store")
     with Store(folder) as store:
-        store.put("a", {"case": "x"})
-        store.put("b", {"case": "a case with a name that is longer than any cut"})
+        store.put("a", {"case": "x"}, SUMMARY)
+        store.put("b", {"case": "a case with a name that is longer than any cut"}, SUMMARY)
     path = folder / STORE_FILE
     path.write_bytes(path.read_bytes()[:-cut])
     with Store(folder) as store:
-        assert store.get("a") == {"case": "x"}
+        assert store.get("a") == {"case": "x", "seed": 1}
         assert store.get("b") is None
-        store.put("c", {"case": "z"})
+        store.put("c", {"case": "z"}, SUMMARY)
     with Store(folder) as store:
-        assert store.get("c") == {"case": "z"}
+        assert store.get("c") == {"case": "z", "seed": 1}
         assert len(store) == 2
 
 
 def test_a_damaged_line_is_named_and_what_follows_it_is_kept(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store:
         for key in "abc":
-            store.put(key, {"case": key})
+            store.put(key, {"case": key}, SUMMARY)
     path = tmp_path / "s" / STORE_FILE
     damaged = path.read_bytes().replace(b'"b"', b'"b', 1)
     path.write_bytes(damaged)
     with Store(tmp_path / "s") as store:
-        assert (store.damaged, store.get("b"), store.get("c")) == ([2], None, {"case": "c"})
-        store.put("b", {"case": "b"})
+        assert (store.damaged, store.get("b"), store.get("c")) == ([2], None, {"case": "c", "seed": 1})
+        store.put("b", {"case": "b"}, SUMMARY)
     assert path.read_bytes().startswith(damaged)
     with Store(tmp_path / "s") as store:
-        assert (store.damaged, store.get("b"), len(store)) == ([2], {"case": "b"}, 3)
+        assert (store.damaged, store.get("b"), len(store)) == ([2], {"case": "b", "seed": 1}, 3)
 
 
 def test_two_studies_do_not_write_into_one_store(tmp_path: Path) -> None:

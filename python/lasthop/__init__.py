@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lasthop._native import __version__
     from lasthop.errors import InputError, LasthopError, LiveError, OracleError, RunError, StudyError
     from lasthop.results import Run, RunResult, open_run, write_run
-    from lasthop.scenario import Scenario, load_scenario, run
+    from lasthop.scenario import Scenario, load_scenario, run, run_to_folder
     from lasthop.study import Study, StudyResult, load_study, open_study, run_study
 
 _HOME = {
@@ -41,6 +41,7 @@ _HOME = {
     "open_study": "lasthop.study",
     "run": "lasthop.scenario",
     "run_study": "lasthop.study",
+    "run_to_folder": "lasthop.scenario",
     "write_run": "lasthop.results",
 }
 
@@ -64,6 +65,7 @@ __all__ = [
     "open_study",
     "run",
     "run_study",
+    "run_to_folder",
     "write_run",
 ]
 

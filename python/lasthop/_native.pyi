@@ -1,6 +1,7 @@
 """The Rust engine, through a shell of PyO3 (crates/python). A test holds this stub equal to the built module."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Literal
 
 __version__: str
@@ -38,7 +39,16 @@ def run(
     resolved_json: str,
     record: Mapping[str, Sequence[str]] | None = None,
     progress: Callable[[float], None] | None = None,
+    folder: str | PathLike[str] | None = None,
 ) -> Run: ...
+def summary(resolved_json: str, progress: Callable[[float], None] | None = None) -> str: ...
+def run_batch(
+    scenarios: Sequence[tuple[str, Mapping[str, Sequence[str]]]],
+    runs: Sequence[tuple[int, int]],
+    workers: int,
+    finished: Callable[[list[tuple[int, Run | Exception | None]]], Iterable[int]],
+) -> None: ...
+def write_table(table: object, path: str | PathLike[str]) -> None: ...
 def link_trace(resolved_json: str, link: str, seconds: float) -> str: ...
 def load_study(source: str, library: str) -> str: ...
 def live(resolved_json: str, command: Sequence[str] = ..., progress: Callable[[float], None] | None = None) -> Run: ...

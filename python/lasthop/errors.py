@@ -12,6 +12,9 @@ The Rust side raises the same classes: `crates/python/src/error.rs` maps each of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -70,3 +73,14 @@ class OracleError(RunError):
 
 class StudyError(RunError):
     """Some case of a study failed. Everything that finished is kept, and the next start goes on from there."""
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give the name of a file to an OSError that has none: a full disk is noticed only while writing or closing."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error

@@ -24,7 +24,7 @@ def main(exchange: Path) -> int:
     """Carry out the request in `exchange`; return the exit status."""
     request = json.loads((exchange / "request.json").read_text())
     try:
-        run = _native.live(request["scenario"], request["command"], _heed_parent(os.getppid()))
+        run = _native.live(request["scenario"], request["command"], _stop_when_orphaned(os.getppid()))
     except LasthopError as error:
         (exchange / "error.json").write_text(json.dumps(_described(error)))
         return 1
@@ -38,14 +38,14 @@ class _Orphaned(Exception):  # noqa: N818 - no error of this process: its parent
     """Raised inside the run when nobody waits for it any more."""
 
 
-def _heed_parent(parent: int) -> Any:
-    """Return what the engine calls now and then: a run whose parent was killed ends too."""
+def _stop_when_orphaned(parent: int) -> Any:
+    """Return a progress callback that ends the run when its parent process was killed."""
 
-    def heed(_seconds: float) -> None:
+    def check_parent(_seconds: float) -> None:
         if os.getppid() != parent:
             raise _Orphaned
 
-    return heed
+    return check_parent
 
 
 def _described(error: LasthopError) -> dict[str, Any]:

@@ -5,15 +5,15 @@ Runs go on side by side. What is kept of each is its summary.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
-from threading import Event
 from typing import Any
 
+from lasthop import _native
 from lasthop.errors import RunError
-from lasthop.parallel import heed, processors, run_pool
-from lasthop.scenario import RECORD_NOTHING, Scenario, run
+from lasthop.parallel import processors
+from lasthop.scenario import RECORD_NOTHING, Scenario
 from lasthop.stats import Spread, spread
 
 Tick = Callable[[int], None]
@@ -54,22 +54,22 @@ def replicate(scenarios: Sequence[Scenario], *, jobs: int | None = None, tick: T
 
     Raises RunError, naming the seed, where a run fails; the others end soon then.
     """
-    stop = Event()
+    seeds = [scenario.seed for scenario in scenarios]
+    summaries: dict[int, Summary] = {}
 
-    def summary(scenario: Scenario) -> Summary:
-        try:
-            return run(scenario, record=RECORD_NOTHING, progress=lambda _seconds: heed(stop)).summary
-        except RunError as error:
-            raise RunError(f"seed {scenario.seed}: {error}") from error
+    def finished(ended: Sequence[tuple[int, _native.Run | Exception | None]]) -> list[int]:
+        for place, result in ended:
+            if isinstance(result, Exception):
+                raise RunError(f"seed {seeds[place]}: {result}") from result
+            if result is not None:
+                summaries[place] = json.loads(result.summary_json)
+        if tick is not None:
+            tick(len(summaries))
+        return []
 
-    with run_pool(jobs or processors(), stop) as pool:
-        running = [pool.submit(summary, scenario) for scenario in scenarios]
-        for done, future in enumerate(as_completed(running), 1):
-            future.result()
-            if tick is not None:
-                tick(done)
-        summaries = tuple(future.result() for future in running)
-    return Replications(scenarios[0].name, tuple(scenario.seed for scenario in scenarios), summaries)
+    runs = [(0, seed) for seed in seeds]
+    _native.run_batch([(scenarios[0].json, RECORD_NOTHING)], runs, jobs or processors(), finished)
+    return Replications(scenarios[0].name, tuple(seeds), tuple(summaries[place] for place in range(len(seeds))))
 
 
 def _measures(

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lasthop import _native, catalogue
-from lasthop.results.run import Run, arrow_table
+from lasthop.results.folder import whole_folder
+from lasthop.results.run import Run, RunResult, arrow_table, open_run, write_index
 
 Progress = Callable[[float], None]
 """Told now and then how many seconds of the run have passed; what it raises stops the run."""
@@ -58,6 +59,24 @@ def run(scenario: Scenario, *, record: Record | None = None, progress: Progress 
     Raises RunError where the run itself fails.
     """
     return in_memory(_native.run(scenario.json, record, progress), scenario)
+
+
+def summary_of(scenario: Scenario, *, progress: Progress | None = None) -> Mapping[str, Any]:
+    """Run a scenario in virtual time and return its summary alone. Nothing that it records is kept."""
+    summary: Mapping[str, Any] = json.loads(_native.summary(scenario.json, progress))
+    return summary
+
+
+def run_to_folder(scenario: Scenario, folder: Path, *, progress: Progress | None = None) -> RunResult:
+    """Run a scenario in virtual time and write its result folder, whole or not at all.
+
+    Tables and captures are written as the run goes on: a long run needs no more memory than a short one. Raises
+    InputError where the folder exists and is not an earlier result, and RunError where the run itself fails.
+    """
+    with whole_folder(folder) as partial:
+        finished = _native.run(scenario.json, None, progress, partial)
+        write_index(partial, json.loads(finished.summary_json), scenario.hash, scenario.specification)
+    return open_run(folder)
 
 
 def link_trace(scenario: Scenario, link: str, seconds: float) -> str:

@@ -2,8 +2,11 @@
 //!
 //! The classes are Python's own (`lasthop.errors`), so that their words and exit statuses stand there alone.
 
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
+
+use crate::files::FileError;
 
 /// Whatever can go wrong behind a call from Python.
 pub(crate) enum Failure {
@@ -15,6 +18,8 @@ pub(crate) enum Failure {
     Run(sim::RunError),
     /// A real-time run is not possible, or failed.
     Live(live::LiveError),
+    /// A result could not be written.
+    File(FileError),
     /// Python raised: Ctrl-C, or what a progress callback raised.
     Python(PyErr),
 }
@@ -26,9 +31,17 @@ impl From<Failure> for PyErr {
             Failure::Build(error) => with_message(py, "InputError", &error),
             Failure::Run(error) => with_message(py, "RunError", &error),
             Failure::Live(error) => with_message(py, "LiveError", &error),
+            Failure::File(error) => os_error(&error),
             Failure::Python(error) => error,
         })
     }
+}
+
+/// `OSError` with its number, so that Python makes the right subclass of it, and the name of the file.
+fn os_error(FileError { file, error }: &FileError) -> PyErr {
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((error.raw_os_error(), words, file.display().to_string()))
 }
 
 fn input_error(py: Python<'_>, error: &scenario::InputError) -> PyErr {
@@ -70,5 +83,6 @@ failure_from! {
     sim::BuildError => Build,
     sim::RunError => Run,
     live::LiveError => Live,
+    FileError => File,
     PyErr => Python,
 }

@@ -1,13 +1,15 @@
 //! `lasthop._native`: a shell over `scenario`, `sim` and `live`, and nothing else.
 //!
-//! Values cross as JSON texts, tables through the Arrow C data interface (`table`), errors through one map (`error`).
-//! The interpreter lock is released while a run goes on (`run`), and Ctrl-C is heeded. The Python side of each
-//! function is in `python/lasthop/_native.pyi`, which a test holds equal to what is here.
+//! Values cross as JSON texts, tables through the Arrow C data interface (`table`) or as files (`files`), errors through
+//! one map (`error`). The interpreter lock is released while a run goes on (`run`); it is taken now and then to see to
+//! Ctrl-C (`interrupt`). The Python side of each function is in `python/lasthop/_native.pyi`, which a test holds equal to what is here.
 //!
 //! This crate must never decide anything: no protocol, no default, no statistics.
 
+mod batch;
 mod error;
-mod heed;
+mod files;
+mod interrupt;
 mod live_run;
 mod lookup;
 mod run;
@@ -20,15 +22,17 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::batch::run_batch;
+    #[pymodule_export]
     use crate::live_run::run_live;
     #[pymodule_export]
     use crate::lookup::{algorithms, doctor, schema, topologies, workloads};
     #[pymodule_export]
-    use crate::run::{Run, run};
+    use crate::run::{Run, run, summary};
     #[pymodule_export]
     use crate::scenario_file::{Scenario, link_trace, load_scenario, load_study};
     #[pymodule_export]
-    use crate::table::Table;
+    use crate::table::{Table, write_table};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

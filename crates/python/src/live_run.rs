@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use scenario::Resolved;
 
 use crate::error::Failure;
-use crate::heed::heed;
+use crate::interrupt::check_in;
 use crate::run::{Run, json_of};
 
 /// Runs a resolved scenario between kernels; with a `command`, that is run in the first host instead of the flows.
@@ -33,7 +33,7 @@ fn outcome_of(
     progress: Option<&Py<PyAny>>,
 ) -> Result<LiveOutcome, Failure> {
     let mut raised = None;
-    let mut look = |now| match heed(progress, now) {
+    let mut look = |now| match check_in(progress, now) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             raised = Some(error);

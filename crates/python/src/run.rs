@@ -1,6 +1,7 @@
 //! A run in virtual time.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyKeyError;
@@ -8,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scenario::Resolved;
 use serde::Serialize;
-use sim::{Outcome, World};
-use units::Duration;
+use sim::{Outcome, Records, World};
+use units::{Duration, Instant};
 
 use crate::error::Failure;
-use crate::heed::heed;
+use crate::files::RecordFiles;
+use crate::interrupt::check_in;
 use crate::table::Table;
 
 /// What came out of one run.
@@ -30,6 +32,12 @@ impl Run {
         captures: Vec<(String, Vec<u8>)>,
     ) -> Self {
         Self { summary, tables, captures }
+    }
+}
+
+impl From<Outcome> for Run {
+    fn from(outcome: Outcome) -> Self {
+        Self::new(json_of(&outcome.summary), outcome.tables, outcome.captures)
     }
 }
 
@@ -60,39 +68,89 @@ impl Run {
     }
 }
 
-/// Runs a resolved scenario. `record` replaces what the scenario says is kept; `progress` is called with the run's
-/// time in seconds, and what it raises ends the run.
+/// Runs a resolved scenario. `record` replaces what the scenario says is kept. With a `folder`, tables and captures are
+/// written there as the run goes on, and the answer has none. `progress` is called with the run's time in seconds, and
+/// what it raises ends the run.
 #[pyfunction]
-#[pyo3(signature = (resolved_json, record=None, progress=None))]
+#[pyo3(signature = (resolved_json, record=None, progress=None, folder=None))]
 pub(crate) fn run(
     py: Python<'_>,
     resolved_json: &str,
     record: Option<Record>,
     progress: Option<Py<PyAny>>,
+    folder: Option<PathBuf>,
 ) -> Result<Run, Failure> {
     let resolved = with_record(Resolved::from_json(resolved_json)?, record)?;
-    let outcome = py.detach(|| outcome_of(&resolved, progress.as_ref()))?;
-    Ok(Run::new(json_of(&outcome.summary), outcome.tables, outcome.captures))
+    let outcome = py.detach(|| match folder {
+        None => outcome_of(&resolved, progress.as_ref()),
+        Some(folder) => {
+            outcome_without_records(Some(RecordFiles::new(&folder)), &resolved, progress.as_ref())
+        }
+    })?;
+    Ok(outcome.into())
+}
+
+/// Runs a resolved scenario, and gives its summary alone.
+#[pyfunction]
+#[pyo3(signature = (resolved_json, progress=None))]
+pub(crate) fn summary(
+    py: Python<'_>,
+    resolved_json: &str,
+    progress: Option<Py<PyAny>>,
+) -> Result<String, Failure> {
+    let resolved = Resolved::from_json(resolved_json)?;
+    let outcome = py.detach(|| outcome_without_records(None, &resolved, progress.as_ref()))?;
+    Ok(json_of(&outcome.summary))
 }
 
 /// What to record, by the words of a scenario file: "tables" and "captures".
 pub(crate) type Record = BTreeMap<String, Vec<String>>;
 
-fn with_record(resolved: Resolved, record: Option<Record>) -> Result<Resolved, Failure> {
+/// The scenario with other records than it asks for.
+pub(crate) fn with_record(
+    resolved: Resolved,
+    record: Option<Record>,
+) -> Result<Resolved, scenario::InputError> {
     let Some(record) = record else { return Ok(resolved) };
     let mut value = resolved.to_value();
     value["record"] = serde_json::json!(record);
-    Ok(Resolved::from_json(&value.to_string())?)
+    Resolved::from_json(&value.to_string())
 }
 
 fn outcome_of(resolved: &Resolved, progress: Option<&Py<PyAny>>) -> Result<Outcome, Failure> {
     let mut world = World::new(resolved.to_spec()?)?;
     while let Some(next) = world.next_event() {
         world.run_until(next + SLICE)?;
-        heed(progress, world.now())?;
+        check_in(progress, world.now())?;
     }
     world.run()?;
     Ok(world.finish())
+}
+
+/// Runs with the records going to files, or nowhere, so that memory holds only what is not complete.
+fn outcome_without_records(
+    mut files: Option<RecordFiles>,
+    resolved: &Resolved,
+    progress: Option<&Py<PyAny>>,
+) -> Result<Outcome, Failure> {
+    let mut world = World::new(resolved.to_spec()?)?;
+    let mut keep = |records: &Records| files.as_mut().map_or(Ok(()), |files| files.write(records));
+    let mut look = Instant::START;
+    while let Some(next) = world.next_event() {
+        world.run_until(next + RECORDED_SLICE)?;
+        if let Some(records) = world.take_records() {
+            keep(&records)?;
+        }
+        if world.now() >= look {
+            check_in(progress, world.now())?;
+            look = world.now() + SLICE;
+        }
+    }
+    world.run()?;
+    let Outcome { summary, tables, captures } = world.finish();
+    keep(&Records { tables, captures })?;
+    files.map_or(Ok(()), RecordFiles::finish)?;
+    Ok(Outcome { summary, tables: Vec::new(), captures: Vec::new() })
 }
 
 /// A summary as the text that `--json` prints.
@@ -101,4 +159,7 @@ pub(crate) fn json_of(summary: &impl Serialize) -> String {
 }
 
 /// How much of a run passes between two looks at the interpreter: milliseconds of computing, as a rule.
-const SLICE: Duration = Duration::from_secs(1);
+pub(crate) const SLICE: Duration = Duration::from_secs(1);
+
+/// How much of a run passes between two looks at its records: some thousand packets over 100 Mbit/s.
+const RECORDED_SLICE: Duration = Duration::from_millis(100);

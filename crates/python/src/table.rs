@@ -1,9 +1,15 @@
 //! Tables, handed over through the Arrow C data interface.
 
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use std::path::PathBuf;
+
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{RecordBatch, RecordBatchIterator};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+
+use crate::error::Failure;
+use crate::files;
 
 /// One recorded table; `pyarrow.table(it)` takes it over without copying.
 #[pyclass(frozen, module = "lasthop._native")]
@@ -26,6 +32,21 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM)
     }
 }
+
+/// Writes a table of a run (anything with `__arrow_c_stream__`) as a Parquet file: the bytes that the run itself writes.
+#[pyfunction]
+pub(crate) fn write_table(table: &Bound<'_, PyAny>, path: PathBuf) -> Result<(), Failure> {
+    let capsule = table.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>().map_err(PyErr::from)?;
+    let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+    // SAFETY: by the Arrow PyCapsule interface, a capsule of this name holds a valid stream, which is moved out.
+    let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
+    let batches: Result<Vec<_>, _> = reader.and_then(Iterator::collect);
+    let batches = batches.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(files::write_table(&path, &batches)?)
+}
+
+/// The name that the interface gives to capsules of streams.
+const STREAM: &std::ffi::CStr = c"arrow_array_stream";

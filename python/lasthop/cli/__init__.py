@@ -1,15 +1,17 @@
 """The `lasthop` command: one file per subcommand, collected here.
 
-Exit status: 0 done, 1 the run failed, 2 the input is wrong; 130 where the user pressed Ctrl-C. What a command
-computes goes to standard output, everything about its doing (progress, warnings, errors) to standard error.
+Exit status: 0 done, 1 the run failed, 2 the input is wrong; 130 where the user pressed Ctrl-C, 143 after SIGTERM. What
+a command computes goes to standard output, everything about its doing (progress, warnings, errors) to standard error.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from types import FrameType
 
 import click
 
@@ -27,8 +29,13 @@ _COMMANDS = {
 }
 """The module of each command, and its line in the help. A module is imported when its command is run."""
 
-INTERRUPTED = 130
-"""What a shell expects of a command that was stopped by SIGINT: 128 + 2."""
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+"""What a shell expects of a command that was stopped by a signal."""
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM: what cleans up after Ctrl-C cleans up after it too."""
 
 
 class _Commands(click.Group):
@@ -79,7 +86,12 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with its exit status."""
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(_status_of(lambda: cli.main(arguments, prog_name="lasthop", standalone_mode=False)))
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise _Terminated
 
 
 def _status_of(command: Callable[[], object]) -> int:
@@ -91,9 +103,12 @@ def _status_of(command: Callable[[], object]) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as stop:
         _complain("stopped")
-        return INTERRUPTED
+        return TERMINATED if isinstance(stop.__cause__ or stop, _Terminated) else INTERRUPTED
+    except MemoryError:
+        _complain("out of memory: record fewer tables, give flows fewer bytes or queues a lower limit")
+        return 1
     except BrokenPipeError:
         # The reader went away (`lasthop … | head`). Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,10 +12,7 @@ from lasthop.cli.console import print_json, progress_bar, progress_line, remark
 from lasthop.cli.summary import print_replications, print_summary
 from lasthop.errors import InputError
 from lasthop.replications import Replications, replicate
-from lasthop.results import write_run
-from lasthop.results.folder import check_target
-from lasthop.results.run import Run
-from lasthop.scenario import Scenario, load_scenario, run
+from lasthop.scenario import Scenario, load_scenario, run_to_folder, summary_of
 
 
 @click.command(name="run")
@@ -57,24 +56,28 @@ def command(
         seeds = range(scenario.seed, scenario.seed + replications)
         found = _replicate_with_progress([load_scenario(file, overrides=overrides, seed=each) for each in seeds])
         return print_json(found.to_json()) if as_json else print_replications(found)
+    summary = _run_with_progress(scenario, out)
     if out is not None:
-        check_target(out)
-    finished = _run_with_progress(scenario)
-    if out is not None:
-        write_run(finished, out)
         remark(f"wrote {out}")
     if as_json:
-        print_json(finished.summary)
+        print_json(summary)
     else:
         windows = scenario.specification.get("measure", {}).get("windows", ())
-        print_summary(finished.summary, [window["name"] for window in windows])
+        print_summary(summary, [window["name"] for window in windows])
     return None
 
 
-def _run_with_progress(scenario: Scenario) -> Run:
+def _run_with_progress(scenario: Scenario, out: Path | None) -> Mapping[str, Any]:
+    """Run the scenario and return its summary."""
     with progress_line() as line:
         task = line.add_task(scenario.name, total=None)
-        return run(scenario, progress=lambda seconds: line.update(task, completed=seconds))
+
+        def progress(seconds: float) -> None:
+            line.update(task, completed=seconds)
+
+        if out is None:
+            return summary_of(scenario, progress=progress)
+        return run_to_folder(scenario, out, progress=progress).summary
 
 
 def _replicate_with_progress(scenarios: list[Scenario]) -> Replications:

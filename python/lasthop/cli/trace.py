@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from lasthop.cli.console import a_number, remark
-from lasthop.errors import InputError
+from lasthop.errors import InputError, naming
 from lasthop.scenario import link_trace, load_scenario
 
 
@@ -49,5 +49,6 @@ def command(
     if out is None:
         sys.stdout.write(text)
     else:
-        out.write_text(text)
+        with naming(out):
+            out.write_text(text)
         remark(f"wrote {out}")

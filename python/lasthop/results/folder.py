@@ -2,14 +2,15 @@
 
 Everything goes into a sibling folder `.NAME.partial-PID` first; one rename puts it in place. So a folder of the right
 name is always whole, and a run that was killed leaves only its `.partial` folder, which says what it is and is cleared
-away by the next run to the same place. A folder that is no result is never touched.
+away by the next run to the same place. A folder that is no result is never touched, and what lasthop did not write (a
+note, a picture) is never deleted: it moves along into the folder of the new result.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
         yield partial
         _put_in_place(partial, target)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        _remove(partial, _parts(partial))
 
 
 def check_target(target: Path) -> None:
@@ -51,7 +52,7 @@ def check_target(target: Path) -> None:
         return
     if not target.is_dir():
         raise InputError("is a file, not a folder", file=str(target), help="name a new folder with --out")
-    if any(target.iterdir()) and not (target / INDEX_FILE).is_file():
+    if any(target.iterdir()) and not _own_files(target):
         raise _refusal_to_replace(target)
 
 
@@ -73,12 +74,41 @@ def check_is_result(path: Path, index: str) -> None:
 
 def looks_half_written(path: Path) -> bool:
     """Whether the folder has the parts of a result but not the index, which is written last."""
-    return any(path.glob("*.parquet")) or any(path.glob("capture-*.pcapng"))
+    return any(name != INDEX_FILE for name in _parts(path))
+
+
+def _own_files(folder: Path) -> list[str]:
+    """Return the names of the files in a result's folder that lasthop wrote; none where it is no result."""
+    try:
+        index = json.loads((folder / INDEX_FILE).read_text())
+        own = [*index["files"], INDEX_FILE] if str(index["format"]).startswith("lasthop run ") else []
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    # A name that leads elsewhere was not written by lasthop.
+    return [name for name in own if Path(name).name == name]
+
+
+def _parts(folder: Path) -> list[str]:
+    """Return the names of the files in a folder that are a run's by their names."""
+    return [path.name for pattern in ("*.parquet", "capture-*.pcapng", INDEX_FILE) for path in folder.glob(pattern)]
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    """Remove these files of a folder, and the folder itself if nothing else is in it."""
+    try:
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
+    except OSError:
+        # Not there, or somebody else's file is in it.
+        return
 
 
 def _refusal_to_replace(path: Path) -> InputError:
     if (path / STORE_FILE).is_file():
         what = "holds a study, so it is left alone"
+    elif (path / INDEX_FILE).is_file():
+        what = f"has a {INDEX_FILE} that is damaged or not lasthop's, so it is left alone"
     elif looks_half_written(path):
         what = "holds a half-written result: tables or captures, but no run.json"
     else:
@@ -106,7 +136,7 @@ def _clear_abandoned(target: Path) -> None:
     for partial in target.parent.glob(f".{target.name}.partial-*"):
         pid = partial.name.rpartition("-")[2]
         if pid.isdigit() and not _is_alive(int(pid)):
-            shutil.rmtree(partial, ignore_errors=True)
+            _remove(partial, _parts(partial))
 
 
 def _is_alive(pid: int) -> bool:
@@ -122,6 +152,7 @@ def _is_alive(pid: int) -> bool:
 def _put_in_place(partial: Path, target: Path) -> None:
     """Rename `partial` to `target`. An earlier result steps aside first, and returns if the rename fails."""
     replaced = target.parent / f".{target.name}.replaced-{os.getpid()}"
+    own = _own_files(target)
     if target.exists():
         target.rename(replaced)
     try:
@@ -130,4 +161,13 @@ def _put_in_place(partial: Path, target: Path) -> None:
         if replaced.exists():
             replaced.rename(target)
         raise
-    shutil.rmtree(replaced, ignore_errors=True)
+    if replaced.exists():
+        _move_along({path for path in replaced.iterdir() if path.name not in own}, target)
+        _remove(replaced, own)
+
+
+def _move_along(files: Iterable[Path], target: Path) -> None:
+    """Move what lasthop did not write to the new result; what has the name of a new file stays where it is."""
+    for file in files:
+        if not (target / file.name).exists():
+            file.rename(target / file.name)

@@ -10,7 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lasthop.errors import InputError
+from lasthop import _native
+from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, versions
 from lasthop.results.folder import check_is_result, whole_folder
 
@@ -60,35 +61,39 @@ def write_run(run: Run, folder: Path) -> None:
 
 def write_files(run: Run, partial: Path) -> None:
     """Write the files of `run` into an empty folder that somebody else puts in its place."""
-    import pyarrow.parquet as pq
-
     for name, table in run.tables.items():
-        pq.write_table(table, partial / f"{name}.parquet", compression="zstd")
+        _native.write_table(table, partial / f"{name}.parquet")
     for point, capture in run.captures.items():
-        (partial / f"capture-{point}.pcapng").write_bytes(capture)
-    (partial / "run.json").write_text(_index(run, partial))
+        path = partial / f"capture-{point}.pcapng"
+        with naming(path):
+            path.write_bytes(capture)
+    write_index(partial, run.summary, run.hash, run.specification)
 
 
-def _index(run: Run, partial: Path) -> str:
+def write_index(partial: Path, summary: Mapping[str, Any], hash: str, specification: Mapping[str, Any]) -> None:
+    """Write `run.json` into a folder that holds every other file of the run."""
     files = {path.name: _fingerprint(path) for path in sorted(partial.iterdir())}
     index = {
         "format": FORMAT,
-        "scenario": run.summary.get("scenario"),
-        "seed": run.summary.get("seed"),
-        "clock": run.summary.get("clock"),
-        "hash": run.hash,
+        "scenario": summary.get("scenario"),
+        "seed": summary.get("seed"),
+        "clock": summary.get("clock"),
+        "hash": hash,
         "versions": versions(),
         "machine": machine(),
-        "summary": run.summary,
+        "summary": summary,
         "files": files,
-        "specification": run.specification,
+        "specification": specification,
     }
-    return json.dumps(index, indent=2, ensure_ascii=False) + "\n"
+    path = partial / "run.json"
+    with naming(path):
+        path.write_text(json.dumps(index, indent=2, ensure_ascii=False) + "\n")
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:
-    content = path.read_bytes()
-    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": digest}
 
 
 class RunResult:
@@ -135,9 +140,14 @@ class RunResult:
                 file=str(self.path),
                 help=f"name it under [record] tables, or run again with --set 'record.tables=[\"{name}\"]'",
             )
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        return pq.read_table(self.path / f"{name}.parquet")
+        path = self.path / f"{name}.parquet"
+        try:
+            return pq.read_table(path)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"is damaged: {error}", file=str(path), help="run the scenario again") from error
 
 
 def open_run(path: Path) -> RunResult:
@@ -149,6 +159,12 @@ def open_run(path: Path) -> RunResult:
         listed = index["files"]
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise InputError(f"is damaged: {error}", file=str(index_path), help="run the scenario again") from error
+    if index.get("format") != FORMAT:
+        raise InputError(
+            f"is of the format {index.get('format')!r}; this lasthop reads {FORMAT!r}",
+            file=str(index_path),
+            help="open it with the lasthop that wrote it, or run the scenario again",
+        )
     for name, fingerprint in listed.items():
         _check_file(path / name, fingerprint["bytes"])
     return RunResult(path, index)

@@ -1,4 +1,4 @@
-"""Running a study: its cases under all their seeds in threads (the engine releases the interpreter lock), resumable.
+"""Running a study: its cases under all their seeds, as one batch on all processors, resumable.
 
 A case that fails is named and its other runs are left out; everything else goes on, and what is finished stays in the
 store.
@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from threading import Event
+from typing import Any
 
 from lasthop import _native
 from lasthop.errors import InputError, LasthopError, RunError
-from lasthop.parallel import heed, processors, run_pool
+from lasthop.parallel import processors
 from lasthop.provenance import engine
 from lasthop.results.run import Run
-from lasthop.scenario import Scenario, in_memory
+from lasthop.scenario import Record, Scenario, in_memory
 from lasthop.study.checks import Check, checks_key, find_check, load_checks
 from lasthop.study.claims import Judge
 from lasthop.study.oracle import published_values
@@ -50,6 +49,15 @@ class Job:
     def key(self) -> str:
         """The key in the store."""
         return run_key(self.variant.hash, self.seed, self.case.record, engine(), self.checks)
+
+    def scenario(self) -> Scenario:
+        """Return what is run."""
+        return Scenario(self.case.id, self.seed, self.variant.hash, self.variant.under(self.seed))
+
+
+def record_of(tables: Iterable[str]) -> Record:
+    """Return the words that ask the engine for tables."""
+    return {"tables": list(tables), "captures": []}
 
 
 @dataclass
@@ -135,9 +143,8 @@ def jobs_of(study: Study) -> list[Job]:
 
 def record_case(case: Case, tables: Sequence[str], *, span: int = 0, seed: int | None = None) -> Run:
     """Run a case once more with tables recorded, under its first seed unless another is given."""
-    variant, seed = case.variant(span), case.seeds[0] if seed is None else seed
-    scenario = Scenario(name=case.id, seed=seed, hash=variant.hash, json=variant.under(seed))
-    return in_memory(_native.run(scenario.json, {"tables": list(tables), "captures": []}, None), scenario)
+    scenario = Job(case, case.variant(span), case.seeds[0] if seed is None else seed).scenario()
+    return in_memory(_native.run(scenario.json, record_of(tables)), scenario)
 
 
 def _run_missing(
@@ -145,20 +152,79 @@ def _run_missing(
 ) -> None:
     missing = [job for job in every if store.get(job.key) is None]
     progress.reused = len(every) - len(missing)
-    stop = Event()
-
-    def run(job: Job) -> None:
-        store.put(job.key, _outcome(job, checks[job.case.id], stop))
-
-    with run_pool(workers, stop) as pool:
-        for done, (job, failure) in enumerate(_as_done(pool, run, missing, progress.failures), 1):
-            if failure is not None:
-                progress.failures.setdefault(job.case.id, f"seed {job.seed}: {failure}")
-            tick(progress.reused + done, len(every))
+    Batch(missing, store, checks, progress, lambda done: tick(progress.reused + done, len(every))).run(workers)
     for job in every:
         outcome = store.get(job.key)
         if outcome is not None:
             progress.outcomes.setdefault((job.case.id, job.variant.span), []).append(outcome)
+
+
+class Batch:
+    """The runs that are missing: one call to the engine, which tells of finished runs now and then."""
+
+    def __init__(
+        self,
+        missing: Sequence[Job],
+        store: Store,
+        checks: Mapping[str, Checks],
+        progress: Progress,
+        tick: Callable[[int], None],
+    ) -> None:
+        self.missing = missing
+        self.store = store
+        self.checks = checks
+        self.progress = progress
+        self.tick = tick
+        self.done = 0
+        variants = {(job.case.id, job.variant.span): job for job in missing}
+        self.places = {variant: place for place, variant in enumerate(variants)}
+        self.scenarios = [(json.dumps(job.variant.scenario), record_of(job.case.record)) for job in variants.values()]
+
+    def run(self, workers: int) -> None:
+        """Run everything, `workers` at a time; what goes wrong in a run is told under its case."""
+        runs = [(self._place(job), job.seed) for job in self.missing]
+        if runs:
+            _native.run_batch(self.scenarios, runs, workers, self._finished)
+
+    def _finished(self, ended: Sequence[tuple[int, _native.Run | Exception | None]]) -> list[int]:
+        """Keep what has ended, and return the scenarios to give up: those of cases that failed."""
+        failed = set()
+        for place, result in ended:
+            job = self.missing[place]
+            failure = self._keep(job, result)
+            if failure is not None:
+                self.progress.failures.setdefault(job.case.id, f"seed {job.seed}: {failure}")
+                failed.add(job.case.id)
+        self.store.flush()
+        self.done += len(ended)
+        self.tick(self.done)
+        return [place for (case, _), place in self.places.items() if case in failed]
+
+    def _keep(self, job: Job, result: _native.Run | Exception | None) -> str | None:
+        """Keep a run's outcome; return what went wrong, if anything did. A check of the study's may raise anything."""
+        if result is None:
+            return None
+        if isinstance(result, Exception):
+            return _words(result)
+        try:
+            self.store.put(job.key, self._about(job, result), result.summary_json)
+        except Exception as error:
+            return _words(error)
+        return None
+
+    def _about(self, job: Job, finished: _native.Run) -> dict[str, Any]:
+        """Return what is said about a run beside its summary: whose it is, and what its checks found."""
+        checks = self.checks[job.case.id]
+        run = in_memory(finished, job.scenario()) if checks else None
+        checked = {name: check(run) for name, check in checks.items() if run is not None}
+        return {"case": job.case.id, "span": job.variant.span, "checked": checked}
+
+    def _place(self, job: Job) -> int:
+        return self.places[job.case.id, job.variant.span]
+
+
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, LasthopError) else f"{type(error).__name__}: {error}"
 
 
 def _checks_by_case(study: Study, own_checks: Mapping[str, Check]) -> dict[str, Checks]:
@@ -179,59 +245,3 @@ def _check_names(study: Study) -> dict[str, set[str]]:
         if name is not None and row.case in names:
             names[row.case].add(name)
     return names
-
-
-def _as_done(
-    pool: ThreadPoolExecutor, run: Callable[[Job], None], missing: Sequence[Job], failures: Mapping[str, str]
-) -> Iterator[tuple[Job, str | None]]:
-    """Run the jobs a few at a time, and yield each with what went wrong, if anything did.
-
-    Only a few are handed to the pool at once, so that a failed case's later runs are never started.
-    """
-    waiting: dict[Future[None], Job] = {}
-    queue = iter(missing)
-    while True:
-        for job in queue:
-            if job.case.id in failures:
-                yield job, failures[job.case.id]
-                continue
-            waiting[pool.submit(run, job)] = job
-            if len(waiting) >= AT_ONCE:
-                break
-        if not waiting:
-            return
-        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-            job = waiting.pop(future)
-            yield job, _failure(future.exception())
-
-
-def _failure(error: BaseException | None) -> str | None:
-    """Return what went wrong in a run, in words. A check of the study's own may raise anything."""
-    if error is None or isinstance(error, LasthopError):
-        return None if error is None else str(error)
-    if isinstance(error, Exception):
-        return f"{type(error).__name__}: {error}"
-    raise error
-
-
-def _outcome(job: Job, checks: Checks, stop: Event) -> Outcome:
-    """Run a job, and keep of it what rows are made of."""
-
-    scenario = Scenario(job.case.id, job.seed, job.variant.hash, job.variant.under(job.seed))
-    finished = _native.run(
-        scenario.json, {"tables": list(job.case.record), "captures": []}, lambda _seconds: heed(stop)
-    )
-    summary = json.loads(finished.summary_json)
-    run = in_memory(finished, scenario) if checks else None
-    return {
-        "case": job.case.id,
-        "span": job.variant.span,
-        "seed": job.seed,
-        "flows": summary["flows"],
-        "links": summary["links"],
-        "checked": {name: check(run) for name, check in checks.items() if run is not None},
-    }
-
-
-AT_ONCE = 64
-"""Runs handed to the pool at a time: enough to keep any machine busy, few enough to stop soon."""

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lasthop.errors import InputError
+from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, versions
 from lasthop.results.folder import check_is_result
 from lasthop.stats import QUANTILE_RULE
@@ -151,7 +151,8 @@ def open_study(folder: Path) -> StudyResult:
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
-        write(partial)
+        with naming(path):
+            write(partial)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

@@ -12,11 +12,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from lasthop.errors import InputError
+from lasthop.errors import InputError, naming
 from lasthop.results.folder import STORE_FILE, looks_half_written
 
 Outcome = Mapping[str, Any]
@@ -38,7 +37,6 @@ class Store:
         self.damaged: list[int] = []
         """The lines that could not be read, from 1."""
         self._outcomes: dict[str, Outcome] = {}
-        self._lock = Lock()
 
     def __enter__(self) -> Self:
         self._file = _opened(self.folder)
@@ -66,13 +64,18 @@ class Store:
         """Return a finished run's outcome, or None where it is still to be run."""
         return self._outcomes.get(key)
 
-    def put(self, key: str, outcome: Outcome) -> None:
-        """Keep a finished run; it is on its way to the disk when this returns. Any thread may call it."""
-        line = json.dumps({"key": key, **outcome}, separators=(",", ":"), allow_nan=False) + "\n"
-        with self._lock:
-            self._file.write(line.encode())
+    def put(self, key: str, about: Mapping[str, Any], summary_json: str) -> None:
+        """Keep a finished run: what is said about it, and its summary. Call `flush` after the last of several."""
+        head = json.dumps({"key": key, **about}, separators=(",", ":"), allow_nan=False)
+        # Spliced: the summary is JSON already.
+        with naming(self.folder / STORE_FILE):
+            self._file.write(f"{head[:-1]},{summary_json[1:]}\n".encode())
+        self._outcomes[key] = {**about, **json.loads(summary_json)}
+
+    def flush(self) -> None:
+        """Send what was put on its way to the disk."""
+        with naming(self.folder / STORE_FILE):
             self._file.flush()
-            self._outcomes[key] = outcome
 
     def _read(self) -> None:
         self._file.seek(0)

@@ -189,17 +189,31 @@ pub(crate) fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c))
 }
 
-/// The text of a file.
+/// The text of a file. A device or a pipe is refused before it is opened: it may never end, or never begin.
 pub(crate) fn read_text(file: &Path) -> Result<String, InputError> {
-    std::fs::read_to_string(file).map_err(|error| {
-        let (message, help) = match error.kind() {
-            std::io::ErrorKind::NotFound => ("there is no such file".to_owned(), "check the path"),
-            std::io::ErrorKind::InvalidData => ("the file is not UTF-8 text".to_owned(), "save it as UTF-8"),
-            _ => (format!("the file cannot be read ({error})"), "check that it is a file you may read"),
-        };
-        InputError::of_file(file, message, help)
-    })
+    let found = std::fs::metadata(file).map_err(|error| unreadable(file, &error))?;
+    if !found.is_file() {
+        let what = if found.is_dir() { "a folder" } else { "a device or a pipe" };
+        return Err(InputError::of_file(file, format!("this is {what}, not a file"), "name a file of text"));
+    }
+    if found.len() > LONGEST_FILE {
+        let message = format!("the file has {} bytes, and {LONGEST_FILE} are the most", found.len());
+        return Err(InputError::of_file(file, message, "check that it is the file you mean"));
+    }
+    std::fs::read_to_string(file).map_err(|error| unreadable(file, &error))
 }
+
+fn unreadable(file: &Path, error: &std::io::Error) -> InputError {
+    let (message, help) = match error.kind() {
+        std::io::ErrorKind::NotFound => ("there is no such file".to_owned(), "check the path"),
+        std::io::ErrorKind::InvalidData => ("the file is not UTF-8 text".to_owned(), "save it as UTF-8"),
+        _ => (format!("the file cannot be read ({error})"), "check that it is a file you may read"),
+    };
+    InputError::of_file(file, message, help)
+}
+
+/// More than any file of ours: a trace of a day at 10 Mbit/s, in Mahimahi's format.
+const LONGEST_FILE: u64 = 1 << 29;
 
 /// The place for a value, where tables on the way are made and a list may grow by one.
 fn slot<'a>(value: &'a mut Value, steps: &[String]) -> Option<&'a mut Value> {

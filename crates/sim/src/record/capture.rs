@@ -107,7 +107,8 @@ impl Tap {
         kept: &Kept<'_>,
         verdicts: &mut Verdicts<'_>,
     ) -> (String, Vec<u8>) {
-        while let Some(caught) = self.waiting.pop_front_if(|caught| until.covers(caught.packet)) {
+        let complete = self.waiting.iter().take_while(|caught| until.covers(caught.packet)).count();
+        for caught in self.waiting.drain(..complete) {
             let frame = caught.frame(self.extent, kept, verdicts);
             self.file.write(&frame).expect("memory takes every byte");
         }

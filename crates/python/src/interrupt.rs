@@ -1,0 +1,15 @@
+//! What a run does for Python now and then: it sees to signals (Ctrl-C), and calls the progress callback.
+
+use pyo3::prelude::*;
+use units::Instant;
+
+/// Sees to signals and reports progress, from within a run that has released the interpreter lock.
+///
+/// # Errors
+/// `KeyboardInterrupt`, or whatever the callback raises: the run must end then.
+pub(crate) fn check_in(progress: Option<&Py<PyAny>>, now: Instant) -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        progress.map_or(Ok(()), |callback| callback.call1(py, (now.as_secs_f64(),)).map(drop))
+    })
+}
