@@ -4,7 +4,7 @@
 use units::{Bytes, Duration, Instant, SeqRange};
 use wire::{Flags, Segment};
 
-use crate::congestion::{CongestionEvent, Growth};
+use crate::congestion::Growth;
 use crate::dupthresh::Reordering;
 use crate::endpoint::Endpoint;
 use crate::receiving::AckDue;
@@ -12,7 +12,7 @@ use crate::recovery::{AckEvent, Actions, TimerAction, WindowAction};
 use crate::rto::{Backoff, Sample};
 use crate::scoreboard::Acked;
 use crate::sending::Persist;
-use crate::spurious::{Signal, SignalKind};
+use crate::spurious::SignalKind;
 use crate::state::State;
 use crate::timers::Timer;
 use crate::{Cause, Decision};
@@ -35,7 +35,7 @@ impl Endpoint {
         let dsack = self.reported_twice(segment);
         let newly_sacked = self.enter_sacks(segment);
         let flight = self.sending.board.outstanding();
-        let marked = self.react_to_echo(now, segment, flight);
+        let marked = self.agreed.ecn && self.react_to_echo(now, segment, flight);
         let acked = self.sending.board.acknowledge(segment.ack);
         let advances = segment.ack.after(self.sending.una);
         let rtt = if advances { self.on_advance(now, segment, &acked, flight) } else { None };
@@ -101,13 +101,15 @@ impl Endpoint {
         if ack.advances {
             self.sending.congestion.observe(&growth(&ack));
         }
-        if let Some(extent) = self.undo_false_signal(&ack, marked) {
-            self.sending.duplicates = 0;
+        if let Some(extent) = self.undo_spurious_signal(&ack, marked) {
+            self.sending.duplicates.clear();
             return self.on_reordering(extent, true);
         }
-        ack.duplicate = ack.duplicate && !self.sending.spurious.excuses(&ack);
+        ack.duplicate = ack.duplicate && !self.sending.spurious.explains_duplicate(&ack);
         self.count_duplicate(&ack);
-        self.await_due_ack(&mut ack);
+        if self.agreed.polls {
+            self.await_due_ack(&mut ack);
+        }
         let mut actions = self.sending.recovery.on_ack(&ack, &mut self.sending.board);
         if marked && matches!(actions.window, WindowAction::Grow { .. }) {
             // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark.
@@ -116,31 +118,30 @@ impl Endpoint {
         self.perform(actions, &ack);
         let event = if ack.duplicate { Decision::DuplicateAck } else { Decision::Ack };
         self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
-        self.hold_back(&ack);
+        if self.agreed.polls {
+            self.hold_back(&ack);
+        }
     }
 
-    /// How far the receiver's gap has been told of; once it is closed without a repair, it was reordering.
+    /// Counts the ACKs that tell of a gap; a gap that is closed without a repair was reordering.
     fn count_duplicate(&mut self, ack: &AckEvent) {
         if ack.advances {
             self.on_gap_closed();
         } else if (ack.duplicate && ack.dsack.is_none()) || !ack.newly_sacked.is_zero() {
-            if self.sending.duplicates == 0 {
-                let sending = &mut self.sending;
-                sending.at_first_duplicate = (sending.board.outstanding(), sending.to_come());
-            }
-            self.sending.duplicates += 1;
+            let (flight, unsent) = (self.sending.board.outstanding(), self.sending.unsent());
+            self.sending.duplicates.count_one(flight, unsent);
         }
     }
 
     fn on_gap_closed(&mut self) {
-        let extent = std::mem::take(&mut self.sending.duplicates);
+        let extent = self.sending.duplicates.clear();
         if extent == 0 {
             return;
         }
         if self.sending.is_open() {
             self.on_reordering(extent, false);
-        } else if let Some(before) = &mut self.sending.before_signal {
-            before.extent = before.extent.max(extent);
+        } else {
+            self.sending.spurious.on_gap_closed(extent);
         }
     }
 
@@ -321,7 +322,7 @@ impl Endpoint {
             WindowAction::Hold => {}
             WindowAction::Grow { acked } => self.grow(ack, acked),
             WindowAction::Reduce { event, held, plus } => {
-                self.remember_loss(&event);
+                self.remember_signal(event.now, SignalKind::FastRetransmit, false, event.flight);
                 self.sending.reduce(event, held, plus);
             }
             WindowAction::Exit { cwnd } => congestion.on_recovery_exit(cwnd),
@@ -338,12 +339,6 @@ impl Endpoint {
         if !acked.is_zero() {
             self.sending.congestion.on_ack(&Growth { acked, ..growth(ack) });
         }
-    }
-
-    /// A loss signal that no timeout gave is remembered, in case it was false.
-    fn remember_loss(&mut self, event: &CongestionEvent) {
-        let (kind, outstanding) = (SignalKind::FastRetransmit, self.outstanding());
-        self.remember_signal(&Signal { now: event.now, kind, outstanding, again: false }, event.flight);
     }
 
     /// RFC 6298 §5.2 and §5.3. With nothing outstanding there is no `deadline`, and the timer stops.

@@ -3,7 +3,7 @@
 use units::{Duration, Instant, Seq};
 use wire::{Flags, Payload, Segment};
 
-use crate::endpoint::{Endpoint, Loss};
+use crate::endpoint::{CloseReason, Endpoint};
 use crate::options::Agreed;
 use crate::receiving::Receiving;
 use crate::sending::{Fin, Sending};
@@ -43,7 +43,7 @@ impl Endpoint {
             self.outbox.push_back(Transmit { segment: reset, kind: Kind::Reset });
         }
         if self.state != State::Closed {
-            self.give_up(Loss::Aborted);
+            self.give_up(CloseReason::Aborted);
         }
     }
 
@@ -73,8 +73,8 @@ impl Endpoint {
         }
         match self.state {
             State::SynReceived if self.can_listen_again() => self.listen_again(),
-            State::SynReceived => self.give_up(Loss::Refused),
-            _ => self.give_up(Loss::ByPeer),
+            State::SynReceived => self.give_up(CloseReason::Refused),
+            _ => self.give_up(CloseReason::ByPeer),
         }
     }
 

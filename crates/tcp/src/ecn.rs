@@ -8,15 +8,53 @@ use crate::Decision;
 use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::endpoint::Endpoint;
 
-/// What one end remembers of marks.
+/// The ECN state of one end, as receiver and as sender.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Marks {
-    /// The receiver has seen a mark, and echoes it until the sender says that it has reacted.
+pub(crate) struct EcnState {
+    /// The receiver has seen a mark, and echoes it until the sender says that it has reduced its window.
     echoing: bool,
-    /// The sender has reacted, and has yet to say so.
-    reacted: bool,
-    /// Echoes of marks on segments before this are of a window that was reduced already.
+    /// The sender has reduced its window, and has yet to say so.
+    reduced: bool,
+    /// Echoes on ACKs before this belong to a window that was reduced already.
     reduced_until: Option<Seq>,
+}
+
+impl EcnState {
+    /// A packet with data arrived (RFC 3168 §6.1.3); whether it was marked.
+    fn on_data(&mut self, flags: Flags, ecn: Ecn) -> bool {
+        if flags.contains(Flags::CWR) {
+            self.echoing = false;
+        }
+        let marked = ecn == Ecn::Experienced;
+        self.echoing |= marked;
+        marked
+    }
+
+    /// An ACK came; whether the echo that it carries is the first of its window and reduces it (RFC 3168 §6.1.2).
+    /// `nxt` is SND.NXT, `may_reduce` whether no loss has reduced the window anyway.
+    fn on_ack(&mut self, number: Seq, nxt: Seq, echoed: bool, may_reduce: bool) -> bool {
+        self.reduced_until = self.reduced_until.filter(|until| number.before(*until));
+        let reduces = echoed && may_reduce && self.reduced_until.is_none();
+        if reduces {
+            self.reduced_until = Some(nxt);
+            self.reduced = true;
+        }
+        reduces
+    }
+
+    /// Flags and ECN field of a segment that is sent. Only new data may be marked: RFC 3168 §6.1.4 and
+    /// §6.1.5 exempt acknowledgments and retransmissions.
+    fn write(&mut self, segment: &mut Segment, new_data: bool) {
+        if self.echoing {
+            segment.flags = segment.flags.with(Flags::ECE);
+        }
+        if new_data {
+            segment.ecn = Ecn::Capable;
+            if std::mem::take(&mut self.reduced) {
+                segment.flags = segment.flags.with(Flags::CWR);
+            }
+        }
+    }
 }
 
 /// Whether the flags of a SYN or SYN-ACK offer it (RFC 3168 §6.1.1). On a SYN-ACK both flags together would
@@ -44,7 +82,7 @@ impl Endpoint {
             self.note(
                 now,
                 Decision::Fallback,
-                "the peer does not heed congestion marks: none",
+                "the peer does not react to congestion marks: none",
                 self.sending.una,
                 0,
             );
@@ -56,51 +94,70 @@ impl Endpoint {
         if !self.agreed.ecn || segment.payload.is_empty() {
             return;
         }
-        if segment.flags.contains(Flags::CWR) {
-            self.marks.echoing = false;
-        }
-        if segment.ecn == Ecn::Experienced {
-            self.marks.echoing = true;
+        if self.ecn.on_data(segment.flags, segment.ecn) {
             self.receiving.ack_due = crate::receiving::AckDue::Now;
         }
     }
 
     /// Whether the peer echoes a mark: once per window that counts as a loss (RFC 3168 §6.1.2).
     pub(crate) fn react_to_echo(&mut self, now: Instant, segment: &Segment, flight: Bytes) -> bool {
-        if !self.agreed.ecn {
-            return false;
-        }
         let echoed = segment.flags.contains(Flags::ECE);
-        if self.marks.reduced_until.is_some_and(|until| segment.ack.at_or_after(until)) {
-            self.marks.reduced_until = None;
+        let may_reduce = self.sending.is_open() && !self.sending.board.is_empty();
+        if self.ecn.on_ack(segment.ack, self.sending.nxt, echoed, may_reduce) {
+            let (cwnd, pipe) = (self.sending.congestion.cwnd(), self.sending.board.pipe());
+            let signal = CongestionSignal::EcnEcho;
+            self.sending.congestion.on_mark(&CongestionEvent { now, signal, cwnd, flight, pipe });
+            self.note(now, Decision::Mark, "the peer echoes a congestion mark", segment.ack, 0);
         }
-        let repairing = !self.sending.is_open();
-        if !echoed || repairing || self.marks.reduced_until.is_some() || self.sending.board.is_empty() {
-            return echoed;
-        }
-        self.marks.reduced_until = Some(self.sending.nxt);
-        self.marks.reacted = true;
-        let (cwnd, pipe) = (self.sending.congestion.cwnd(), self.sending.board.pipe());
-        let signal = CongestionSignal::EcnEcho;
-        self.sending.congestion.on_mark(&CongestionEvent { now, signal, cwnd, flight, pipe });
-        self.note(now, Decision::Mark, "the peer echoes a congestion mark", segment.ack, 0);
-        true
+        echoed
     }
 
-    /// Flags and ECN field of a segment that goes out. Only new data may be marked: RFC 3168 §6.1.4 and
-    /// §6.1.5 exempt acknowledgments and retransmissions.
+    /// Flags and ECN field of a segment that is sent.
     pub(crate) fn mark_outgoing(&mut self, segment: &mut Segment, new_data: bool) {
-        if !self.agreed.ecn {
-            return;
+        if self.agreed.ecn {
+            self.ecn.write(segment, new_data);
         }
-        if self.marks.echoing {
-            segment.flags = segment.flags.with(Flags::ECE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_window_is_reduced_once_however_many_acks_echo() {
+        let mut ecn = EcnState::default();
+        assert!(ecn.on_ack(Seq(1000), Seq(5000), true, true));
+        assert!(!ecn.on_ack(Seq(4000), Seq(8000), true, true));
+        assert!(ecn.on_ack(Seq(5000), Seq(9000), true, true), "the window after it");
+    }
+
+    #[test]
+    fn an_echo_while_a_loss_is_repaired_reduces_nothing() {
+        let mut ecn = EcnState::default();
+        assert!(!ecn.on_ack(Seq(1000), Seq(5000), true, false));
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_sender_says_that_it_has_reduced() {
+        let mut ecn = EcnState::default();
+        assert!(ecn.on_data(Flags::ACK, Ecn::Experienced));
+        for (arrives, echoes) in [(Flags::ACK, true), (Flags::ACK.with(Flags::CWR), false)] {
+            ecn.on_data(arrives, Ecn::Capable);
+            let mut ack = Segment::default();
+            ecn.write(&mut ack, false);
+            assert_eq!(ack.flags.contains(Flags::ECE), echoes);
         }
-        if new_data {
-            segment.ecn = Ecn::Capable;
-            if std::mem::take(&mut self.marks.reacted) {
-                segment.flags = segment.flags.with(Flags::CWR);
-            }
+    }
+
+    #[test]
+    fn the_sender_says_once_that_it_has_reduced_and_on_new_data_only() {
+        let mut ecn = EcnState::default();
+        ecn.on_ack(Seq(1000), Seq(5000), true, true);
+        for (new_data, says) in [(false, false), (true, true), (true, false)] {
+            let mut segment = Segment::default();
+            ecn.write(&mut segment, new_data);
+            assert_eq!(segment.flags.contains(Flags::CWR), says);
         }
     }
 }

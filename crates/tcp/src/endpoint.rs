@@ -49,12 +49,12 @@ pub enum Event {
     /// Both directions are closed and acknowledged (TIME-WAIT may still last).
     Closed,
     /// The connection is gone.
-    Reset(Loss),
+    Reset(CloseReason),
 }
 
-/// How a connection came to nothing.
+/// Why a connection is closed before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
+pub enum CloseReason {
     /// The peer refused the open.
     Refused,
     /// The peer reset the connection.
@@ -92,7 +92,7 @@ pub struct Endpoint {
     /// Whether the peer's SYN offered window scaling, which our SYN-ACK may then answer.
     pub(crate) peer_scales: bool,
     pub(crate) challenges: crate::close::Challenges,
-    pub(crate) marks: crate::ecn::Marks,
+    pub(crate) ecn: crate::ecn::EcnState,
 }
 
 impl Endpoint {
@@ -129,7 +129,7 @@ impl Endpoint {
             passive: false,
             peer_scales: false,
             challenges: crate::close::Challenges::default(),
-            marks: crate::ecn::Marks::default(),
+            ecn: crate::ecn::EcnState::default(),
         }
     }
 

@@ -3,12 +3,11 @@
 use units::Instant;
 use wire::{Flags, Payload};
 
-use crate::congestion::CongestionEvent;
-use crate::endpoint::{Endpoint, Loss};
+use crate::endpoint::{CloseReason, Endpoint};
 use crate::receiving::AckDue;
 use crate::recovery::{TimeoutEvent, WindowAction};
 use crate::sending::Persist;
-use crate::spurious::{Signal, SignalKind};
+use crate::spurious::SignalKind;
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::{Cause, Decision, Event, Kind, Transmit};
@@ -30,15 +29,15 @@ impl Endpoint {
         }
     }
 
-    /// RFC 6298 §5.4 to §5.7, and the end of patience (RFC 9293 §3.8.3).
+    /// RFC 6298 §5.4 to §5.7, and the end of retries (RFC 9293 §3.8.3).
     pub(crate) fn on_retransmission_timeout(&mut self, now: Instant) {
         let Some(oldest) = self.sending.board.front() else { return };
         let (range, is_syn) = (oldest.range, oldest.syn);
         let closed = self.sending.wnd.is_zero();
         let repeated = oldest.transmissions > 1 && (self.sending.expirations > 0 || closed);
-        let patience = if is_syn { self.config.plain.syn_retries } else { self.config.plain.retries };
-        if self.sending.expirations >= patience {
-            return self.give_up(Loss::TimedOut);
+        let retries = if is_syn { self.config.plain.syn_retries } else { self.config.plain.retries };
+        if self.sending.expirations >= retries {
+            return self.give_up(CloseReason::TimedOut);
         }
         self.sending.expirations += 1;
         self.sending.timeouts += 1;
@@ -77,35 +76,31 @@ impl Endpoint {
         }
         let actions = sending.recovery.on_timeout(&timeout, &mut sending.board);
         sending.dupthresh.on_timeout();
-        sending.duplicates = 0;
-        sending.fixes.start_over();
+        sending.duplicates.clear();
+        sending.polls.on_timeout();
         if let WindowAction::Reduce { event, held, plus } = actions.window {
-            self.remember_timeout(&event, repeated);
+            self.remember_signal(now, SignalKind::Timeout, repeated, event.flight);
             if self.state.is_synchronised() {
                 self.sending.reduce(event, held, plus);
             }
         }
     }
 
-    fn remember_timeout(&mut self, event: &CongestionEvent, again: bool) {
-        let (kind, outstanding) = (SignalKind::Timeout, self.outstanding());
-        self.remember_signal(&Signal { now: event.now, kind, outstanding, again }, event.flight);
-    }
-
-    /// The recovery algorithm's own time has come.
+    /// The deadline of the recovery algorithm has come.
     fn on_recovery_deadline(&mut self, now: Instant) {
         if self.sending.board.is_empty() || !self.state.sends_data() {
             return;
         }
+        self.sending.deadline_met = Some(now);
         let present = self.present(now);
         let actions = self.sending.recovery.on_deadline(&present, &mut self.sending.board);
         self.perform(actions, &present);
     }
 
-    /// Keeps the recovery algorithm's timer where the algorithm wants it. The ACK that ends a connection
+    /// Keeps the recovery algorithm's timer at the deadline of the algorithm. The ACK that ends a connection
     /// does not reach it any more.
     pub(crate) fn watch_recovery_deadline(&mut self) {
-        let deadline = self.sending.recovery.deadline(&self.sending.board);
+        let deadline = self.sending.recovery_deadline();
         // The handshake has the usual timer, and a connection that is given up has none.
         let outstanding = !self.sending.board.is_empty() && self.state.sends_data();
         let at_work = outstanding && self.sending.persist == Persist::Idle;
@@ -119,7 +114,7 @@ impl Endpoint {
     fn on_persist_timeout(&mut self, now: Instant) {
         let Persist::Probing { probes, .. } = self.sending.persist else { return };
         if self.sending.expirations > self.config.plain.retries {
-            return self.give_up(Loss::TimedOut);
+            return self.give_up(CloseReason::TimedOut);
         }
         self.sending.expirations += 1;
         self.sending.persist = Persist::Probing { probes, due: true };
@@ -133,7 +128,7 @@ impl Endpoint {
             return;
         }
         if self.keep_alive_probes >= self.config.plain.keep_alive_probes {
-            return self.give_up(Loss::TimedOut);
+            return self.give_up(CloseReason::TimedOut);
         }
         self.keep_alive_probes += 1;
         self.timers.set(Timer::KeepAlive, now + self.config.plain.keep_alive_interval);
@@ -151,10 +146,10 @@ impl Endpoint {
     }
 
     /// Ends the connection without a word to the peer.
-    pub(crate) fn give_up(&mut self, loss: Loss) {
+    pub(crate) fn give_up(&mut self, reason: CloseReason) {
         // In TIME-WAIT the user knows already that all is closed (RFC 9293 §3.10.7.4, second).
         if self.state != State::TimeWait {
-            self.events.push_back(Event::Reset(loss));
+            self.events.push_back(Event::Reset(reason));
         }
         self.change(Change::Reset);
         self.receiving.window.leave();

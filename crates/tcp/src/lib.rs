@@ -45,7 +45,7 @@ mod undo;
 pub mod window;
 
 pub use config::{Config, ConfigError, InitialWindow, Plain, axes, profile_schema};
-pub use endpoint::{Endpoint, Event, Loss, Ports};
+pub use endpoint::{CloseReason, Endpoint, Event, Ports};
 pub use interdependence::{ControlBlock, Interdependence};
 pub use options::Agreed;
 pub use reassembly::Arrival;

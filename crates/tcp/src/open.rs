@@ -3,10 +3,10 @@
 use units::{Bytes, Instant, SeqRange};
 use wire::{Flags, Payload, Segment, Timestamps};
 
-use crate::endpoint::{Endpoint, Loss};
+use crate::endpoint::{CloseReason, Endpoint};
 use crate::options::{Agreed, offer};
 use crate::scoreboard::{Mark, New};
-use crate::spurious::{Needs, without_evidence};
+use crate::spurious::Needs;
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::timestamp::Timestamp;
@@ -87,7 +87,7 @@ impl Endpoint {
         }
         if segment.flags.contains(Flags::RST) {
             if acks {
-                self.give_up(Loss::Refused);
+                self.give_up(CloseReason::Refused);
             }
             return;
         }
@@ -152,8 +152,7 @@ impl Endpoint {
             Needs::Dsack if !self.agreed.sack => "the peer does not permit SACK: no detection",
             _ => return,
         };
-        self.sending.spurious = without_evidence();
-        self.sending.judges = false;
+        self.sending.spurious.disable();
         self.note(now, Decision::Fallback, reason, self.sending.una, 0);
     }
 

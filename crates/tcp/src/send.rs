@@ -9,7 +9,6 @@ use crate::receiving::AckDue;
 use crate::recovery::{Next, Room, SentEvent};
 use crate::scoreboard::New;
 use crate::sending::{Fin, Persist};
-use crate::spurious::Steer;
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::{Cause, Decision, Kind, Transmit};
@@ -98,33 +97,19 @@ impl Endpoint {
         if self.pacing_holds(now) {
             return Next::Nothing;
         }
-        if let Some(next) = self.steered(room) {
+        if let Some(next) = self.sending.spurious.next(room) {
             return next;
         }
         self.sending.recovery.next(&self.sending.board, room)
-    }
-
-    /// What a detector of spurious losses wants sent while it waits for its answer (`spurious/`).
-    fn steered(&mut self, room: &Room) -> Option<Next> {
-        if !self.sending.judges {
-            return None;
-        }
-        let spurious = &mut self.sending.spurious;
-        if spurious.steer() == Steer::NewData && room.new.is_none() {
-            spurious.on_starved();
-        }
-        match spurious.steer() {
-            Steer::Free => None,
-            Steer::NewData => Some(Next::New),
-            Steer::Nothing => Some(Next::Nothing),
-        }
     }
 
     /// The room that the windows leave, and the new segment that is ready for it.
     fn room(&self) -> Room {
         let sending = &self.sending;
         Room {
-            usable: sending.window().saturating_sub(sending.recovery.pipe(&sending.board) + self.held_back()),
+            usable: sending
+                .window()
+                .saturating_sub(sending.recovery.pipe(&sending.board) + sending.polls.held_back()),
             smss: sending.smss,
             new: self.new_segment_len(),
         }
@@ -182,9 +167,7 @@ impl Endpoint {
         }
         let len = Bytes(u64::from(payload.len()));
         self.tell_recovery(self.sending.board.len() - 1, len, false);
-        if self.sending.judges {
-            self.sending.spurious.on_new(len);
-        }
+        self.sending.spurious.on_new(len);
         self.tell_departure(now, len, false);
         let flags = stream_flags(push, fin).with(self.poll_flag(len, range.end, false));
         self.begin_segment(out, range.start, flags, payload);

@@ -8,14 +8,12 @@ use units::{Bytes, Duration, Instant, Seq};
 use crate::Config;
 use crate::congestion::{Congestion, CongestionEvent, CongestionSignal};
 use crate::dupthresh::{DupThresh, View};
-use crate::poll::Poll;
-use crate::polling::Fixes;
+use crate::polling::Polls;
 use crate::queue::SendQueue;
 use crate::recovery::{Recovery, RecoveryState, SendWindow};
 use crate::rto::{CountsFrom, Rto};
 use crate::scoreboard::Scoreboard;
-use crate::spurious::Spurious;
-use crate::undo::{Before, Patience};
+use crate::undo::SpuriousDetection;
 
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -45,19 +43,13 @@ pub(crate) struct Sending {
     pub congestion: Box<dyn Congestion>,
     pub recovery: Box<dyn Recovery>,
     pub dupthresh: Box<dyn DupThresh>,
-    pub spurious: Box<dyn Spurious>,
-    pub poll: Box<dyn Poll>,
-    pub fixes: Fixes,
+    pub spurious: SpuriousDetection,
+    pub polls: Polls,
     /// No segment leaves before this, where segments are paced.
     pub paced_until: Instant,
-    /// What a loss signal may have to give back.
-    pub before_signal: Option<Before>,
-    /// What a spurious timeout has yet to teach the timer.
-    pub patience: Option<Patience>,
-    /// Duplicate ACKs since SND.UNA last advanced.
-    pub duplicates: u32,
-    /// FlightSize and what was to come when the first of them came.
-    pub at_first_duplicate: (Bytes, Bytes),
+    pub duplicates: DuplicateAcks,
+    /// When a deadline of the recovery algorithm was last met.
+    pub deadline_met: Option<Instant>,
     pub rto: Box<dyn Rto>,
     /// The slow-start threshold that an earlier connection has left.
     pub inherited_ssthresh: Option<Bytes>,
@@ -69,8 +61,6 @@ pub(crate) struct Sending {
     pub expirations: u32,
     pub persist: Persist,
     pub timeouts: u64,
-    /// Whether the detector ever judges: most connections have none, and need not ask it at each segment.
-    pub judges: bool,
     /// Whether congestion control wants to hear of what is sent.
     pub tells_departures: bool,
     /// The duplicate threshold, where it never changes.
@@ -123,15 +113,11 @@ impl Sending {
             congestion,
             recovery: config.recovery.build(),
             dupthresh,
-            spurious: config.spurious.build(),
-            judges: config.spurious.id != crate::spurious::NONE,
-            poll: config.poll.build(),
-            fixes: Fixes::default(),
+            spurious: SpuriousDetection::new(&config.spurious),
+            polls: Polls::new(config.poll.build()),
             paced_until: Instant::START,
-            before_signal: None,
-            patience: None,
-            duplicates: 0,
-            at_first_duplicate: (Bytes::ZERO, Bytes::ZERO),
+            duplicates: DuplicateAcks::default(),
+            deadline_met: None,
             rto: config.rto.build(),
             inherited_ssthresh: None,
             backoff: 0,
@@ -206,10 +192,17 @@ impl Sending {
         self.nxt.min(self.una + u32::try_from(self.wnd.0).expect("a window is below 2^30"))
     }
 
-    /// How much there is to send. Of a user who keeps a buffer filled and has not closed, no end is in sight.
-    pub(crate) fn to_come(&self) -> Bytes {
+    /// What is not sent yet. Of a user who keeps a buffer filled and has not closed, no end is in sight.
+    pub(crate) fn unsent(&self) -> Bytes {
         let backlog = self.queue.len();
         if backlog >= SOCKET_BUFFER && !self.is_closing() { Bytes::MAX } else { backlog }
+    }
+
+    /// When the recovery algorithm wants to act without an ACK. A deadline that was met has moved: one that has not, by
+    /// whatever fault, comes again after a clock tick and not at once, so that no endpoint ever stands still in time.
+    pub(crate) fn recovery_deadline(&self) -> Option<Instant> {
+        let deadline = self.recovery.deadline(&self.board)?;
+        Some(self.deadline_met.filter(|met| deadline <= *met).map_or(deadline, |met| met + CLOCK_TICK))
     }
 
     /// How many duplicate ACKs mean a loss now.
@@ -219,8 +212,8 @@ impl Sending {
 
     /// The window as the duplicate threshold sees it.
     pub(crate) fn view(&self) -> View {
-        let now = (self.board.outstanding(), self.to_come());
-        let (flight, unsent) = if self.duplicates == 0 { now } else { self.at_first_duplicate };
+        let now = || (self.board.outstanding(), self.unsent());
+        let (flight, unsent) = self.duplicates.at_first().unwrap_or_else(now);
         let cwnd = self.recovery.window(self.congestion.cwnd()).cwnd;
         View { flight, cwnd, advertised: self.wnd, unsent, smss: self.smss }
     }
@@ -248,6 +241,42 @@ impl Sending {
         let start = if from_oldest { oldest.last_sent } else { now };
         // A deadline that has passed already runs out at once, but not in the past.
         Some(self.rto_from(start).max(now))
+    }
+}
+
+/// G of RFC 6298 §2.
+const CLOCK_TICK: Duration = Duration::from_millis(1);
+
+/// Duplicate ACKs since SND.UNA last advanced.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DuplicateAcks {
+    count: u32,
+    /// FlightSize and what was not sent yet when the first of them came.
+    at_first: (Bytes, Bytes),
+}
+
+impl DuplicateAcks {
+    /// One more came, with so much in flight and so much not sent yet.
+    pub(crate) fn count_one(&mut self, flight: Bytes, unsent: Bytes) {
+        if self.count == 0 {
+            self.at_first = (flight, unsent);
+        }
+        self.count += 1;
+    }
+
+    /// The row is over; how many there were.
+    pub(crate) fn clear(&mut self) -> u32 {
+        std::mem::take(&mut self.count)
+    }
+
+    /// How many came.
+    pub(crate) const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// FlightSize and what was not sent yet when the first of them came.
+    pub(crate) fn at_first(&self) -> Option<(Bytes, Bytes)> {
+        (self.count > 0).then_some(self.at_first)
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytes::Bytes as Buffer;
 use rand::{Rng, RngExt};
 use serde_json::{Value, json};
-use tcp::{Config, Event, Loss};
+use tcp::{CloseReason, Config, Event};
 use units::{Duration, Streams};
 use wire::Payload;
 
@@ -257,6 +257,6 @@ fn connect(seed: u64, sender: &Arc<Config>, receiver: &Arc<Config>) -> Result<()
 /// Returns whether the host has closed, or was reset by a peer that had closed: every ACK of the last FIN was then lost
 /// until the peer's TIME-WAIT was over.
 fn ended_well(host: &Host, peer: &Host) -> bool {
-    let outlived = host.saw(Event::PeerClosed) && host.saw(Event::Reset(Loss::ByPeer));
+    let outlived = host.saw(Event::PeerClosed) && host.saw(Event::Reset(CloseReason::ByPeer));
     host.saw(Event::Closed) || (outlived && peer.saw(Event::Closed))
 }

@@ -197,6 +197,7 @@ impl Composed {
         response: impl Response + 'static,
         after_timeout: AfterTimeout,
     ) -> Self {
+        let quiet = detector.is_idle();
         Self {
             detector: Box::new(detector),
             selector: Box::new(selector),
@@ -205,7 +206,7 @@ impl Composed {
             go_back_n_goes_on: false,
             fast_recovery: None,
             disorder: Disorder::NONE,
-            quiet: true,
+            quiet,
             traits: Traits::default(),
         }
     }

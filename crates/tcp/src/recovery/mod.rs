@@ -38,6 +38,7 @@ algorithms! {
     timeout_only,
     tahoe,
     reno,
+    vegas,
     new_reno,
     sack_6675,
     sack_3517,
@@ -156,7 +157,7 @@ impl RecoveryState {
 }
 
 /// An acceptable ACK, already entered on the board.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckEvent {
     /// When it came.
     pub now: Instant,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Seq};
+use units::{Bytes, Instant, Seq};
 
 use super::actions::DUPLICATES;
 use super::composed::{Composed, Detection, LostFirst, Response};
@@ -59,10 +59,13 @@ impl Default for Params {
 
 /// The window is inflated by each segment that a duplicate ACK shows to have left the network.
 #[derive(Debug)]
-struct Inflate {
+pub(super) struct Inflate {
     limited_transmit: LimitedTransmit,
     timer_restarts_on_duplicates: bool,
     limits_inflation: bool,
+    /// Whether the loss of a segment that was sent before the last reduction reduces nothing.
+    reduces_once_per_window: bool,
+    reduced_at: Option<Instant>,
     inflation: Bytes,
     /// The most that it may become.
     greatest_inflation: Bytes,
@@ -83,6 +86,11 @@ impl Response for Inflate {
         self.limited_transmit.end();
         self.greatest_inflation = if self.limits_inflation { board.outstanding() } else { Bytes::MAX };
         self.inflation = (ack.smss * u64::from(ack.dupthresh)).min(self.greatest_inflation);
+        let first_sent = board.front().map(|first| first.first_sent);
+        if self.reduces_once_per_window && first_sent < self.reduced_at {
+            return Actions { finding: DUPLICATES, ..Actions::hold(TimerAction::StartWhole) };
+        }
+        self.reduced_at = Some(ack.now);
         Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
@@ -106,6 +114,8 @@ impl Response for Inflate {
     fn reset(&mut self) {
         self.limited_transmit.end();
         self.inflation = Bytes::ZERO;
+        // A reduction that was undone was none.
+        self.reduced_at = None;
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {
@@ -123,6 +133,24 @@ impl Response for Inflate {
 }
 
 impl Inflate {
+    pub(super) const fn new(limited_transmit: LimitedTransmit) -> Self {
+        Self {
+            limited_transmit,
+            timer_restarts_on_duplicates: false,
+            limits_inflation: false,
+            reduces_once_per_window: false,
+            reduced_at: None,
+            inflation: Bytes::ZERO,
+            greatest_inflation: Bytes::MAX,
+        }
+    }
+
+    /// The loss of a segment that was sent before the last reduction reduces nothing.
+    pub(super) const fn reducing_once_per_window(mut self) -> Self {
+        self.reduces_once_per_window = true;
+        self
+    }
+
     fn on_any(&self, ack: &AckEvent) -> Actions {
         if ack.duplicate {
             return Actions::hold(TimerAction::restart_if(self.timer_restarts_on_duplicates));
@@ -140,11 +168,9 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         let params: Params = Entry::<dyn Recovery>::read(value)?;
         Ok(Arc::new(move || {
             let response = Inflate {
-                limited_transmit: LimitedTransmit::new(params.limited_transmit),
                 timer_restarts_on_duplicates: params.timer_restarts_on_duplicates,
                 limits_inflation: params.limits_inflation,
-                inflation: Bytes::ZERO,
-                greatest_inflation: Bytes::MAX,
+                ..Inflate::new(LimitedTransmit::new(params.limited_transmit))
             };
             let goes_on = params.go_back_n_goes_on;
             let detector = DuplicateThreshold::new(params.bugfix, params.remembers).keeping_marks(goes_on);

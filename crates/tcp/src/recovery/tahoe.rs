@@ -87,17 +87,18 @@ impl Response for StartOver {
 
 /// What is marked lost first; a fast retransmit goes out whatever the window says.
 #[derive(Debug)]
-struct FastRetransmitFirst;
+pub(super) struct FastRetransmitFirst;
 
 impl Selector for FastRetransmitFirst {
     fn next(
         &self,
-        _recovery: Option<&FastRecovery>,
+        recovery: Option<&FastRecovery>,
         after_timeout: &AfterTimeout,
         board: &Scoreboard,
         room: &Room,
     ) -> Next {
-        let forced = board.front().is_some_and(|first| first.mark == Mark::Lost(Cause::FastRetransmit));
+        let first_again = board.front().is_some_and(|first| first.mark == Mark::Lost(Cause::FastRetransmit));
+        let forced = first_again || recovery.is_some_and(|recovery| recovery.forced);
         lost_first(board, room, forced || after_timeout.forces(), after_timeout.allows_new())
     }
 }

@@ -67,10 +67,10 @@ impl Spurious for Dsack {
     }
 
     fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement {
-        let Some(twice) = ack.dsack else { return Judgement::Open };
+        let Some(twice) = ack.dsack else { return Judgement::Undecided };
         // RFC 3708 §3 (A.4): never sent again, so the network has made a copy, and may make more.
         self.network_copies |= !self.sent_again.contains(&twice.start);
-        let Some(copies) = &mut self.copies else { return Judgement::Open };
+        let Some(copies) = &mut self.copies else { return Judgement::Undecided };
         let place = copies.partition_point(|copy| copy.range.start.before(twice.start));
         let copy = copies.get_mut(place).filter(|copy| copy.range.start == twice.start);
         let Some(copy) = copy.filter(|_| !self.network_copies) else { return self.give_up() };
@@ -80,13 +80,13 @@ impl Spurious for Dsack {
         }
         copy.needless = true;
         if !copies.iter().all(|copy| copy.needless) {
-            return Judgement::Open;
+            return Judgement::Undecided;
         }
         self.copies = None;
         Judgement::Spurious
     }
 
-    fn excuses(&self, ack: &AckEvent) -> bool {
+    fn explains_duplicate(&self, ack: &AckEvent) -> bool {
         ack.dsack.is_some() && ack.newly_sacked.is_zero()
     }
 

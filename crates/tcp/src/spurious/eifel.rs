@@ -66,7 +66,7 @@ impl Spurious for Eifel {
         self.recover = self.recover.filter(|recover| ack.number.before(*recover));
         // Step 3: the first acceptable ACK.
         let (Mode::Waiting { retransmitted }, true) = (self.mode, ack.advances) else {
-            return Judgement::Open;
+            return Judgement::Undecided;
         };
         self.mode = Mode::Idle;
         let older = ack.echo.is_some_and(|echo| echo.is_older_than(retransmitted));

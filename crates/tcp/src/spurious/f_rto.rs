@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Seq, SeqRange};
 
-use super::{Judgement, Response, Signal, SignalKind, Spurious, Steer};
+use super::{Judgement, Response, Signal, SignalKind, Spurious, SendLimit};
 use crate::recovery::AckEvent;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -84,13 +84,13 @@ impl Spurious for FRto {
 
     fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement {
         let judgement = match (self.mode, self.params.variant) {
-            (Mode::Idle, _) => Judgement::Open,
+            (Mode::Idle, _) => Judgement::Undecided,
             (Mode::FirstAck { resent }, Variant::Basic) => self.first_ack(resent, ack),
             (Mode::FirstAck { .. }, Variant::Sack) => self.first_ack_sack(ack),
             (Mode::SecondAck { .. }, Variant::Basic) => second_ack(ack),
             (Mode::SecondAck { .. }, Variant::Sack) => self.second_ack_sack(ack, board),
         };
-        if judgement != Judgement::Open {
+        if judgement != Judgement::Undecided {
             self.mode = Mode::Idle;
         }
         if judgement == Judgement::Spurious {
@@ -100,15 +100,15 @@ impl Spurious for FRto {
         judgement
     }
 
-    fn steer(&self) -> Steer {
+    fn send_limit(&self) -> SendLimit {
         match self.mode {
-            Mode::SecondAck { new } if new < PROBES => Steer::NewData,
-            Mode::SecondAck { .. } => Steer::Nothing,
-            Mode::Idle | Mode::FirstAck { .. } => Steer::Free,
+            Mode::SecondAck { new } if new < PROBES => SendLimit::NewData,
+            Mode::SecondAck { .. } => SendLimit::Nothing,
+            Mode::Idle | Mode::FirstAck { .. } => SendLimit::None,
         }
     }
 
-    fn on_starved(&mut self) {
+    fn on_no_new_data(&mut self) {
         // Step 2 b: one new segment will do; with none the conventional recovery goes on.
         match &mut self.mode {
             Mode::SecondAck { new: 0 } => self.mode = Mode::Idle,
@@ -129,7 +129,7 @@ impl FRto {
             return Judgement::Genuine;
         }
         if !ack.advances {
-            return Judgement::Open;
+            return Judgement::Undecided;
         }
         let whole = resent.is_some_and(|end| ack.number.at_or_after(end));
         let all = self.recover.is_none_or(|recover| ack.number.at_or_after(recover));
@@ -137,26 +137,26 @@ impl FRto {
             return Judgement::Genuine;
         }
         self.mode = Mode::SecondAck { new: 0 };
-        Judgement::Open
+        Judgement::Undecided
     }
 
     /// §3 step 2.
     fn first_ack_sack(&mut self, ack: &AckEvent) -> Judgement {
         if !ack.advances {
-            return Judgement::Open;
+            return Judgement::Undecided;
         }
         self.recover = Some(ack.nxt);
         if ack.number == ack.nxt {
             return Judgement::Genuine;
         }
         self.mode = Mode::SecondAck { new: 0 };
-        Judgement::Open
+        Judgement::Undecided
     }
 
     /// §3 step 3.
     fn second_ack_sack(&self, ack: &AckEvent, board: &Scoreboard) -> Judgement {
         if !ack.advances && !ack.duplicate && ack.newly_sacked.is_zero() {
-            return Judgement::Open;
+            return Judgement::Undecided;
         }
         let beyond = |seq: Seq| self.recover.is_some_and(|recover| seq.after(recover));
         let news = ack.advances || !ack.newly_sacked.is_zero();
@@ -174,7 +174,7 @@ fn second_ack(ack: &AckEvent) -> Judgement {
     } else if ack.duplicate {
         Judgement::GenuineWithin(ack.smss * WINDOW_AFTER_PROBING)
     } else {
-        Judgement::Open
+        Judgement::Undecided
     }
 }
 

@@ -49,17 +49,17 @@ pub trait Spurious: std::fmt::Debug + Send {
     fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement;
 
     /// Whether a duplicate ACK is the answer to a needless copy and so says nothing of a loss.
-    fn excuses(&self, _ack: &AckEvent) -> bool {
+    fn explains_duplicate(&self, _ack: &AckEvent) -> bool {
         false
     }
 
     /// What may be sent while the question is open.
-    fn steer(&self) -> Steer {
-        Steer::Free
+    fn send_limit(&self) -> SendLimit {
+        SendLimit::None
     }
 
     /// It asked for new data, and there is none that may go: the question will not be answered.
-    fn on_starved(&mut self) {}
+    fn on_no_new_data(&mut self) {}
 
     /// What a false signal gives back.
     fn response(&self) -> Response {
@@ -109,7 +109,7 @@ impl SignalKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// There is no signal to judge, or nothing can be said yet.
-    Open,
+    Undecided,
     /// The loss was real, or it will never be known.
     Genuine,
     /// The loss was real, and after the probing that found it so the congestion window is this.
@@ -120,9 +120,9 @@ pub enum Judgement {
 
 /// What may be sent while a detector waits for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Steer {
+pub enum SendLimit {
     /// Whatever recovery wants.
-    Free,
+    None,
     /// New segments only, whatever the congestion window says.
     NewData,
     /// Nothing.

@@ -20,7 +20,7 @@ pub(super) struct Believe;
 
 impl Spurious for Believe {
     fn on_ack(&mut self, _ack: &AckEvent, _board: &Scoreboard) -> Judgement {
-        Judgement::Open
+        Judgement::Undecided
     }
 }
 

@@ -63,9 +63,9 @@ impl Spurious for RttComparison {
     fn on_ack(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Judgement {
         let judgement = match self.mode {
             Mode::Waiting { since } if ack.advances => self.compare(ack.now - since),
-            _ => Judgement::Open,
+            _ => Judgement::Undecided,
         };
-        if judgement != Judgement::Open {
+        if judgement != Judgement::Undecided {
             self.mode = Mode::Idle;
         }
         if let Some(rtt) = ack.rtt {

@@ -1,6 +1,6 @@
 //! What a timeline can claim about the endpoint between two segments.
 
-use tcp::{Endpoint, Event, Loss, Timer};
+use tcp::{CloseReason, Endpoint, Event, Timer};
 use units::{Bytes, Duration};
 
 use super::script::{seconds, whole};
@@ -174,10 +174,10 @@ const fn event_name(event: Event) -> &'static str {
         Event::Writable => "writable",
         Event::PeerClosed => "peer-closed",
         Event::Closed => "closed",
-        Event::Reset(Loss::Refused) => "refused",
-        Event::Reset(Loss::ByPeer) => "reset-by-peer",
-        Event::Reset(Loss::Aborted) => "aborted",
-        Event::Reset(Loss::TimedOut) => "timed-out",
+        Event::Reset(CloseReason::Refused) => "refused",
+        Event::Reset(CloseReason::ByPeer) => "reset-by-peer",
+        Event::Reset(CloseReason::Aborted) => "aborted",
+        Event::Reset(CloseReason::TimedOut) => "timed-out",
     }
 }
 
