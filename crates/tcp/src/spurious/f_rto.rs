@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Seq, SeqRange};
 
-use super::{Judgement, Response, Signal, SignalKind, Spurious, SendLimit};
+use super::{Judgement, Response, SendLimit, Signal, SignalKind, Spurious};
 use crate::recovery::AckEvent;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
