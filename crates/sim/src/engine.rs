@@ -114,16 +114,20 @@ impl<R: Recorder> Engine<R> {
     fn act_until(&mut self, until: Instant) {
         // At the end of time nothing is due.
         let until = until.min(LAST_INSTANT);
-        while self.schedule.next_time() <= until && !self.has_ended() {
-            self.wake_next();
+        while !self.has_ended() {
+            let (at, component) = self.schedule.next();
+            if at > until {
+                return;
+            }
+            self.wake(at, component);
         }
     }
 
-    fn wake_next(&mut self) {
-        let at = self.schedule.next_time();
+    #[inline(always)]
+    fn wake(&mut self, at: Instant, component: Component) {
         debug_assert!(at >= self.now, "time ran back: {at} is before {}", self.now);
         (self.now, self.woken) = (at, at);
-        match self.schedule.next_component() {
+        match component {
             Component::Link(direction) => self.wake_link(direction),
             Component::Endpoint(end) => self.wake_endpoint(end),
             Component::Flow(flow) => self.wake_flow(flow),

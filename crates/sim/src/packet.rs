@@ -85,6 +85,16 @@ impl PacketPool {
         packet
     }
 
+    /// The segment in the packet that [`take`](Self::take) gives next, to be overwritten.
+    #[inline(always)]
+    pub(crate) fn next_segment(&mut self) -> &mut Transmit {
+        if self.0.is_empty() {
+            self.0.push(PacketBox(Box::default()));
+        }
+        let last = self.0.len() - 1;
+        self.0[last].0.segment_mut()
+    }
+
     /// A packet with the contents of an earlier one, all of which are to be overwritten.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> PacketBox {

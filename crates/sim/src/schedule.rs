@@ -42,20 +42,21 @@ impl Schedule {
     /// When something is due next, or never.
     #[inline]
     pub(crate) fn next_time(&self) -> Instant {
-        self.links.next_time().min(self.endpoints.next_time()).min(self.flows.next_time())
+        self.next().0
     }
 
-    /// The component that is due next. Meaningless if nothing is.
-    #[inline]
-    pub(crate) fn next_component(&self) -> Component {
+    /// When something is due next, or never, and the component that is due. Without a wake-up the component is
+    /// meaningless.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> (Instant, Component) {
         let (link, endpoint, flow) =
             (self.links.next_time(), self.endpoints.next_time(), self.flows.next_time());
         if link <= endpoint && link <= flow {
-            Component::Link(DirectionId::from_index(self.links.next_component()))
+            (link, Component::Link(DirectionId::from_index(self.links.next_component())))
         } else if endpoint <= flow {
-            Component::Endpoint(EndpointId::from_index(self.endpoints.next_component()))
+            (endpoint, Component::Endpoint(EndpointId::from_index(self.endpoints.next_component())))
         } else {
-            Component::Flow(FlowId::from_index(self.flows.next_component()))
+            (flow, Component::Flow(FlowId::from_index(self.flows.next_component())))
         }
     }
 
@@ -92,13 +93,10 @@ mod tests {
         schedule.set_flow(FlowId::from_index(flow), at);
         schedule.set_endpoint(EndpointId::from_index(endpoint), at);
         schedule.set_link(DirectionId::from_index(link), at);
-        assert_eq!(schedule.next_component(), Component::Link(DirectionId::from_index(link)));
+        assert_eq!(schedule.next(), (at, Component::Link(DirectionId::from_index(link))));
         schedule.set_link(DirectionId::from_index(link), Instant::NEVER);
-        assert_eq!(schedule.next_component(), Component::Endpoint(EndpointId::from_index(endpoint)));
+        assert_eq!(schedule.next(), (at, Component::Endpoint(EndpointId::from_index(endpoint))));
         schedule.set_endpoint(EndpointId::from_index(endpoint), Instant::NEVER);
-        assert_eq!(
-            (schedule.next_time(), schedule.next_component()),
-            (at, Component::Flow(FlowId::from_index(flow)))
-        );
+        assert_eq!(schedule.next(), (at, Component::Flow(FlowId::from_index(flow))));
     }
 }

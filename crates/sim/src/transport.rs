@@ -148,12 +148,10 @@ impl<R: Recorder> Engine<R> {
                 return;
             }
             connection.refill(end.side(), endpoint);
-            let mut packet = self.pool.take();
-            let transmit = packet.0.segment_mut();
-            let Some(kind) = endpoint.poll_transmit_into(self.now, &mut transmit.segment) else {
-                return self.pool.release(packet);
-            };
+            let transmit = self.pool.next_segment();
+            let Some(kind) = endpoint.poll_transmit_into(self.now, &mut transmit.segment) else { return };
             transmit.kind = kind;
+            let packet = self.pool.take();
             self.send(end, packet);
         }
     }
