@@ -25,7 +25,7 @@ impl<R: Recorder> Engine<R> {
         self.schedule.set_flow(flow, self.flows[flow].program.poll_timeout());
     }
 
-    /// Tells a program of an event, and does what it asks for then.
+    /// Lets a program handle an event, and executes the commands that follow.
     pub(crate) fn notify_program(&mut self, flow: FlowId, socket: SocketId, event: SocketEvent) {
         self.flows[flow].program.handle_event(self.now, socket, event);
         self.run_commands(flow);
@@ -164,7 +164,7 @@ impl<R: Recorder> Engine<R> {
         place
     }
 
-    /// Adds what came of a place's connection to its flow.
+    /// Adds the results of a place's connection to its flow.
     pub(crate) fn count(&mut self, place: ConnectionId) {
         if self.connections[place].stage == Stage::Idle {
             return;

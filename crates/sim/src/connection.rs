@@ -128,7 +128,7 @@ struct ReceiverStats {
     ack_bytes: u64,
 }
 
-/// What came of a connection.
+/// The results of a connection.
 pub(crate) struct Result {
     pub(crate) reading: FlowReading,
     pub(crate) first_syn: Option<Instant>,
@@ -409,7 +409,7 @@ impl Connection {
         }
     }
 
-    /// What came of the connection; its place is empty then.
+    /// The results of the connection; its place is then free.
     pub(crate) fn finish(&mut self) -> Result {
         let reading = self.reading();
         let endpoint = self.ends[Side::From].endpoint.as_deref();

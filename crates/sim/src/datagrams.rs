@@ -19,7 +19,7 @@ pub(crate) struct Datagram {
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     budget: Option<Duration>,
-    /// The fate of each from `first` on; those before have one.
+    /// The fate of each datagram from `first` on; all before have arrived or are lost.
     fates: VecDeque<Fate>,
     first: u64,
     sent: Totals,
@@ -37,7 +37,7 @@ struct Totals {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// So many of it are: the one that was sent, and what links made of it.
+    /// Not arrived and not lost; how many there are of it, copies made by links included.
     UnderWay(u32),
     Lost,
     Received,
@@ -64,7 +64,7 @@ impl Datagrams {
         }
     }
 
-    /// One of `size` bytes is sent.
+    /// Sends a datagram of `size` bytes.
     pub(crate) fn send(&mut self, now: Instant, size: Bytes) -> Datagram {
         let number = self.first + self.fates.len() as u64;
         self.fates.push_back(Fate::UnderWay(1));
@@ -73,7 +73,7 @@ impl Datagrams {
         Datagram { number, sent: now }
     }
 
-    /// One has arrived: how long it took. A copy of one that came before counts for nothing.
+    /// A datagram has arrived. Returns its one-way delay, or nothing for a copy of one that arrived before.
     pub(crate) fn on_received(&mut self, now: Instant, datagram: Datagram, size: Bytes) -> Option<Duration> {
         let fate = self.fate(datagram.number)?;
         if !matches!(std::mem::replace(fate, Fate::Received), Fate::UnderWay(_)) {
@@ -87,15 +87,15 @@ impl Datagrams {
         Some(delay)
     }
 
-    /// A link has made a copy of one.
+    /// A link has copied a datagram.
     pub(crate) fn on_copied(&mut self, datagram: Datagram) {
         if let Some(Fate::UnderWay(copies)) = self.fate(datagram.number) {
             *copies += 1;
         }
     }
 
-    /// One was lost on its way: the datagram itself, or a copy. Only with the last of them it is lost for good,
-    /// so that the count never falls.
+    /// A datagram, or a copy of it, was lost. It counts as lost when the last copy is, so that the count never
+    /// falls.
     pub(crate) fn on_lost(&mut self, datagram: Datagram) {
         match self.fate(datagram.number) {
             Some(Fate::UnderWay(copies @ 2..)) => *copies -= 1,
@@ -108,7 +108,7 @@ impl Datagrams {
         }
     }
 
-    /// How many have no fate yet.
+    /// Datagrams that have neither arrived nor been lost.
     pub(crate) fn outstanding(&self) -> u64 {
         self.sent.packets - self.received.packets - self.lost
     }
@@ -118,7 +118,7 @@ impl Datagrams {
         self.span
     }
 
-    /// The totals. What a sender of datagrams cannot know, the receiver's count stands for.
+    /// Adds the totals to a reading. A sender of datagrams does not learn of their arrival, so `acked` is the receiver's count.
     pub(crate) fn fill(&self, reading: &mut FlowReading) {
         reading.sent = self.sent.bytes;
         reading.segments = self.sent.packets;

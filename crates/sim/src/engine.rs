@@ -37,7 +37,7 @@ pub(crate) struct Engine<R> {
     pub(crate) sampler: Sampler,
     pub(crate) connections: IdVec<ConnectionId, Connection>,
     pub(crate) flows: IdVec<FlowId, Flow>,
-    /// Events that programs are to be told of.
+    /// Events that programs have yet to handle.
     pub(crate) pending: VecDeque<PendingEvent>,
     pub(crate) ports: PortAllocator,
     /// The verdicts on connections that are counted; kept where anything is recorded.
@@ -206,7 +206,7 @@ impl<R: Recorder> Engine<R> {
         self.drive(end);
     }
 
-    /// Carries on the packets that passed a link without taking time, and tells programs of events.
+    /// Carries on the packets that passed a link without taking time, and hands programs their events.
     #[inline(always)]
     pub(crate) fn settle(&mut self) {
         while !(self.arrivals.is_empty() && self.pending.is_empty()) {

@@ -1,4 +1,4 @@
-//! External nodes: ends whose stack is elsewhere, a real kernel behind a TUN device.
+//! External nodes: hosts with a network stack of their own, such as a kernel behind a TUN device.
 //!
 //! Their packets are IP packets as bytes. They are injected here, cross the same links as any
 //! other packet, and are polled out where they arrive.

@@ -1,4 +1,4 @@
-//! One flow: its program, its connections, and what they come to together.
+//! One flow: its program, its connections, and their totals.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) enum Phase {
     Over,
 }
 
-/// What came of the connections that are over.
+/// The totals of the connections that are over.
 #[derive(Default)]
 struct Totals {
     reading: FlowReading,
@@ -101,7 +101,7 @@ impl Flow {
         self.program.is_done() && self.free.len() == self.places.len() && self.datagrams.outstanding() == 0
     }
 
-    /// A connection's place is given up, with what came of it.
+    /// Adds the results of a connection that is over.
     pub(crate) fn add(&mut self, result: connection::Result, milestones: Vec<MilestoneSummary>) -> Diagnosis {
         let totals = &mut self.totals;
         totals.reading += result.reading;

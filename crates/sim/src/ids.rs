@@ -54,7 +54,7 @@ ids! {
     ConnectionId;
     /// One end of a connection.
     EndpointId;
-    /// One connection as tables tell it apart: the first of flow `i` is conversation `i`.
+    /// One connection as tables number it: the first of flow `i` is conversation `i`.
     ConversationId;
 }
 
@@ -181,7 +181,7 @@ impl ConversationId {
     }
 }
 
-/// A vector whose places are counted by `I`.
+/// A vector that is indexed by `I` alone.
 #[derive(Clone, Debug)]
 pub(crate) struct IdVec<I, T> {
     items: Vec<T>,

@@ -1,5 +1,4 @@
-//! What the world does at each event on a link: it tells the connection of losses and delays, and the recorder of
-//! everything.
+//! Handles the events on a link: losses and delays go to the connection, every event goes to the recorder.
 
 use std::collections::VecDeque;
 
@@ -15,7 +14,7 @@ use crate::packet::{Body, Packet, PacketBox};
 use crate::record::Recorder;
 use crate::workload::{SocketEvent, SocketId};
 
-/// An event that a program is to be told of, with its flow and socket.
+/// An event for a program, with its flow and socket.
 pub(crate) type PendingEvent = (FlowId, SocketId, SocketEvent);
 
 /// The observer of one direction of a link during a call.

@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant, Streams};
 
 use crate::workload::Application;
 
-/// A whole run: who is there, how they are joined, who sends what, and what is kept of it.
+/// A whole run: nodes, links, flows, and what is recorded.
 ///
 /// Nodes, links and flows refer to each other by their place in these lists. Names are what random
 /// streams, results and messages go by, so they are unique within their list.
@@ -25,7 +25,7 @@ pub struct Spec {
     pub nodes: Vec<NodeSpec>,
     /// What joins them.
     pub links: Vec<LinkSpec>,
-    /// Who sends what to whom.
+    /// Connections or streams of datagrams between hosts.
     pub flows: Vec<FlowSpec>,
     /// What is kept.
     pub record: RecordSpec,
@@ -50,7 +50,7 @@ pub enum NodeKind {
     },
     /// Forwards packets, and has no address.
     Router,
-    /// An end whose stack is elsewhere: a real kernel behind a TUN device.
+    /// A host with a network stack of its own, such as a kernel behind a TUN device.
     External {
         /// Its address.
         address: Ipv4Addr,

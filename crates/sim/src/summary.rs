@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Name of the scenario.
@@ -37,7 +37,7 @@ pub enum Clock {
     Real,
 }
 
-/// What came of one flow. Counts are the data sender's.
+/// The results of one flow. Counts are the data sender's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
     /// Its name.
@@ -58,11 +58,11 @@ pub struct FlowSummary {
     pub segments_sent: u64,
     /// Segments that were sent again (data, SYN or FIN).
     pub retransmissions: u64,
-    /// Of these, the ones whose every byte had an earlier copy that was not lost.
+    /// Retransmissions of which every byte had an earlier copy that was not lost.
     pub unnecessary_retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Of these, the ones whose segment was not lost.
+    /// Timeouts of segments that were not lost.
     pub spurious_timeouts: u64,
     /// Entries into fast retransmit.
     pub fast_retransmits: u64,
@@ -103,7 +103,7 @@ pub struct MilestoneSummary {
     pub retransmissions: u64,
 }
 
-/// What came of one direction of a link.
+/// The results of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
     /// The link's name.

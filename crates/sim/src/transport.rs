@@ -1,4 +1,4 @@
-//! The ends of connections: what comes in, what goes out, and what their programs are told of it.
+//! The ends of connections: segments in, segments out, and events for programs.
 
 use tcp::{Endpoint, Event};
 use units::{Bytes, Instant, PacketId};

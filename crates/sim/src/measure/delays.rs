@@ -1,4 +1,4 @@
-//! Delays by their order: a histogram whose classes are about 1 % wide, whatever the delay.
+//! Quantiles of delays, from a histogram with classes about 1 % wide.
 
 use units::Duration;
 
@@ -10,12 +10,12 @@ pub(crate) struct DelayHistogram {
     sum: Duration,
 }
 
-/// Delays under a microsecond are not told apart.
+/// All delays under a microsecond are in one class.
 const FINEST_NS: f64 = 1_000.0;
 /// Two quantiles that differ by less than a hundredth are one.
 const GROWTH: f64 = 1.01;
 
-/// What the delays of a span come to, in seconds.
+/// The delays of a span, summed up, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Delays {
     pub(crate) count: u64,
@@ -35,7 +35,7 @@ impl DelayHistogram {
         self.sum += delay;
     }
 
-    /// What came after `before`; nothing if nothing did.
+    /// The delays added since `before`; `None` without any.
     pub(crate) fn since(&self, before: &Self) -> Option<Delays> {
         let earlier = |class: usize| before.counts.get(class).copied().unwrap_or(0);
         let counts: Vec<u64> =

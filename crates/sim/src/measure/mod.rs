@@ -27,8 +27,8 @@ pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     windows: Vec<Window>,
-    /// Whether links are to tell of their times, and flows of their packets'. A run that is recorded has them metered
-    /// in any case, and must not for that have another summary.
+    /// Whether the summary has the times of links and the one-way delays of flows. Recorded runs are metered in any case,
+    /// and their summary is the same as without records.
     pub(crate) metered: bool,
     /// The boundaries of windows that are still ahead, the next one last.
     boundaries: Vec<Instant>,

@@ -1,4 +1,4 @@
-//! What a span of the run comes to, in the units of the summary.
+//! Measures over a span of the run, in the units of the summary.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;

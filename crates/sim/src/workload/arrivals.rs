@@ -92,7 +92,7 @@ impl Setting for Parameters {
     }
 }
 
-/// Connections of one kind: who sends, how much, and when the next one comes.
+/// Arrivals of one kind: the side that sends, how much, and when the next connection opens.
 #[derive(Debug)]
 pub(super) struct Process {
     side: Side,

@@ -85,7 +85,7 @@ struct Interactive {
     /// Bytes typed, and bytes echoed.
     typed: u64,
     echoed: u64,
-    /// When the keystrokes were typed whose end is not seen yet, and up to which byte.
+    /// Keystrokes that have not been seen in full: when each was typed, and its last byte.
     waiting: VecDeque<(Instant, u64)>,
     commands: CommandQueue,
 }

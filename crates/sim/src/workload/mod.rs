@@ -1,4 +1,4 @@
-//! Workloads: what the hosts ask of the path. One file each, and the list of them.
+//! Workloads: the traffic of a flow. One file each, and the list of them.
 //!
 //! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or
 //! sends datagrams. It draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is

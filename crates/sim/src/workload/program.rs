@@ -1,7 +1,7 @@
 //! The interface between a workload's program and the connections of its flow.
 //!
 //! A program is a state machine without input or output. It numbers its connections itself, by [`SocketId`]; it issues
-//! [`Command`]s and is told the [`SocketEvent`]s that it has asked for.
+//! [`Command`]s and handles the [`SocketEvent`]s that it has asked for.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -108,8 +108,8 @@ pub enum SocketEvent {
     },
     /// The connection is closed at both sides, or lost.
     Closed,
-    /// A datagram was lost. A program does nothing with it, as no receiver could tell it; the flow waits for the fate of
-    /// its last datagram.
+    /// A datagram was lost. A program ignores it, since a sender of datagrams does not learn of losses; the flow waits
+    /// until its last datagram has arrived or is lost.
     DatagramLost,
 }
 
