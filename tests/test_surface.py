@@ -154,7 +154,16 @@ def test_every_scenario_of_the_library_is_short_and_says_what_to_look_at(entry: 
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"), [("workloads", "bulk"), ("workloads", "background"), ("topologies", "dumbbell")]
+    ("kind", "name"),
+    [
+        ("workloads", "bulk"),
+        ("workloads", "background"),
+        ("topologies", "dumbbell"),
+        ("queues", "codel"),
+        ("errors", "gilbert-elliott"),
+        ("capacities", "trace"),
+        ("distributions", "uniform"),
+    ],
 )
 def test_list_says_what_can_be_written_in_a_file_and_whence_it_is(
     capsys: pytest.CaptureFixture[str], kind: str, name: str
@@ -164,6 +173,14 @@ def test_list_says_what_can_be_written_in_a_file_and_whence_it_is(
     assert left.value.code == 0
     (row,) = [row for row in json.loads(capsys.readouterr().out)[kind] if row["name"] == name]
     assert all(row[key] for key in ("summary", "written", "source"))
+
+
+def test_list_without_a_kind_lists_the_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["list", "--json"])
+    assert left.value.code == 0
+    kinds = [row["kind"] for row in json.loads(capsys.readouterr().out)["kinds"]]
+    assert set(kinds) >= {"links", "profiles", "algorithms", "queues", "errors", "workloads", "topologies", "studies"}
 
 
 def test_list_shows_names_and_json(capsys: pytest.CaptureFixture[str]) -> None:

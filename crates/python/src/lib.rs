@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::live_run::run_live;
     #[pymodule_export]
-    use crate::lookup::{algorithms, doctor, schema, topologies, workloads};
+    use crate::lookup::{algorithms, doctor, registries, schema};
     #[pymodule_export]
     use crate::run::{Run, run, summary};
     #[pymodule_export]

@@ -17,26 +17,34 @@ fn entry(entry: &tcp::registry::EntryInfo) -> serde_json::Value {
     serde_json::json!({ "id": entry.id, "summary": entry.summary, "source": entry.source })
 }
 
-/// The workloads that a flow can have.
+/// The registries of everything that a scenario names besides TCPs: of links, workloads and topologies.
 #[pyfunction]
-pub(crate) fn workloads() -> String {
-    listed(sim::workload::entries().map(|entry| [entry.id, entry.summary, entry.example, entry.source]))
+pub(crate) fn registries() -> String {
+    let of_links = link::registries().map(|registry| {
+        let entries =
+            registry.entries.iter().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
+        listed(registry.name, registry.summary, entries)
+    });
+    let workloads =
+        sim::workload::entries().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
+    let topologies = scenario::topology::ENTRIES
+        .iter()
+        .map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
+    let others = [
+        listed("workloads", "what the programs of a flow send", workloads),
+        listed("topologies", "hosts and links that a few lines stand for", topologies),
+    ];
+    serde_json::Value::from_iter(of_links.into_iter().chain(others)).to_string()
 }
 
-/// The topologies that a scenario can have.
-#[pyfunction]
-pub(crate) fn topologies() -> String {
-    let entries = scenario::topology::ENTRIES.iter();
-    listed(entries.map(|entry| [entry.id, entry.summary, entry.example, entry.source]))
-}
-
-fn listed(entries: impl Iterator<Item = [&'static str; 4]>) -> String {
+fn listed(name: &str, summary: &str, entries: impl Iterator<Item = [&'static str; 4]>) -> serde_json::Value {
     let entry = |[name, summary, written, source]: [&str; 4]| {
         serde_json::json!({
             "name": name, "summary": summary, "written": written, "source": source,
         })
     };
-    serde_json::Value::from_iter(entries.map(entry)).to_string()
+    let entries: Vec<_> = entries.map(entry).collect();
+    serde_json::json!({ "name": name, "summary": summary, "entries": entries })
 }
 
 /// The JSON schema of a kind of file: scenario, study, profile or link.

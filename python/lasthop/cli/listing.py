@@ -11,44 +11,52 @@ from lasthop import _native, catalogue
 from lasthop.catalogue import Kind
 from lasthop.cli.console import print_json, print_table
 
-_KINDS: dict[str, Kind] = {
-    "links": "presets",
-    "profiles": "profiles",
-    "scenarios": "scenarios",
-    "studies": "studies",
+_LIBRARY: dict[str, tuple[Kind, str]] = {
+    "links": ("presets", "named links of the library"),
+    "profiles": ("profiles", "named TCPs of the library"),
+    "scenarios": ("scenarios", "small files that show one thing each"),
+    "studies": ("studies", "documents whose experiments are repeated"),
 }
-_REGISTRIES = {"workloads": _native.workloads, "topologies": _native.topologies}
+_REGISTRIES = {str(registry["name"]): registry for registry in json.loads(_native.registries())}
+_ALGORITHMS = "algorithms"
+_KINDS = {
+    **{name: summary for name, (_, summary) in _LIBRARY.items()},
+    _ALGORITHMS: "what a profile chooses from, axis by axis",
+    **{name: str(registry["summary"]) for name, registry in _REGISTRIES.items()},
+}
 
 
 @click.command(name="list")
-@click.argument("kind", type=click.Choice([*_KINDS, "algorithms", *_REGISTRIES]))
+@click.argument("kind", type=click.Choice(list(_KINDS)), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def command(kind: str, as_json: bool) -> None:
-    """List the link presets, profiles, scenarios or studies of the library, the algorithms of each axis of TCP, or the
-    workloads of a flow and the topologies of a scenario, each as it is written in a file.
+def command(kind: str | None, as_json: bool) -> None:
+    """List what there is of one KIND: files of the library by name, or what can be written in a file, with an example
+    and its source. Without a KIND, list the kinds.
 
     \b
     Examples:
+      lasthop list
       lasthop list profiles
       lasthop list algorithms
-      lasthop list workloads
+      lasthop list queues
       lasthop list studies --json
     """
-    rows = _rows(kind)
+    rows = _rows(kind) if kind else [{"kind": name, "lists": summary} for name, summary in _KINDS.items()]
     if as_json:
-        print_json({kind: rows})
+        print_json({kind or "kinds": rows})
     elif rows:
         columns = list(rows[0])
         print_table(None, columns, [[row[column] for column in columns] for row in rows])
 
 
 def _rows(kind: str) -> list[dict[str, str]]:
-    if kind == "algorithms":
+    if kind == _ALGORITHMS:
         return _algorithms()
     if kind in _REGISTRIES:
-        rows = cast("list[dict[str, str]]", json.loads(_REGISTRIES[kind]()))
-        return [{key: row[key] for key in ("name", "summary", "written", "source")} for row in rows]
-    return _entries(_KINDS[kind])
+        entries = cast("list[dict[str, str]]", _REGISTRIES[kind]["entries"])
+        return [{key: entry[key] for key in ("name", "summary", "written", "source")} for entry in entries]
+    folder, _ = _LIBRARY[kind]
+    return _entries(folder)
 
 
 def _entries(kind: Kind) -> list[dict[str, str]]:
