@@ -82,7 +82,7 @@ fn a_delayed_external_packet_is_told_of_and_arrives() {
 
 #[test]
 fn an_observed_flow_stands_in_the_summary_and_names_its_packets() {
-    let mut world = World::new(spec(json!([]))).unwrap();
+    let mut world = World::new(spec(json!([{ "packet": 1, "delay": "100 ms" }]))).unwrap();
     world.inject(Instant::START, 0, data()).unwrap();
     world.run_until(Instant::from_nanos(1_000_000_000)).unwrap();
     let summary = FlowSummary { flow: "download".to_owned(), bytes: 50, ..FlowSummary::default() };
