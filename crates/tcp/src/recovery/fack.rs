@@ -18,10 +18,11 @@ use super::disorder::Disorder;
 use super::duplicates::Duplicates;
 use super::forward::{Forward, NewData};
 use super::{
-    AckEvent, Actions, AfterTimeout, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent, Style,
+    AckEvent, Actions, AfterTimeout, Finding, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent, Style,
     TimerAction, lost_first, new_within,
 };
 use crate::Cause;
+use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
@@ -40,8 +41,22 @@ pub struct Params {
     /// For what the duplicates before the loss is found let new data out. Mathis and Mahdavi 1996, section 2: for all
     /// that lies below the highest SACK; RFC 5681 §3.2 and ns-2 withhold it.
     pub new_data_before_loss: NewData,
+    /// What becomes of the window when a loss is found. Overdamping and Rampdown are about a window that is halved.
+    pub window_on_loss: WindowOnLoss,
     /// What happens after a timeout.
     pub after_timeout: Style,
+}
+
+/// What becomes of the window when a loss is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowOnLoss {
+    /// It is reduced as congestion control says, and held during recovery (Mathis and Mahdavi 1996).
+    #[default]
+    Reduced,
+    /// It restarts from one segment, and each ACK of the recovery, duplicates too, opens it as in slow start, as in ns-2
+    /// (`CLOSE_CWND_RESTART` and `opencwnd` in `tcp-fack.cc`).
+    Restarted,
 }
 
 impl Default for Params {
@@ -51,6 +66,7 @@ impl Default for Params {
             rampdown: false,
             finds_lost_retransmissions: true,
             new_data_before_loss: NewData::ForHoles,
+            window_on_loss: WindowOnLoss::Reduced,
             after_timeout: Style::GoBackN,
         }
     }
@@ -213,6 +229,25 @@ impl Response for Rampdown {
     }
 }
 
+/// One segment, and more with each ACK.
+#[derive(Debug)]
+struct Restart;
+
+impl Response for Restart {
+    fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, _board: &Scoreboard) -> Actions {
+        let signal = CongestionSignal::Timeout { repeated: false };
+        Actions::reduce(CongestionEvent { signal, ..ack.congestion_event(ack.flight) }, DUPLICATES)
+    }
+
+    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        Actions::grow(ack.smss, TimerAction::Restart)
+    }
+
+    fn exit(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        Actions { finding: Finding::Recovered, ..Actions::grow(ack.smss, TimerAction::Restart) }
+    }
+}
+
 /// FACK's detection and selection, with a response of one's own.
 pub(super) fn respond_by(params: &Params, response: impl Response + 'static) -> Composed {
     let detector = BelowSack {
@@ -231,7 +266,12 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     source: "Mathis and Mahdavi 1996",
     parse: |value| {
         let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(respond_by(&params, Rampdown::new(&params)))))
+        Ok(Arc::new(move || {
+            Box::new(match params.window_on_loss {
+                WindowOnLoss::Reduced => respond_by(&params, Rampdown::new(&params)),
+                WindowOnLoss::Restarted => respond_by(&params, Restart),
+            })
+        }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };
