@@ -18,8 +18,8 @@ use super::disorder::Disorder;
 use super::duplicates::Duplicates;
 use super::forward::{Forward, NewData};
 use super::{
-    AckEvent, Actions, AfterTimeout, Finding, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent, Style,
-    TimerAction, lost_first, new_within,
+    AckEvent, Actions, AfterTimeout, Finding, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent,
+    Style, TimerAction, lost_first, new_within,
 };
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
