@@ -1,5 +1,5 @@
 //! Writes the JSON schemas to `docs/schema/` and the reference pages to `docs/reference/`:
-//! `cargo run -p lasthop-scenario --example write_schemas`.
+//! `make record`.
 
 use std::path::Path;
 

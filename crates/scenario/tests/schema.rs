@@ -12,7 +12,7 @@ fn the_committed_schemas_and_pages_are_those_of_the_types() {
             let committed = std::fs::read_to_string(docs.join(&file)).unwrap_or_default();
             assert!(
                 Some(committed) == made,
-                "docs/{file} has drifted: run `cargo run -p lasthop-scenario --example write_schemas`"
+                "docs/{file} has drifted: run `make record`"
             );
         }
     }

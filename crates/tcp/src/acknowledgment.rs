@@ -4,7 +4,7 @@
 use units::{Bytes, Duration, Instant, SeqRange};
 use wire::{Flags, Segment};
 
-use crate::congestion::Growth;
+use crate::congestion::AckSample;
 use crate::dupthresh::Reordering;
 use crate::endpoint::Endpoint;
 use crate::receiving::AckDue;
@@ -99,7 +99,7 @@ impl Endpoint {
     /// What an ACK means: for estimators, for the last loss signal, for recovery. `marked`: it echoes a congestion mark.
     fn on_ack(&mut self, mut ack: AckEvent, marked: bool) {
         if ack.advances {
-            self.sending.congestion.observe(&growth(&ack));
+            self.sending.congestion.observe(&ack_sample(&ack));
         }
         if let Some(extent) = self.undo_spurious_signal(&ack, marked) {
             self.sending.duplicates.clear();
@@ -337,7 +337,7 @@ impl Endpoint {
     /// The window grows by data acknowledged in any place.
     fn grow(&mut self, ack: &AckEvent, acked: Bytes) {
         if !acked.is_zero() {
-            self.sending.congestion.on_ack(&Growth { acked, ..growth(ack) });
+            self.sending.congestion.on_ack(&AckSample { acked, ..ack_sample(ack) });
         }
     }
 
@@ -361,7 +361,7 @@ impl Endpoint {
 }
 
 /// An ACK as congestion control sees it.
-fn growth(ack: &AckEvent) -> Growth {
+fn ack_sample(ack: &AckEvent) -> AckSample {
     let AckEvent { now, acked, segments, flight, rtt, number, nxt, .. } = *ack;
-    Growth { now, acked, segments, flight, rtt, number, nxt }
+    AckSample { now, acked, segments, flight, rtt, number, nxt }
 }

@@ -8,7 +8,7 @@ use units::text::{REMEDY, Segments, SegmentsOrBytes};
 use units::{Bytes, Duration};
 
 use crate::ack::AckPolicy;
-use crate::congestion::Congestion;
+use crate::congestion::CongestionControl;
 use crate::dupthresh::DupThresh;
 use crate::interdependence::Interdependence;
 use crate::poll::Poll;
@@ -57,7 +57,7 @@ macro_rules! axes {
 
 axes! {
     /// Growth and reduction of the window.
-    congestion: dyn Congestion = "reno", "how cwnd and ssthresh grow and shrink";
+    congestion: dyn CongestionControl = "reno", "how cwnd and ssthresh grow and shrink";
     /// Loss recovery.
     recovery: dyn Recovery = "sack-6675", "what counts as lost, what is sent again and when";
     /// The duplicate threshold.

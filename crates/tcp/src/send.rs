@@ -3,7 +3,7 @@
 use units::{Bytes, Instant, SeqRange};
 use wire::{Flags, Payload, Segment};
 
-use crate::congestion::Departure;
+use crate::congestion::SendEvent;
 use crate::endpoint::Endpoint;
 use crate::receiving::AckDue;
 use crate::recovery::{Next, Room, SentEvent};
@@ -200,12 +200,20 @@ impl Endpoint {
         sending.recovery.on_sent(&SentEvent { index, len, again, srtt }, &mut sending.board);
     }
 
-    fn tell_departure(&mut self, now: Instant, len: Bytes, again: bool) {
+    fn tell_departure(&mut self, now: Instant, len: Bytes, retransmission: bool) {
         let sending = &mut self.sending;
         if sending.tells_departures {
             let (flight, rto) = (sending.board.outstanding(), sending.rto.length());
-            let (drained, advertised) = (sending.queue.is_empty(), sending.greatest_wnd);
-            sending.congestion.on_sent(&Departure { now, len, flight, again, drained, advertised, rto });
+            let (application_limited, advertised) = (sending.queue.is_empty(), sending.greatest_wnd);
+            sending.congestion.on_sent(&SendEvent {
+                now,
+                len,
+                flight,
+                retransmission,
+                application_limited,
+                advertised,
+                rto,
+            });
         }
         self.pace(now, len);
     }

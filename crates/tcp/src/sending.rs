@@ -6,7 +6,7 @@
 use units::{Bytes, Duration, Instant, Seq};
 
 use crate::Config;
-use crate::congestion::{Congestion, CongestionEvent, CongestionSignal};
+use crate::congestion::{CongestionControl, CongestionEvent, CongestionSignal};
 use crate::dupthresh::{DupThresh, View};
 use crate::polling::Polls;
 use crate::queue::SendQueue;
@@ -40,7 +40,7 @@ pub(crate) struct Sending {
     pub queue: SendQueue,
     pub fin: Fin,
     pub fin_acked: bool,
-    pub congestion: Box<dyn Congestion>,
+    pub congestion: Box<dyn CongestionControl>,
     pub recovery: Box<dyn Recovery>,
     pub dupthresh: Box<dyn DupThresh>,
     pub spurious: SpuriousDetection,
@@ -108,7 +108,7 @@ impl Sending {
             queue: SendQueue::default(),
             fin: Fin::Open,
             fin_acked: false,
-            tells_departures: congestion.watches_departures(),
+            tells_departures: congestion.observes_sends(),
             fixed_threshold: dupthresh.constant(),
             congestion,
             recovery: config.recovery.build(),

@@ -199,7 +199,7 @@ impl PreLossState {
         };
         congestion.on_restore(cwnd, ssthresh);
         // Step 10.
-        congestion.was_not_idle(ack.now);
+        congestion.reset_idle_time(ack.now);
     }
 }
 

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::classic::{Classic, Policy};
-use super::reno::{Halves, Increase};
-use super::share::Share;
-use super::window::Window;
-use super::{Congestion, CongestionEvent};
+use super::increase::Increase;
+use super::proportion::Proportion;
+use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
+use super::{CongestionControl, CongestionEvent};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -24,15 +24,18 @@ pub struct Params {
     /// Segments that a round trip of congestion avoidance adds; without it 3β/(2 − β).
     pub alpha: Option<f64>,
     /// The part that a loss takes off.
-    pub(super) beta: Share,
+    pub(super) beta: Proportion,
     /// The part that a loss takes off in slow start, which may have doubled the window beyond what the path holds,
     /// and that a timeout takes off; without it β, and 1/2 at least (Landström 2008 §6.4.4 has β = 2/7 after the
     /// first slow start; ns-2, in which it ran, halves in any slow start and on any timeout).
-    pub(super) slow_start_beta: Option<Share>,
+    pub(super) slow_start_beta: Option<Proportion>,
     /// How congestion avoidance counts.
     pub increase: Increase,
     /// What a loss takes a part of.
-    pub halves: Halves,
+    #[serde(alias = "halves")]
+    pub reduction_of: ReductionOf,
+    /// What ssthresh is counted in.
+    pub ssthresh_unit: SsthreshUnit,
     /// Whether a window equal to the threshold still grows as in slow start.
     pub slow_start_when_equal: bool,
     /// Whether every timeout reduces the threshold, as in BSD and ns-2, and not only the first of a segment (RFC 5681
@@ -58,10 +61,11 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             alpha: None,
-            beta: Share(0.5),
+            beta: Proportion(0.5),
             slow_start_beta: None,
             increase: Increase::default(),
-            halves: Halves::default(),
+            reduction_of: ReductionOf::default(),
+            ssthresh_unit: SsthreshUnit::default(),
             slow_start_when_equal: false,
             every_timeout_reduces: false,
             slow_start_counts: Counts::default(),
@@ -71,77 +75,74 @@ impl Default for Params {
 
 impl Params {
     fn alpha(&self) -> f64 {
-        let Share(beta) = self.beta;
+        let Proportion(beta) = self.beta;
         self.alpha.unwrap_or(3.0 * beta / (2.0 - beta))
     }
 
-    fn slow_start_beta(&self) -> Share {
-        self.slow_start_beta.unwrap_or(Share(self.beta.0.max(0.5)))
+    fn slow_start_beta(&self) -> Proportion {
+        self.slow_start_beta.unwrap_or(Proportion(self.beta.0.max(0.5)))
     }
 }
 
-impl Policy for Params {
-    fn alpha(&mut self, _window: &Window) -> f64 {
-        Self::alpha(self)
+#[derive(Debug)]
+struct Aimd {
+    params: Params,
+    alpha: Alpha,
+}
+
+impl Policy for Aimd {
+    fn alpha(&mut self, _window: &Window) -> Alpha {
+        self.alpha
     }
 
     fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let part = if window.is_below_threshold() { self.slow_start_beta() } else { self.beta };
-        self.halves.less(part, window, event)
+        let in_slow_start = window.is_below_ssthresh();
+        let beta = if in_slow_start { self.params.slow_start_beta() } else { self.params.beta };
+        self.params.reduction_of.kept(1.0 - beta.0, event)
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        self.halves.less(self.slow_start_beta(), window, event)
+    fn kept_by_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+        self.params.reduction_of.kept(1.0 - self.params.slow_start_beta().0, event)
+    }
+
+    fn ssthresh_unit(&self) -> SsthreshUnit {
+        self.params.ssthresh_unit
     }
 
     fn every_timeout_reduces(&self) -> bool {
-        self.every_timeout_reduces
+        self.params.every_timeout_reduces
     }
 
     fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
-        match self.slow_start_counts {
+        match self.params.slow_start_counts {
             Counts::Bytes => window.slow_start(acked),
-            Counts::Acks => window.cwnd += window.smss,
+            Counts::Acks => window.open(window.smss),
         }
     }
 
     fn slow_start_when_equal(&self) -> bool {
-        self.slow_start_when_equal
-    }
-}
-
-impl Halves {
-    /// What a loss leaves of the flight or of the window.
-    pub(super) fn less(self, beta: Share, window: &Window, event: &CongestionEvent) -> Bytes {
-        let base = match self {
-            Self::Flight => event.flight,
-            Self::Cwnd => window.cwnd,
-            Self::Smaller => event.flight.min(window.cwnd),
-        };
-        // 5/7 of 14 segments are 10 segments, though 2/7 as a number is a little more than that.
-        Bytes(((1.0 - beta.0) * base.0 as f64 + ROUNDING) as u64)
+        self.params.slow_start_when_equal
     }
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "aimd",
     summary: "any α and β; by default as friendly to TCP as β allows",
     source: "Floyd, Handley and Padhye 2000; Landström 2008 §6.4.4",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         let alpha = params.alpha();
         if !(alpha > 0.0 && alpha <= MOST) {
             let right = format!("a number above 0, up to {MOST}");
             return Err(refusal(format!("alpha is {alpha}"), right));
         }
-        Ok(Arc::new(move || Box::new(Classic::new(params.clone(), params.increase))))
+        let alpha = Alpha::new(alpha);
+        Ok(Arc::new(move || Box::new(Classic::new(Aimd { params: params.clone(), alpha }, params.increase))))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
-/// What the part may be off as a number, in bytes.
-const ROUNDING: f64 = 1e-6;
 /// No TCP adds more in a round trip; HighSpeed TCP's table ends at 73 (RFC 3649 appendix B).
 const MOST: f64 = 100.0;
 
@@ -150,17 +151,17 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    use super::super::trial::{SMSS, ack, built, growth, loss, reduced, timeout};
+    use super::super::testing::{SMSS, ack, ack_sample, built, loss, reduced, timeout};
     use super::*;
 
-    fn step(congestion: &mut dyn Congestion, (kind, size, again): (u8, u64, bool)) {
+    fn step(congestion: &mut dyn CongestionControl, (kind, size, again): (u8, u64, bool)) {
         let flight = Bytes(size * 100).min(congestion.cwnd());
         match kind {
             0 => congestion.on_loss(&loss(flight)),
             1 => congestion.on_timeout(&timeout(flight, again)),
             2 => congestion.on_recovery_exit(congestion.ssthresh().min(flight.max(SMSS))),
             3 => congestion.on_restore(flight.max(SMSS), SMSS * size),
-            _ => congestion.on_ack(&growth(Bytes(size * 20), flight)),
+            _ => congestion.on_ack(&ack_sample(Bytes(size * 20), flight)),
         }
     }
 
@@ -169,13 +170,15 @@ mod tests {
         fn with_the_standard_parameters_it_is_reno(
             steps in prop::collection::vec((0..20_u8, 1..100_u64, any::<bool>()), 1..300),
             increase in prop::sample::select(vec!["per-ack", "per-byte", "per-window", "count-acks"]),
-            halves in prop::sample::select(vec!["flight", "cwnd", "smaller"]),
+            reduction_of in prop::sample::select(vec!["flight-size", "cwnd", "pipe", "smaller"]),
+            unit in prop::sample::select(vec!["bytes", "segments"]),
             equal in any::<bool>(),
             every in any::<bool>(),
         ) {
             let keys = json!({
                 "increase": increase,
-                "halves": halves,
+                "reduction_of": reduction_of,
+                "ssthresh_unit": unit,
                 "slow_start_when_equal": equal,
                 "every_timeout_reduces": every,
             });
@@ -210,7 +213,7 @@ mod tests {
     fn a_slow_start_and_a_timeout_leave_half_of_the_window_at_most() {
         for (keys, left) in [
             (json!({ "beta": "2/7" }), 7),
-            (json!({ "beta": 0.75 }), 3),
+            (json!({ "beta": 0.75, "ssthresh_unit": "segments" }), 3),
             (json!({ "beta": "2/7", "slow_start_beta": "2/7" }), 10),
         ] {
             let mut aimd = built("aimd", keys.clone());
@@ -223,7 +226,7 @@ mod tests {
         assert_eq!(aimd.cwnd(), SMSS * 10, "in congestion avoidance");
         aimd.on_timeout(&timeout(SMSS * 14, false));
         assert_eq!(aimd.ssthresh(), SMSS * 7, "by a timeout");
-        aimd.on_ack(&growth(SMSS, SMSS));
+        aimd.on_ack(&ack_sample(SMSS, SMSS));
         aimd.on_loss(&loss(SMSS * 14));
         assert_eq!(aimd.ssthresh(), SMSS * 7, "in the slow start after it");
     }
@@ -234,7 +237,7 @@ mod tests {
         reduced(aimd.as_mut(), 20);
         ack(aimd.as_mut(), 10);
         assert_eq!(aimd.cwnd(), SMSS * 13);
-        aimd.on_ack(&growth(SMSS * 100, SMSS * 100));
+        aimd.on_ack(&ack_sample(SMSS * 100, SMSS * 100));
         assert_eq!(aimd.cwnd(), SMSS * 17);
     }
 
@@ -243,7 +246,7 @@ mod tests {
         for (counts, opened) in [("bytes", 3), ("acks", 6)] {
             let mut aimd = built("aimd", json!({ "slow_start_counts": counts }));
             for _ in 0..4 {
-                aimd.on_ack(&growth(SMSS / 4, SMSS * 2));
+                aimd.on_ack(&ack_sample(SMSS / 4, SMSS * 2));
             }
             assert_eq!(aimd.cwnd(), SMSS * opened, "{counts}");
         }

@@ -15,7 +15,7 @@ use units::Bytes;
 use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, CongestionEvent, Growth};
+use super::{AckSample, CongestionControl, CongestionEvent};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -111,12 +111,12 @@ impl ByteCounting {
 }
 
 impl Rule for ByteCounting {
-    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+    fn start(&mut self, inner: &mut dyn CongestionControl, smss: Bytes, initial_window: Bytes) {
         self.smss = smss;
         inner.start(smss, initial_window);
     }
 
-    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+    fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         let mut left = ack.acked;
         if inner.in_slow_start() {
             left = left.min(self.limit(inner.cwnd()));
@@ -124,31 +124,31 @@ impl Rule for ByteCounting {
         let before = inner.cwnd();
         // What the first of several ACKs opens the second finds used: whether the window was full when they came
         // must not be judged by what they add to it.
-        let flight = |inner: &dyn Congestion| ack.flight + inner.cwnd().saturating_sub(before);
+        let flight = |inner: &dyn CongestionControl| ack.flight + inner.cwnd().saturating_sub(before);
         while inner.in_slow_start() && !left.is_zero() {
             let piece = left.min(self.smss);
-            inner.on_ack(&Growth { acked: piece, flight: flight(inner), ..*ack });
+            inner.on_ack(&AckSample { acked: piece, flight: flight(inner), ..*ack });
             left = left.saturating_sub(piece);
         }
         if !inner.in_slow_start() {
             self.after_timeout = false;
         }
         if !left.is_zero() {
-            inner.on_ack(&Growth { acked: left, flight: flight(inner), ..*ack });
+            inner.on_ack(&AckSample { acked: left, flight: flight(inner), ..*ack });
         }
     }
 
-    fn on_loss(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+    fn on_loss(&mut self, inner: &mut dyn CongestionControl, event: &CongestionEvent) {
         self.after_timeout = false;
         inner.on_loss(event);
     }
 
-    fn on_timeout(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+    fn on_timeout(&mut self, inner: &mut dyn CongestionControl, event: &CongestionEvent) {
         self.after_timeout = true;
         inner.on_timeout(event);
     }
 
-    fn on_restore(&mut self, inner: &mut dyn Congestion, cwnd: Bytes, ssthresh: Bytes) {
+    fn on_restore(&mut self, inner: &mut dyn CongestionControl, cwnd: Bytes, ssthresh: Bytes) {
         self.after_timeout = false;
         inner.on_restore(cwnd, ssthresh);
     }
@@ -158,12 +158,12 @@ impl Rule for ByteCounting {
 const UNLIMITED: &str = "unlimited";
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "byte-counting",
     summary: "slow start counts the bytes that ACKs acknowledge, up to L for each; over another algorithm",
     source: "RFC 3465; Landström 2008 chapter 6",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         if params.limit.0.is_some_and(|limit| limit.bytes(Bytes(1)).is_zero()) {
             let wrong = "limit is 0, and slow start would never open the window";
             return Err(refusal(wrong, "\"1 segment\" or more"));
@@ -173,26 +173,26 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
             layered(ByteCounting { limit, style, smss: Bytes::ZERO, after_timeout: false }, &params.over)
         }))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
     use units::Duration;
 
-    use super::super::trial::{SMSS, built, departure, growth, timeout};
+    use super::super::testing::{SMSS, ack_sample, built, send_event, timeout};
     use super::*;
 
     fn after_an_ack_of(segments: u64, keys: Value, times_out: bool) -> Bytes {
         let mut abc = built(ENTRY.id, keys);
         if times_out {
             abc.on_timeout(&timeout(SMSS * 40, false));
-            abc.on_ack(&growth(SMSS, SMSS));
-            abc.on_ack(&growth(SMSS, SMSS * 2));
+            abc.on_ack(&ack_sample(SMSS, SMSS));
+            abc.on_ack(&ack_sample(SMSS, SMSS * 2));
         } else {
             abc.on_restore(SMSS * 3, Bytes::MAX);
         }
-        abc.on_ack(&growth(SMSS * segments, abc.cwnd()));
+        abc.on_ack(&ack_sample(SMSS * segments, abc.cwnd()));
         abc.cwnd()
     }
 
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(after_an_ack_of(8, json!({ "limit": "8 segments" }), false), SMSS * 11);
         assert_eq!(after_an_ack_of(30, json!({ "limit": "unlimited" }), false), SMSS * 33);
         let mut abc = built(ENTRY.id, json!({}));
-        abc.on_ack(&growth(Bytes(250), SMSS * 2));
+        abc.on_ack(&ack_sample(Bytes(250), SMSS * 2));
         assert_eq!(abc.cwnd(), Bytes(2250));
     }
 
@@ -214,7 +214,7 @@ mod tests {
         for (flight, opened) in [(10, 18), (9, 10)] {
             let mut abc = built(ENTRY.id, json!({ "limit": "unlimited", "over": over }));
             abc.on_restore(SMSS * 10, Bytes::MAX);
-            abc.on_ack(&growth(SMSS * 8, SMSS * flight));
+            abc.on_ack(&ack_sample(SMSS * 8, SMSS * flight));
             assert_eq!(abc.cwnd(), SMSS * opened, "{flight} segments in flight");
         }
     }
@@ -243,15 +243,15 @@ mod tests {
         let mut abc = built(ENTRY.id, json!({ "over": { "algorithm": "idle-restart" } }));
         abc.on_timeout(&timeout(SMSS * 8, false));
         for _ in 0..3 {
-            abc.on_ack(&growth(SMSS * 2, SMSS * 4));
+            abc.on_ack(&ack_sample(SMSS * 2, SMSS * 4));
         }
         assert_eq!((abc.cwnd(), abc.in_slow_start()), (SMSS * 4, false));
-        abc.on_ack(&growth(SMSS, SMSS * 4));
+        abc.on_ack(&ack_sample(SMSS, SMSS * 4));
         for secs in [0, 5] {
-            abc.on_sent(&departure(Duration::from_secs(secs), SMSS, false));
+            abc.on_sent(&send_event(Duration::from_secs(secs), SMSS, false));
         }
         assert_eq!((abc.cwnd(), abc.in_slow_start()), (SMSS * 2, true));
-        abc.on_ack(&growth(SMSS * 2, SMSS * 2));
+        abc.on_ack(&ack_sample(SMSS * 2, SMSS * 2));
         assert_eq!(abc.cwnd(), SMSS * 4);
     }
 
@@ -260,7 +260,7 @@ mod tests {
         let mut abc = built(ENTRY.id, json!({}));
         abc.on_timeout(&timeout(SMSS * 8, false));
         abc.on_restore(SMSS * 8, Bytes::MAX);
-        abc.on_ack(&growth(SMSS * 2, SMSS * 8));
+        abc.on_ack(&ack_sample(SMSS * 2, SMSS * 8));
         assert_eq!(abc.cwnd(), SMSS * 10);
     }
 
@@ -268,10 +268,10 @@ mod tests {
     fn a_large_ack_leaves_slow_start_at_the_threshold() {
         let mut abc = built(ENTRY.id, json!({ "limit": "unlimited" }));
         abc.on_restore(SMSS * 4, SMSS * 6);
-        abc.on_ack(&growth(SMSS * 4, SMSS * 4));
+        abc.on_ack(&ack_sample(SMSS * 4, SMSS * 4));
         assert_eq!(abc.cwnd(), SMSS * 6);
         // The two segments beyond it count for congestion avoidance: four more make a window.
-        abc.on_ack(&growth(SMSS * 4, SMSS * 6));
+        abc.on_ack(&ack_sample(SMSS * 4, SMSS * 6));
         assert_eq!(abc.cwnd(), SMSS * 7);
     }
 }

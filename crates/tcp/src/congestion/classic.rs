@@ -1,18 +1,18 @@
 //! What AIMD, Westwood+ and HighSpeed TCP have in common: slow start as in RFC 5681, α segments a round
-//! trip in congestion avoidance, a new threshold on a loss. They differ in a [`Policy`].
+//! trip in congestion avoidance, a new threshold on a loss. They differ in their [`Policy`].
 
 use units::Bytes;
 
-use super::reno::Increase;
-use super::window::{Avoidance, Window};
-use super::{Congestion, CongestionEvent, Growth};
+use super::increase::{Avoidance, Increase};
+use super::window::{Alpha, SsthreshUnit, Window};
+use super::{AckSample, CongestionControl, CongestionEvent};
 
 /// By how much the window grows, and what a loss leaves of it.
 pub(super) trait Policy: std::fmt::Debug + Send {
     /// Segments that a round trip of congestion avoidance adds.
-    fn alpha(&mut self, window: &Window) -> f64;
+    fn alpha(&mut self, window: &Window) -> Alpha;
 
-    /// What a loss leaves; rounded down to whole segments, two at least, it is the new threshold.
+    /// What a loss leaves: the new threshold, two segments at least.
     fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes;
 
     /// What a timeout leaves.
@@ -20,17 +20,17 @@ pub(super) trait Policy: std::fmt::Debug + Send {
         self.kept(window, event)
     }
 
-    /// Whether every timeout does that, and not only the first of a segment.
+    /// Whether every timeout reduces ssthresh, and not only the first of a segment.
     fn every_timeout_reduces(&self) -> bool {
         false
     }
 
-    /// Any ACK of new data came.
-    fn observe(&mut self, _ack: &Growth) {}
+    /// Sees every ACK of new data.
+    fn observe(&mut self, _ack: &AckSample) {}
 
-    /// The window after a loss was found, with its new threshold.
-    fn after_loss(&self, window: &Window) -> Bytes {
-        window.ssthresh
+    /// What ssthresh is counted in.
+    fn ssthresh_unit(&self) -> SsthreshUnit {
+        SsthreshUnit::default()
     }
 
     /// The window after a recovery that would end it at `wanted`.
@@ -62,48 +62,49 @@ impl<P: Policy> Classic<P> {
         Self { policy, window: Window::UNSET, avoidance: Avoidance::new(increase) }
     }
 
-    fn reduce_to(&mut self, kept: Bytes) {
-        self.window.set_threshold(kept);
+    fn reduce_ssthresh(&mut self, kept: Bytes) {
+        self.window.reduce_ssthresh(kept, self.policy.ssthresh_unit());
         self.avoidance.on_reduction();
     }
 }
 
-impl<P: Policy> Congestion for Classic<P> {
+impl<P: Policy> CongestionControl for Classic<P> {
     fn start(&mut self, smss: Bytes, initial_window: Bytes) {
         self.window.start(smss, initial_window);
     }
 
-    fn observe(&mut self, ack: &Growth) {
+    fn observe(&mut self, ack: &AckSample) {
         self.policy.observe(ack);
     }
 
-    fn on_ack(&mut self, ack: &Growth) {
+    fn on_ack(&mut self, ack: &AckSample) {
         if self.in_slow_start() {
             self.policy.slow_start(&mut self.window, ack.acked);
         } else {
             let alpha = self.policy.alpha(&self.window);
-            self.avoidance.grow(&mut self.window, ack.acked, alpha);
+            self.avoidance.on_ack(&mut self.window, ack.acked, alpha);
         }
     }
 
     fn on_loss(&mut self, event: &CongestionEvent) {
         let kept = self.policy.kept(&self.window, event);
-        self.reduce_to(kept);
-        self.window.cwnd = self.policy.after_loss(&self.window);
+        self.reduce_ssthresh(kept);
+        self.window.reduce_to_ssthresh();
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
         // RFC 5681 §3.1: the threshold is held when the same segment times out again.
         if !event.repeats_timeout() || self.policy.every_timeout_reduces() {
             let kept = self.policy.kept_by_timeout(&self.window, event);
-            self.reduce_to(kept);
+            self.reduce_ssthresh(kept);
         }
         self.window.collapse();
         self.avoidance.clear();
     }
 
     fn on_recovery_exit(&mut self, window: Bytes) {
-        self.window.cwnd = self.policy.after_recovery(&self.window, window);
+        let window = self.policy.after_recovery(&self.window, window);
+        self.window.set_cwnd(window);
         self.avoidance.on_reduction();
     }
 
@@ -112,12 +113,12 @@ impl<P: Policy> Congestion for Classic<P> {
     }
 
     fn in_slow_start(&self) -> bool {
-        let equal = self.window.cwnd == self.window.ssthresh;
-        self.window.is_below_threshold() || equal && self.policy.slow_start_when_equal()
+        let equal = self.cwnd() == self.ssthresh();
+        self.window.is_below_ssthresh() || equal && self.policy.slow_start_when_equal()
     }
 
     fn cwnd(&self) -> Bytes {
-        self.window.cwnd
+        self.window.cwnd()
     }
 
     fn ssthresh(&self) -> Bytes {

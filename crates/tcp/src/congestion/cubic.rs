@@ -9,17 +9,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::share::Share;
-use super::window::Window;
-use super::{Congestion, CongestionEvent, Growth, is_full};
+use super::proportion::Proportion;
+use super::window::{ReductionOf, SsthreshUnit, Window};
+use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// What a loss leaves of the window. RFC 9438 §4.6: 0.7.
-    pub(super) beta: Share,
+    /// What a loss leaves. RFC 9438 §4.6: 0.7.
+    pub(super) beta: Proportion,
+    /// What that is a part of. RFC 9438 §4.6 says FlightSize, and that a sender may take cwnd where it bounds its growth
+    /// by what it has in flight, as Linux does.
+    pub reduction_of: ReductionOf,
+    /// What ssthresh is counted in.
+    pub ssthresh_unit: SsthreshUnit,
     /// How steep the cubic function is, in segments per s³. RFC 9438 §5: 0.4.
     #[schemars(range(min = 0.001, max = 100.0))]
     pub c: f64,
@@ -29,7 +34,13 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { beta: Share(0.7), c: 0.4, fast_convergence: true }
+        Self {
+            beta: Proportion(0.7),
+            reduction_of: ReductionOf::default(),
+            ssthresh_unit: SsthreshUnit::default(),
+            c: 0.4,
+            fast_convergence: true,
+        }
     }
 }
 
@@ -66,24 +77,22 @@ struct Cubic {
     epoch: Option<Epoch>,
     /// Whether the coming stage is flat around its first window: after a timeout (§4.8), or where slow start ended
     /// without a loss (§4.10).
-    anew: bool,
+    starts_flat: bool,
     /// The smoothed round trip.
     srtt: Option<Duration>,
     last_ack: Instant,
-    /// What the window is to grow by when it makes a whole byte.
-    owed: f64,
     /// What the last reduction changed, if it was one in error (§4.9).
-    before: Option<Before>,
+    prior: Option<PriorState>,
 }
 
 /// What a reduction in error is to give back besides the windows.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+struct PriorState {
     ssthresh: Bytes,
     w_max: f64,
     cwnd_prior: f64,
     epoch: Option<Epoch>,
-    anew: bool,
+    starts_flat: bool,
 }
 
 impl Cubic {
@@ -94,17 +103,11 @@ impl Cubic {
             w_max: 0.0,
             cwnd_prior: 0.0,
             epoch: None,
-            anew: true,
+            starts_flat: true,
             srtt: None,
             last_ack: Instant::START,
-            owed: 0.0,
-            before: None,
+            prior: None,
         }
-    }
-
-    /// The window in segments.
-    fn segments(&self) -> f64 {
-        self.window.cwnd.0 as f64 / self.window.smss.0 as f64
     }
 
     /// RFC 9438 equation 1.
@@ -115,8 +118,8 @@ impl Cubic {
 
     /// A stage begins, at the window that there is (§4.2, equation 2).
     fn begin(&mut self, now: Instant) -> Epoch {
-        let cwnd = self.segments();
-        if self.anew {
+        let cwnd = self.window.segments();
+        if self.starts_flat {
             // §4.8: that is W_max then, for the next loss too.
             self.w_max = cwnd;
         }
@@ -125,9 +128,9 @@ impl Cubic {
     }
 
     /// An ACK in congestion avoidance.
-    fn avoid_congestion(&mut self, ack: &Growth) {
+    fn avoid_congestion(&mut self, ack: &AckSample) {
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin(ack.now));
-        let cwnd = self.segments();
+        let cwnd = self.window.segments();
         // §4.3, equation 4. Once it is where the loss came, it grows as a standard TCP that halved then does.
         let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { self.params.alpha() };
         epoch.w_est += alpha * (ack.acked.0 as f64 / self.window.smss.0 as f64) / cwnd;
@@ -146,49 +149,43 @@ impl Cubic {
     }
 
     fn grow(&mut self, segments: f64) {
-        self.owed += segments * self.window.smss.0 as f64;
-        let bytes = (self.owed + ROUNDING) as u64;
-        self.window.cwnd += Bytes(bytes);
-        self.owed = (self.owed - bytes as f64).max(0.0);
+        self.window.open_by(segments * self.window.smss.0 as f64);
     }
 
     fn reduce(&mut self, event: &CongestionEvent) {
-        let Self { w_max, cwnd_prior, epoch, anew, .. } = *self;
-        self.before = Some(Before { ssthresh: self.window.ssthresh, w_max, cwnd_prior, epoch, anew });
-        let cwnd = self.segments();
+        let Self { w_max, cwnd_prior, epoch, starts_flat, .. } = *self;
+        self.prior =
+            Some(PriorState { ssthresh: self.window.ssthresh, w_max, cwnd_prior, epoch, starts_flat });
+        let cwnd = self.window.segments();
         // §4.7: a flow whose maximum falls leaves the place between it and the new one to others.
         let falls = self.params.fast_convergence && cwnd < self.w_max;
         self.w_max = if falls { cwnd * (1.0 + self.params.beta.0) / 2.0 } else { cwnd };
         self.cwnd_prior = cwnd;
-        // §4.6: of FlightSize, as RFC 5681 equation 4.
-        self.window.set_threshold(Bytes((event.flight.0 as f64 * self.params.beta.0 + ROUNDING) as u64));
-        self.end_epoch();
-        self.anew = false;
-    }
-
-    const fn end_epoch(&mut self) {
+        // §4.6.
+        let kept = self.params.reduction_of.kept(self.params.beta.0, event);
+        self.window.reduce_ssthresh(kept, self.params.ssthresh_unit);
         self.epoch = None;
-        self.owed = 0.0;
+        self.starts_flat = false;
     }
 }
 
-impl Congestion for Cubic {
+impl CongestionControl for Cubic {
     fn start(&mut self, smss: Bytes, initial_window: Bytes) {
         self.window.start(smss, initial_window);
     }
 
-    fn observe(&mut self, ack: &Growth) {
+    fn observe(&mut self, ack: &AckSample) {
         if let Some(rtt) = ack.rtt {
             // RFC 6298 §2.3.
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
         }
     }
 
-    fn on_ack(&mut self, ack: &Growth) {
+    fn on_ack(&mut self, ack: &AckSample) {
         let since = ack.now.saturating_since(self.last_ack);
         self.last_ack = ack.now;
         // §5.8: a window that is not filled tells nothing, and the time in which it was not does not count.
-        if !is_full(self.window.cwnd, ack.flight, self.window.smss) {
+        if !is_cwnd_limited(self.cwnd(), ack.flight, self.window.smss) {
             if let Some(epoch) = &mut self.epoch {
                 epoch.began = (epoch.began + since).min(ack.now);
             }
@@ -201,7 +198,7 @@ impl Congestion for Cubic {
 
     fn on_loss(&mut self, event: &CongestionEvent) {
         self.reduce(event);
-        self.window.cwnd = self.window.ssthresh;
+        self.window.reduce_to_ssthresh();
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
@@ -210,28 +207,28 @@ impl Congestion for Cubic {
             self.reduce(event);
         }
         self.window.collapse();
-        self.end_epoch();
-        self.anew = true;
+        self.epoch = None;
+        self.starts_flat = true;
     }
 
     fn on_recovery_exit(&mut self, window: Bytes) {
-        self.window.cwnd = window;
-        self.end_epoch();
+        self.window.set_cwnd(window);
+        self.epoch = None;
     }
 
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.window.restore(cwnd, ssthresh);
-        self.owed = 0.0;
         // §4.9: the curve of before goes on where a reduction was in error; any other window begins a new one.
-        let undone = self.before.take().filter(|before| before.ssthresh == ssthresh);
-        self.epoch = undone.and_then(|before| before.epoch);
-        if let Some(before) = undone {
-            (self.w_max, self.cwnd_prior, self.anew) = (before.w_max, before.cwnd_prior, before.anew);
+        let undone = self.prior.take().filter(|prior| prior.ssthresh == ssthresh);
+        self.epoch = undone.and_then(|prior| prior.epoch);
+        if let Some(prior) = undone {
+            (self.w_max, self.cwnd_prior, self.starts_flat) =
+                (prior.w_max, prior.cwnd_prior, prior.starts_flat);
         }
     }
 
     fn cwnd(&self) -> Bytes {
-        self.window.cwnd
+        self.window.cwnd()
     }
 
     fn ssthresh(&self) -> Bytes {
@@ -241,32 +238,30 @@ impl Congestion for Cubic {
 
 /// RFC 9438 §4.2: the target is no more than this times the window.
 const MOST: f64 = 1.5;
-/// What 0.7 of 10 segments may be off as a number, in bytes.
-const ROUNDING: f64 = 1e-6;
 /// The steepest function that makes sense to anybody: a hundred segments in the first second.
 const STEEPEST: f64 = 100.0;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "cubic",
     summary: "CUBIC: the window follows a cubic function of the time since the last loss",
     source: "RFC 9438",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         if !(params.c > 0.0 && params.c <= STEEPEST) {
             let c = params.c;
             return Err(refusal(format!("c is {c}"), format!("a number above 0, up to {STEEPEST}")));
         }
         Ok(Arc::new(move || Box::new(Cubic::new(params.clone()))))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{SMSS, built, growth, loss, timeout};
+    use super::super::testing::{SMSS, ack_sample, built, loss, timeout};
     use super::*;
 
     const RTT: Duration = Duration::from_millis(100);
@@ -275,7 +270,7 @@ mod tests {
     fn after_a_loss_at(segments: u64) -> Cubic {
         let mut cubic = Cubic::new(Params::default());
         cubic.start(SMSS, SMSS * segments);
-        cubic.observe(&Growth { rtt: Some(RTT), ..growth(SMSS, SMSS) });
+        cubic.observe(&AckSample { rtt: Some(RTT), ..ack_sample(SMSS, SMSS) });
         cubic.on_loss(&loss(SMSS * segments));
         cubic.on_recovery_exit(cubic.ssthresh());
         cubic
@@ -284,7 +279,7 @@ mod tests {
     /// One ACK of a segment, after so long.
     fn ack_at(cubic: &mut Cubic, seconds: f64) {
         let now = Instant::START + Duration::from_secs_f64(seconds);
-        cubic.on_ack(&Growth { now, ..growth(SMSS, cubic.cwnd()) });
+        cubic.on_ack(&AckSample { now, ..ack_sample(SMSS, cubic.cwnd()) });
     }
 
     /// Round trips of full windows, from some time on.
@@ -338,7 +333,7 @@ mod tests {
         rounds(&mut cubic, 0.0, 4);
         // §4.3: 3 (1 − 0.7) / (1 + 0.7) = 0.529 segments a round trip, from 7 on, a little less as each ACK divides by
         // the window of then.
-        let window = cubic.segments();
+        let window = cubic.window.segments();
         assert!(window > 7.0 + 4.0 * 0.47 && window < 7.0 + 4.0 * 0.529, "{window}");
         assert!((cubic.params.alpha() - 9.0 / 17.0).abs() < 1e-12);
     }
@@ -349,7 +344,7 @@ mod tests {
         ack_at(&mut cubic, 0.0);
         let epoch = cubic.epoch.as_mut().expect("it has begun");
         (epoch.w_est, epoch.w_max) = (10.0, 0.0);
-        cubic.window.cwnd = SMSS * 10;
+        cubic.window.set_cwnd(SMSS * 10);
         ack_at(&mut cubic, 0.0);
         assert_eq!(cubic.cwnd(), SMSS * 10 + Bytes(100));
     }
@@ -359,7 +354,7 @@ mod tests {
         let w_max = |fast: bool| {
             let mut cubic = after_a_loss_at(100);
             cubic.params.fast_convergence = fast;
-            cubic.window.cwnd = SMSS * 80;
+            cubic.window.set_cwnd(SMSS * 80);
             cubic.on_loss(&loss(SMSS * 80));
             cubic.w_max
         };
@@ -373,7 +368,7 @@ mod tests {
         cubic.on_timeout(&timeout(SMSS * 60, false));
         // §4.8: β and not a half.
         assert_eq!((cubic.cwnd(), cubic.ssthresh()), (SMSS, SMSS * 42));
-        cubic.window.cwnd = SMSS * 42;
+        cubic.window.set_cwnd(SMSS * 42);
         ack_at(&mut cubic, 5.0);
         let epoch = cubic.epoch.expect("it has begun");
         assert_eq!((epoch.k, epoch.w_max), (0.0, 42.0));
@@ -383,10 +378,10 @@ mod tests {
     fn a_loss_above_the_window_at_which_a_timeouts_first_stage_began_makes_no_room() {
         let mut cubic = after_a_loss_at(30);
         cubic.on_timeout(&timeout(SMSS * 20, false));
-        cubic.window.cwnd = cubic.ssthresh();
+        cubic.window.set_cwnd(cubic.ssthresh());
         ack_at(&mut cubic, 5.0);
         assert_eq!(cubic.w_max, 14.0);
-        cubic.window.cwnd = SMSS * 16;
+        cubic.window.set_cwnd(SMSS * 16);
         cubic.on_loss(&loss(SMSS * 16));
         assert_eq!(cubic.w_max, 16.0);
     }
@@ -397,7 +392,7 @@ mod tests {
         ack_at(&mut cubic, 0.0);
         let window = cubic.cwnd();
         let idle = Instant::START + Duration::from_secs(50);
-        cubic.on_ack(&Growth { now: idle, ..growth(SMSS, SMSS * 2) });
+        cubic.on_ack(&AckSample { now: idle, ..ack_sample(SMSS, SMSS * 2) });
         assert_eq!(cubic.cwnd(), window);
         assert_eq!(cubic.epoch.expect("it goes on").began, idle);
     }

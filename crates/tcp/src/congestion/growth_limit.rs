@@ -12,7 +12,7 @@ use units::Bytes;
 use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, Growth};
+use super::{AckSample, CongestionControl};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -43,12 +43,12 @@ struct GrowthLimit {
 }
 
 impl Rule for GrowthLimit {
-    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+    fn start(&mut self, inner: &mut dyn CongestionControl, smss: Bytes, initial_window: Bytes) {
         self.smss = smss;
         inner.start(smss, initial_window);
     }
 
-    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+    fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         if inner.in_slow_start() && inner.cwnd() >= self.beyond.bytes(self.smss) {
             self.passed_over += 1;
             if self.passed_over < self.one_of {
@@ -61,12 +61,12 @@ impl Rule for GrowthLimit {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "growth-limit",
     summary: "slow start beyond 18 segments counts one ACK of three; over another algorithm",
     source: "Cheskis 2006 §3.1.2",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         if params.one_of == 0 {
             return Err(refusal("one_of is 0, and no ACK would count", "1, which counts every ACK, or more"));
         }
@@ -75,7 +75,7 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
             layered(GrowthLimit { beyond, one_of, smss: Bytes::ZERO, passed_over: 0 }, &over)
         }))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
     use serde_json::json;
     use units::Duration;
 
-    use super::super::trial::{Path, SMSS, built, growth};
+    use super::super::testing::{Path, SMSS, ack_sample, built};
     use super::*;
 
     /// The window after each of two round trips in which every segment draws so many ACKs.
@@ -93,7 +93,7 @@ mod tests {
         let round = |_| {
             for _ in 0..limited.cwnd().whole(SMSS) * divided {
                 let cwnd = limited.cwnd();
-                limited.on_ack(&growth(SMSS / divided, cwnd));
+                limited.on_ack(&ack_sample(SMSS / divided, cwnd));
             }
             limited.cwnd().whole(SMSS)
         };

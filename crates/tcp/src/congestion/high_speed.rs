@@ -1,6 +1,7 @@
 //! HighSpeed TCP (RFC 3649): above 38 segments a(w) more each round trip and a part b(w) less on a loss, so
 //! that a window of 83,000 segments needs a loss in ten million packets and not in five billion.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -8,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::classic::{Classic, Policy};
-use super::reno::{Halves, Increase};
-use super::share::Share;
-use super::window::Window;
-use super::{Congestion, CongestionEvent};
+use super::increase::Increase;
+use super::proportion::Proportion;
+use super::window::{Alpha, ReductionOf, Window};
+use super::{CongestionControl, CongestionEvent};
 use crate::registry::Entry;
 
 /// Parameters. Those of the response function are RFC 3649's own (§5) and no keys.
@@ -21,53 +22,57 @@ pub struct Params {
     /// How congestion avoidance counts.
     pub increase: Increase,
     /// What a loss takes a part of.
-    pub halves: Halves,
+    #[serde(alias = "halves")]
+    pub reduction_of: ReductionOf,
 }
 
 #[derive(Debug)]
 struct HighSpeed {
-    halves: Halves,
-    /// The window, in segments, that `alpha` and `beta` are for.
-    at: u64,
-    alpha: f64,
-    beta: Share,
+    reduction_of: ReductionOf,
+    /// The windows that `alpha` and `beta` hold for: those of the same whole segments.
+    looked_up: Range<Bytes>,
+    alpha: Alpha,
+    beta: Proportion,
 }
 
 impl HighSpeed {
-    const fn new(halves: Halves) -> Self {
-        Self { halves, at: 0, alpha: 1.0, beta: Share(HIGH_SHARE) }
+    const fn new(reduction_of: ReductionOf) -> Self {
+        let looked_up = Bytes::ZERO..Bytes::ZERO;
+        Self { reduction_of, looked_up, alpha: Alpha::ONE, beta: Proportion(HIGH_PROPORTION) }
     }
 
-    /// The logarithms are worked out once for each size of the window.
+    /// Computes the logarithms once for each whole segment that the window passes.
     fn look_up(&mut self, window: &Window) {
-        let segments = window.cwnd.whole(window.smss);
-        if segments != self.at {
+        let cwnd = window.cwnd();
+        if !self.looked_up.contains(&cwnd) {
+            let segments = cwnd.whole(window.smss);
+            self.looked_up = window.smss * segments..window.smss * (segments + 1);
             let w = segments as f64;
-            (self.at, self.alpha, self.beta) = (segments, a(w), Share(b(w)));
+            (self.alpha, self.beta) = (Alpha::new(a(w)), Proportion(b(w)));
         }
     }
 }
 
 impl Policy for HighSpeed {
-    fn alpha(&mut self, window: &Window) -> f64 {
+    fn alpha(&mut self, window: &Window) -> Alpha {
         self.look_up(window);
         self.alpha
     }
 
     fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         self.look_up(window);
-        self.halves.less(self.beta, window, event)
+        self.reduction_of.kept(1.0 - self.beta.0, event)
     }
 }
 
 /// RFC 3649 §5: the part of a window of `w` segments that a loss takes off.
 fn b(w: f64) -> f64 {
     if w <= LOW_WINDOW {
-        return HIGH_SHARE;
+        return HIGH_PROPORTION;
     }
     let climb = (libm::log(w) - libm::log(LOW_WINDOW)) / (libm::log(HIGH_WINDOW) - libm::log(LOW_WINDOW));
     // Beyond High_Window the line goes on down, but a loss must take something.
-    ((HIGH_DECREASE - HIGH_SHARE) * climb + HIGH_SHARE).max(LEAST_DECREASE)
+    ((HIGH_DECREASE - HIGH_PROPORTION) * climb + HIGH_PROPORTION).max(LEAST_DECREASE)
 }
 
 /// RFC 3649 §5: the segments that a round trip adds to a window of `w`.
@@ -87,29 +92,29 @@ const HIGH_WINDOW: f64 = 83_000.0;
 /// `High_Decrease`: what a loss takes off a window of `High_Window`.
 const HIGH_DECREASE: f64 = 0.1;
 /// What a loss takes off up to `Low_Window`, as from a standard TCP.
-const HIGH_SHARE: f64 = 0.5;
+const HIGH_PROPORTION: f64 = 0.5;
 const RESPONSE: f64 = 0.078;
 const RESPONSE_POWER: f64 = 1.2;
 /// Ours: the RFC says nothing of windows so large that b(w) would come to nothing (2^21 segments and more).
 const LEAST_DECREASE: f64 = 0.01;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "high-speed",
     summary: "HighSpeed TCP: the larger the window, the more it grows and the less a loss takes",
     source: "RFC 3649",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
-        Ok(Arc::new(move || Box::new(Classic::new(HighSpeed::new(params.halves), params.increase))))
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
+        Ok(Arc::new(move || Box::new(Classic::new(HighSpeed::new(params.reduction_of), params.increase))))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{SMSS, ack, built, reduced};
+    use super::super::testing::{SMSS, ack, built, reduced};
     use super::*;
 
     /// RFC 3649 appendix B: window, a(w), b(w); each row is the least window with that a(w).
@@ -161,14 +166,36 @@ mod tests {
     }
 
     #[test]
+    fn a_round_trip_adds_what_the_table_says_however_the_window_counts() {
+        for increase in ["per-ack", "per-byte", "per-window"] {
+            for (w, more, _) in TABLE {
+                let mut high = built(ENTRY.id, json!({ "increase": increase }));
+                let window = SMSS * u64::from(w);
+                high.on_restore(window, SMSS * 2);
+                ack(high.as_mut(), u64::from(w));
+                let grown = (high.cwnd() - window).0 as f64 / SMSS.0 as f64;
+                // Each ACK divides by the window of then, and a counter keeps what is left of a segment.
+                let (most, least) =
+                    (f64::from(more) + 0.1, f64::from(more) * (1.0 - 2.0 / f64::from(w).sqrt()) - 1.0);
+                assert!(grown <= most && grown >= least, "{increase}: {grown} from {w}");
+            }
+        }
+        let mut high = built(ENTRY.id, json!({}));
+        high.on_restore(SMSS * 10_661, SMSS * 2);
+        ack(high.as_mut(), 10_661);
+        let grown = (high.cwnd() - SMSS * 10_661).0 as f64 / SMSS.0 as f64;
+        assert!((grown - 30.0).abs() < 0.2, "{grown}");
+    }
+
+    #[test]
     fn a_large_window_grows_and_shrinks_by_the_table() {
         let mut high = built(ENTRY.id, json!({ "increase": "per-window" }));
         high.on_restore(SMSS * 851, SMSS * 400);
         reduced(high.as_mut(), 851);
-        let left = high.cwnd().whole(SMSS);
+        let left = high.cwnd();
         // A third and not a half: 0.34 of 851 goes.
-        assert_eq!(left, 563);
-        ack(high.as_mut(), left);
-        assert_eq!(high.cwnd().whole(SMSS), left + 5);
+        assert_eq!(left.whole(SMSS), 563);
+        ack(high.as_mut(), left.whole(SMSS) + 1);
+        assert_eq!(high.cwnd(), left + SMSS * 5);
     }
 }

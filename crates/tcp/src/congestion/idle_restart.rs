@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, Departure};
+use super::{CongestionControl, SendEvent};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -26,17 +26,17 @@ struct IdleRestart {
 }
 
 impl Rule for IdleRestart {
-    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+    fn start(&mut self, inner: &mut dyn CongestionControl, smss: Bytes, initial_window: Bytes) {
         self.initial_window = initial_window;
         inner.start(smss, initial_window);
     }
 
-    fn watches_departures(&self) -> bool {
+    fn observes_sends(&self) -> bool {
         true
     }
 
     /// The segment that ends the idle time is out already, and is the first of the restart window.
-    fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
+    fn on_sent(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent) {
         let idle = self.last_sent.is_some_and(|last| sent.now - last > sent.rto);
         self.last_sent = Some(sent.now);
         if idle && inner.cwnd() > self.initial_window {
@@ -45,22 +45,22 @@ impl Rule for IdleRestart {
         inner.on_sent(sent);
     }
 
-    fn was_not_idle(&mut self, inner: &mut dyn Congestion, now: Instant) {
+    fn reset_idle_time(&mut self, inner: &mut dyn CongestionControl, now: Instant) {
         self.last_sent = self.last_sent.map(|_| now);
-        inner.was_not_idle(now);
+        inner.reset_idle_time(now);
     }
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "idle-restart",
     summary: "after an idle time no more than the first window; over another algorithm",
     source: "RFC 5681 §4.1",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         Ok(Arc::new(move || layered(IdleRestart::default(), &params.over)))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
     use serde_json::json;
     use units::Duration;
 
-    use super::super::trial::{SMSS, built, departure};
+    use super::super::testing::{SMSS, built, send_event};
     use super::*;
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
         let mut restart = built(ENTRY.id, json!({}));
         restart.on_restore(SMSS * 12, SMSS * 10);
         for (millis, left) in [(0, 12), (1000, 12), (2001, 2), (2002, 2)] {
-            restart.on_sent(&departure(Duration::from_millis(millis), SMSS, false));
+            restart.on_sent(&send_event(Duration::from_millis(millis), SMSS, false));
             assert_eq!((restart.cwnd(), restart.ssthresh()), (SMSS * left, SMSS * 10), "{millis} ms");
         }
     }
@@ -85,8 +85,8 @@ mod tests {
     fn a_window_below_the_first_one_does_not_grow_by_it() {
         let mut restart = built(ENTRY.id, json!({}));
         restart.on_restore(SMSS, SMSS * 4);
-        restart.on_sent(&departure(Duration::ZERO, SMSS, false));
-        restart.on_sent(&departure(Duration::from_secs(9), SMSS, false));
+        restart.on_sent(&send_event(Duration::ZERO, SMSS, false));
+        restart.on_sent(&send_event(Duration::from_secs(9), SMSS, false));
         assert_eq!(restart.cwnd(), SMSS);
     }
 }

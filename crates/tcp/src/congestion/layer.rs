@@ -2,7 +2,7 @@
 //!
 //! A [`Rule`] sees every event before the algorithm below, and passes it on as it is, changed, in pieces
 //! or not at all. The windows stay the inner algorithm's; a rule that knows better sets them by
-//! [`Congestion::on_restore`]. Rules lie over one another in any order.
+//! [`CongestionControl::on_restore`]. Rules lie over one another in any order.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
@@ -10,55 +10,55 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use units::{Bytes, Instant};
 
-use super::{Congestion, CongestionEvent, Departure, ENTRIES, Growth};
+use super::{AckSample, CongestionControl, CongestionEvent, ENTRIES, SendEvent};
 use crate::config::axis_schema;
 use crate::registry::{Choice, refusal};
 
 /// What a rule does otherwise than the algorithm below it; what it does not name it passes on.
 pub(super) trait Rule: std::fmt::Debug + Send {
-    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+    fn start(&mut self, inner: &mut dyn CongestionControl, smss: Bytes, initial_window: Bytes) {
         inner.start(smss, initial_window);
     }
 
-    fn observe(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+    fn observe(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         inner.observe(ack);
     }
 
-    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+    fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         inner.on_ack(ack);
     }
 
-    fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
+    fn on_sent(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent) {
         inner.on_sent(sent);
     }
 
     /// Whether the rule itself wants to hear of what is sent.
-    fn watches_departures(&self) -> bool {
+    fn observes_sends(&self) -> bool {
         false
     }
 
-    fn on_loss(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+    fn on_loss(&mut self, inner: &mut dyn CongestionControl, event: &CongestionEvent) {
         inner.on_loss(event);
     }
 
-    fn on_timeout(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+    fn on_timeout(&mut self, inner: &mut dyn CongestionControl, event: &CongestionEvent) {
         inner.on_timeout(event);
     }
 
-    fn on_mark(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+    fn on_mark(&mut self, inner: &mut dyn CongestionControl, event: &CongestionEvent) {
         inner.on_mark(event);
     }
 
-    fn on_recovery_exit(&mut self, inner: &mut dyn Congestion, window: Bytes) {
+    fn on_recovery_exit(&mut self, inner: &mut dyn CongestionControl, window: Bytes) {
         inner.on_recovery_exit(window);
     }
 
-    fn on_restore(&mut self, inner: &mut dyn Congestion, cwnd: Bytes, ssthresh: Bytes) {
+    fn on_restore(&mut self, inner: &mut dyn CongestionControl, cwnd: Bytes, ssthresh: Bytes) {
         inner.on_restore(cwnd, ssthresh);
     }
 
-    fn was_not_idle(&mut self, inner: &mut dyn Congestion, now: Instant) {
-        inner.was_not_idle(now);
+    fn reset_idle_time(&mut self, inner: &mut dyn CongestionControl, now: Instant) {
+        inner.reset_idle_time(now);
     }
 }
 
@@ -66,40 +66,40 @@ pub(super) trait Rule: std::fmt::Debug + Send {
 #[derive(Clone, Debug)]
 pub(super) struct Over {
     written: Map<String, Value>,
-    choice: Choice<dyn Congestion>,
+    choice: Choice<dyn CongestionControl>,
 }
 
 /// A rule over an algorithm.
 #[derive(Debug)]
 struct Layer<R> {
     rule: R,
-    inner: Box<dyn Congestion>,
+    inner: Box<dyn CongestionControl>,
 }
 
 /// A fresh connection's algorithm with `rule` over it.
-pub(super) fn layered<R: Rule + 'static>(rule: R, over: &Over) -> Box<dyn Congestion> {
+pub(super) fn layered<R: Rule + 'static>(rule: R, over: &Over) -> Box<dyn CongestionControl> {
     Box::new(Layer { rule, inner: over.choice.build() })
 }
 
-impl<R: Rule> Congestion for Layer<R> {
+impl<R: Rule> CongestionControl for Layer<R> {
     fn start(&mut self, smss: Bytes, initial_window: Bytes) {
         self.rule.start(self.inner.as_mut(), smss, initial_window);
     }
 
-    fn observe(&mut self, ack: &Growth) {
+    fn observe(&mut self, ack: &AckSample) {
         self.rule.observe(self.inner.as_mut(), ack);
     }
 
-    fn on_ack(&mut self, ack: &Growth) {
+    fn on_ack(&mut self, ack: &AckSample) {
         self.rule.on_ack(self.inner.as_mut(), ack);
     }
 
-    fn on_sent(&mut self, sent: &Departure) {
+    fn on_sent(&mut self, sent: &SendEvent) {
         self.rule.on_sent(self.inner.as_mut(), sent);
     }
 
-    fn watches_departures(&self) -> bool {
-        self.rule.watches_departures() || self.inner.watches_departures()
+    fn observes_sends(&self) -> bool {
+        self.rule.observes_sends() || self.inner.observes_sends()
     }
 
     fn on_loss(&mut self, event: &CongestionEvent) {
@@ -122,8 +122,8 @@ impl<R: Rule> Congestion for Layer<R> {
         self.rule.on_restore(self.inner.as_mut(), cwnd, ssthresh);
     }
 
-    fn was_not_idle(&mut self, now: Instant) {
-        self.rule.was_not_idle(self.inner.as_mut(), now);
+    fn reset_idle_time(&mut self, now: Instant) {
+        self.rule.reset_idle_time(self.inner.as_mut(), now);
     }
 
     fn cwnd(&self) -> Bytes {
@@ -197,7 +197,7 @@ impl JsonSchema for Over {
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{SMSS, ack, built, departure, growth, reduced};
+    use super::super::testing::{SMSS, ack, ack_sample, built, reduced, send_event};
     use super::*;
     use crate::Config;
 
@@ -233,10 +233,10 @@ mod tests {
         let mut all = built("window-validation", json!({ "over": counted }));
         // Byte counting: an ACK for the window doubles it.
         all.on_restore(SMSS * 10, Bytes::MAX);
-        all.on_ack(&growth(SMSS * 10, SMSS * 10));
+        all.on_ack(&ack_sample(SMSS * 10, SMSS * 10));
         assert_eq!(all.cwnd(), SMSS * 20);
         // Limited slow start: half of max_ssthresh a round trip at most.
-        all.on_ack(&growth(SMSS * 20, SMSS * 20));
+        all.on_ack(&ack_sample(SMSS * 20, SMSS * 20));
         assert!(all.cwnd() > SMSS * 28 && all.cwnd() <= SMSS * 31, "{}", all.cwnd());
         // AIMD: 5/7 are left, and two windows add a segment.
         reduced(all.as_mut(), 14);
@@ -244,10 +244,10 @@ mod tests {
         ack(all.as_mut(), 20);
         assert_eq!(all.cwnd(), SMSS * 11);
         // Window validation: nothing grows unused, and silence halves.
-        all.on_ack(&growth(SMSS * 5, SMSS * 5));
+        all.on_ack(&ack_sample(SMSS * 5, SMSS * 5));
         assert_eq!(all.cwnd(), SMSS * 11);
         for secs in [0, 2] {
-            all.on_sent(&departure(units::Duration::from_secs(secs), SMSS, false));
+            all.on_sent(&send_event(units::Duration::from_secs(secs), SMSS, false));
         }
         assert_eq!((all.cwnd(), all.ssthresh()), (Bytes(2750), SMSS * 10));
     }

@@ -9,7 +9,7 @@ use units::Bytes;
 use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, Growth};
+use super::{AckSample, CongestionControl};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -35,12 +35,12 @@ struct LimitedSlowStart {
 }
 
 impl Rule for LimitedSlowStart {
-    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+    fn start(&mut self, inner: &mut dyn CongestionControl, smss: Bytes, initial_window: Bytes) {
         self.smss = smss;
         inner.start(smss, initial_window);
     }
 
-    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+    fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         let (cwnd, most) = (inner.cwnd(), self.max_ssthresh.bytes(self.smss));
         if cwnd <= most || !inner.in_slow_start() {
             return inner.on_ack(ack);
@@ -48,17 +48,17 @@ impl Rule for LimitedSlowStart {
         // RFC 3742 §2: K = int(cwnd / (0.5 max_ssthresh)), and the window grows by int(MSS / K).
         let k = cwnd.0 * 2 / most.0;
         let acked = Bytes((ack.acked.min(self.smss).0 / k).max(1));
-        inner.on_ack(&Growth { acked, ..*ack });
+        inner.on_ack(&AckSample { acked, ..*ack });
     }
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "limited-slow-start",
     summary: "slow start above max_ssthresh adds half of it a round trip; over another algorithm",
     source: "RFC 3742",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         if params.max_ssthresh.bytes(Bytes(1)).is_zero() {
             let wrong = "max_ssthresh is 0, and no slow start would be left";
             return Err(refusal(wrong, "\"100 segments\" (RFC 3742)"));
@@ -68,17 +68,17 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
             layered(LimitedSlowStart { max_ssthresh, smss: Bytes::ZERO }, &params.over)
         }))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{SMSS, ack, built};
+    use super::super::testing::{SMSS, ack, built};
     use super::*;
 
-    fn limited(segments: u64) -> Box<dyn Congestion> {
+    fn limited(segments: u64) -> Box<dyn CongestionControl> {
         let mut limited = built(ENTRY.id, json!({ "max_ssthresh": "8 segments" }));
         limited.on_restore(SMSS * segments, Bytes::MAX);
         limited

@@ -1,15 +1,19 @@
-//! Congestion control: the one owner of cwnd and ssthresh.
+//! Congestion control: the only part of the sender that changes cwnd and ssthresh.
 //!
-//! The endpoint tells it of acknowledged data and of losses; it answers with a window. It knows no
-//! sequence numbers, and nothing of what is sent again: that is the recovery algorithm's business.
+//! The endpoint reports acknowledged data ([`AckSample`]) and losses or marks ([`CongestionEvent`]), and reads the
+//! window. Congestion control knows no sequence numbers but those of an ACK, and nothing of retransmissions: they are the
+//! recovery's.
 //!
-//! Read `reno.rs` first; `classic.rs` is what its relatives share, `layer.rs` how rules lie over others.
+//! Read `reno.rs` first. `window.rs` has what all share: the window with its fraction, and what a reduction is of;
+//! `classic.rs` is slow start, congestion avoidance and reduction around a [policy](classic::Policy); `layer.rs` lays
+//! modifications over any algorithm.
 
 mod classic;
+mod increase;
 mod layer;
-mod share;
+mod proportion;
 #[cfg(test)]
-mod trial;
+mod testing;
 mod window;
 
 use units::{Bytes, Duration, Instant, Seq};
@@ -18,7 +22,7 @@ use crate::registry::algorithms;
 
 algorithms! {
     /// The congestion controls.
-    dyn Congestion:
+    dyn CongestionControl:
     reno,
     aimd,
     vegas,
@@ -35,48 +39,54 @@ algorithms! {
 }
 
 /// How the congestion window grows and shrinks.
-pub trait Congestion: std::fmt::Debug + Send {
+pub trait CongestionControl: std::fmt::Debug + Send {
     /// The connection is established: its segment size and its first window are known.
     fn start(&mut self, smss: Bytes, initial_window: Bytes);
 
-    /// Any ACK of new data came, before recovery judges it: for estimators that must see them all.
-    fn observe(&mut self, _ack: &Growth) {}
+    /// Sees every ACK of new data, in fast recovery too, before recovery judges it: for estimators of round trip and
+    /// bandwidth.
+    fn observe(&mut self, _ack: &AckSample) {}
 
-    /// New data was acknowledged outside of fast recovery.
-    fn on_ack(&mut self, ack: &Growth);
+    /// New data was acknowledged outside of fast recovery: the window may grow.
+    fn on_ack(&mut self, ack: &AckSample);
 
-    /// Data was sent, for the first time or again; told only to one that [watches](Congestion::watches_departures).
-    fn on_sent(&mut self, _sent: &Departure) {}
+    /// Data was sent, for the first time or again. Called only where
+    /// [`observes_sends`](CongestionControl::observes_sends).
+    fn on_sent(&mut self, _sent: &SendEvent) {}
 
-    /// Whether it wants to hear of what is sent. Most live by ACKs alone.
-    fn watches_departures(&self) -> bool {
+    /// Whether [`on_sent`](CongestionControl::on_sent) is to be called. Most algorithms go by ACKs alone.
+    fn observes_sends(&self) -> bool {
         false
     }
 
-    /// A loss was detected by duplicate or selective ACKs: fast recovery begins.
+    /// Duplicate or selective ACKs tell of a loss: fast recovery begins, and the window is reduced.
+    ///
+    /// No congestion event raises cwnd. It leaves ssthresh at the smaller of cwnd and FlightSize at most, or at two
+    /// segments where that is more (RFC 5681 equation 4); only an algorithm that has measured the path sets ssthresh to
+    /// the measure (Westwood+).
     fn on_loss(&mut self, event: &CongestionEvent);
 
-    /// The retransmission timer ran out.
+    /// The retransmission timer has expired: the window collapses to one segment.
     fn on_timeout(&mut self, event: &CongestionEvent);
 
-    /// The peer echoed a congestion mark (RFC 3168 §6.1.2: react as to a loss, but send nothing again).
+    /// The peer echoed a congestion mark: the window is reduced as by a loss, once (RFC 3168 §6.1.2).
     fn on_mark(&mut self, event: &CongestionEvent) {
         let before = self.cwnd();
         self.on_loss(event);
-        // Nothing is to be repaired, and no segment has left the network unseen: what fast recovery would add is not
-        // due. What is left of a small window, two segments at least, must not be more than it was.
+        // No recovery follows: what `on_loss` adds for segments that have left the network is taken off again, and a
+        // window of one segment stays one, though ssthresh is two.
         self.on_recovery_exit(self.ssthresh().min(before));
     }
 
-    /// Fast recovery ended, and the recovery algorithm wants this window.
+    /// Fast recovery has ended, and the recovery algorithm sets this window.
     fn on_recovery_exit(&mut self, window: Bytes);
 
-    /// A reduction was made in error, or someone knows better: go on with these.
+    /// Sets both windows: a reduction was in error and is undone, or another part of the sender knows better.
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes);
 
-    /// The time until `now` without sending was no idle time: it was spent on an answer that came late, and with it
-    /// what the last timeout took was given back (RFC 4015 §3.1 step 10).
-    fn was_not_idle(&mut self, _now: Instant) {}
+    /// The time without sending that ends `now` is not idle time: it was a spurious timeout, whose reduction is undone
+    /// (RFC 4015 §3.1 step 10).
+    fn reset_idle_time(&mut self, _now: Instant) {}
 
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
@@ -90,47 +100,48 @@ pub trait Congestion: std::fmt::Debug + Send {
     }
 }
 
-/// An acknowledgment of new data, as congestion control sees it.
+/// An acknowledgment of new data.
 #[derive(Clone, Copy, Debug)]
-pub struct Growth {
-    /// When it came.
+pub struct AckSample {
+    /// When it arrived.
     pub now: Instant,
-    /// How much it newly acknowledged.
+    /// Bytes that it newly acknowledges.
     pub acked: Bytes,
-    /// How many segments it completed: none, if it acknowledges part of one.
+    /// Segments that it acknowledges to their end: none, if it acknowledges part of one.
     pub segments: u32,
     /// FlightSize before it.
     pub flight: Bytes,
-    /// The round trip that it measured, if it measured one.
+    /// The round-trip time that it measured, if it measured one.
     pub rtt: Option<Duration>,
-    /// Its acknowledgment number; SND.UNA by now.
+    /// Its acknowledgment number, which is SND.UNA now.
     pub number: Seq,
     /// SND.NXT: what is sent from now on is acknowledged a round trip later.
     pub nxt: Seq,
 }
 
-/// Whether so much in flight is all of the window, as no segment more would go in: one that is not says nothing about
-/// the path (RFC 2861, RFC 7661 §4.3, RFC 9438 §5.8).
-fn is_full(cwnd: Bytes, flight: Bytes, smss: Bytes) -> bool {
+/// Whether a flight fills the window, so that no further segment fits. A window that is not filled says nothing about the
+/// path and must not grow (RFC 2861, RFC 7661 §4.3, RFC 9438 §5.8).
+fn is_cwnd_limited(cwnd: Bytes, flight: Bytes, smss: Bytes) -> bool {
     flight + smss > cwnd
 }
 
-/// A segment with data that goes out, as congestion control sees it.
+/// A segment with data that is sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Departure {
-    /// When.
+pub struct SendEvent {
+    /// When it is sent.
     pub now: Instant,
     /// Its data.
     pub len: Bytes,
     /// FlightSize with it.
     pub flight: Bytes,
     /// Whether it is a retransmission.
-    pub again: bool,
-    /// Whether the user has nothing more to send now: what limits the flight is then not the window.
-    pub drained: bool,
-    /// The largest window that the peer has offered.
+    pub retransmission: bool,
+    /// Whether the application has nothing more to send now, so that the flight is limited by it and not by the window
+    /// (RFC 7661 §4.1).
+    pub application_limited: bool,
+    /// The largest window that the peer has advertised.
     pub advertised: Bytes,
-    /// The retransmission timer's length: RFC 2861 and RFC 5681 §4.1 measure idleness by it.
+    /// The retransmission timer's length: RFC 2861 and RFC 5681 §4.1 measure idle time by it.
     pub rto: Duration,
 }
 
@@ -175,6 +186,12 @@ impl CongestionEvent {
     #[must_use]
     pub fn in_use(&self) -> Bytes {
         self.cwnd.min(self.flight)
+    }
+
+    /// Whether the retransmission timer tells of it.
+    #[must_use]
+    pub const fn is_timeout(&self) -> bool {
+        matches!(self.signal, CongestionSignal::Timeout { .. })
     }
 
     /// Whether the same segment's timer has run out before (RFC 5681 §3.1).

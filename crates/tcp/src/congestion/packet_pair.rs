@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Seq};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, CongestionEvent, Growth};
+use super::{AckSample, CongestionControl, CongestionEvent};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -46,7 +46,7 @@ impl PacketPair {
     }
 
     /// Takes up an ACK; the bandwidth in bytes a second, once there are enough.
-    fn gather(&mut self, ack: &Growth) -> Option<f64> {
+    fn gather(&mut self, ack: &AckSample) -> Option<f64> {
         let first = |bytes: u64| [(ack.now, bytes); ACKS];
         match &mut self.mode {
             Mode::Done => None,
@@ -63,7 +63,7 @@ impl PacketPair {
         }
     }
 
-    fn set_threshold(&mut self, inner: &mut dyn Congestion, bandwidth: f64) {
+    fn set_threshold(&mut self, inner: &mut dyn CongestionControl, bandwidth: f64) {
         self.mode = Mode::Done;
         let Some(rtt) = self.rtt.filter(|_| bandwidth.is_finite() && bandwidth > 0.0) else { return };
         let product = Bytes((bandwidth * rtt.as_secs_f64()).round() as u64);
@@ -86,12 +86,12 @@ fn slope(acks: &[(Instant, u64); ACKS]) -> f64 {
 }
 
 impl Rule for PacketPair {
-    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+    fn start(&mut self, inner: &mut dyn CongestionControl, smss: Bytes, initial_window: Bytes) {
         self.smss = smss;
         inner.start(smss, initial_window);
     }
 
-    fn observe(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+    fn observe(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         inner.observe(ack);
         if matches!(self.mode, Mode::Done) {
             return;
@@ -102,12 +102,12 @@ impl Rule for PacketPair {
         }
     }
 
-    fn on_loss(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+    fn on_loss(&mut self, inner: &mut dyn CongestionControl, event: &CongestionEvent) {
         self.mode = Mode::Done;
         inner.on_loss(event);
     }
 
-    fn on_timeout(&mut self, inner: &mut dyn Congestion, event: &CongestionEvent) {
+    fn on_timeout(&mut self, inner: &mut dyn CongestionControl, event: &CongestionEvent) {
         self.mode = Mode::Done;
         inner.on_timeout(event);
     }
@@ -117,27 +117,27 @@ impl Rule for PacketPair {
 const ACKS: usize = 3;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "packet-pair",
     summary: "a first ssthresh from the spacing of the first ACKs; over another algorithm",
     source: "Hoe 1996",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         Ok(Arc::new(move || layered(PacketPair::new(), &params.over)))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{Path, SMSS, built, loss};
+    use super::super::testing::{Path, SMSS, built, loss};
     use super::*;
 
     const RTT: Duration = Duration::from_millis(100);
 
-    fn after_rounds(count: u64, spacing: Duration) -> Box<dyn Congestion> {
+    fn after_rounds(count: u64, spacing: Duration) -> Box<dyn CongestionControl> {
         let mut pair = built(ENTRY.id, json!({}));
         let mut path = Path::new();
         for _ in 0..count {

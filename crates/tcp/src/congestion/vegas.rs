@@ -1,20 +1,20 @@
 //! Vegas (Brakmo and Peterson 1995): the window follows the difference between the rate that it should give
 //! over the shortest round trip and the rate that it gives, which is the number of segments that wait in
-//! queues: one more segment a round trip below α, one less above β.
+//! queues: one more segment in the next round trip below α, one less above β.
 //!
 //! Slow start doubles every other round trip, so that in those between the rates can be compared, and ends
-//! when more than γ segments wait. Vegas' own fine-grained retransmission is a matter of recovery, and not
-//! here.
+//! when more than γ segments wait. Where sources differ this follows ns-2 (`tcp-vegas.cc`, after USC's NetBSD): a round
+//! trip is the mean of its samples. Vegas' fine-grained retransmission is a matter of recovery.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Seq};
+use units::{Bytes, Duration, Seq, SeqRange};
 
-use super::share::Share;
-use super::window::Window;
-use super::{Congestion, CongestionEvent, Growth};
+use super::proportion::Proportion;
+use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
+use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -28,14 +28,40 @@ pub struct Params {
     /// Above so many slow start ends; 1 (Brakmo and Peterson 1995).
     pub gamma: f64,
     /// The part that the end of slow start takes off. 1/8, as in Vegas of NetBSD and ns.
-    pub(super) slow_start_exit: Share,
+    pub(super) slow_start_exit: Proportion,
     /// The part that a loss found by duplicate ACKs takes off. 1/4, as in Vegas of NetBSD and ns.
-    pub(super) loss: Share,
+    pub(super) loss: Proportion,
+    /// What that is a part of, and what a timeout halves.
+    pub reduction_of: ReductionOf,
+    /// What ssthresh is counted in.
+    pub ssthresh_unit: SsthreshUnit,
+    /// How the difference is compared with α, β and γ.
+    pub difference: Difference,
+}
+
+/// How the number of segments in queues is compared with α, β and γ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Difference {
+    /// As it is (Brakmo and Peterson 1995).
+    #[default]
+    Exact,
+    /// Rounded to whole segments, as in ns-2.
+    WholeSegments,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { alpha: 1.0, beta: 3.0, gamma: 1.0, slow_start_exit: Share(0.125), loss: Share(0.25) }
+        Self {
+            alpha: 1.0,
+            beta: 3.0,
+            gamma: 1.0,
+            slow_start_exit: Proportion(0.125),
+            loss: Proportion(0.25),
+            reduction_of: ReductionOf::default(),
+            ssthresh_unit: SsthreshUnit::default(),
+            difference: Difference::default(),
+        }
     }
 }
 
@@ -45,52 +71,96 @@ struct Vegas {
     window: Window,
     /// The shortest round trip so far.
     base_rtt: Option<Duration>,
-    /// The round trip under way; none is, before the first ACK and after a loss.
+    /// The round trip that is measured; none before the first ACK and after a change of the window by others.
     round: Option<Round>,
-    /// Whether slow start grows in this round trip.
-    grows: bool,
+    /// What ACKs of this round trip do to the window.
+    growth: Growth,
+    /// SND.UNA and SND.NXT as the last ACK of new data left them.
+    outstanding: SeqRange,
+    /// End of what was outstanding at the last reduction: the loss of a segment before it is one of the same window.
+    reduced_until: Option<Seq>,
 }
 
 /// A round trip, from the sending of a segment to its acknowledgment.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// The first number of the segment that is timed.
+    /// The first number of the segment whose acknowledgment ends it.
     first: Seq,
-    /// The shortest round trip measured in it.
-    rtt: Option<Duration>,
+    /// The sum of the round-trip times measured in it.
+    rtts: Duration,
+    /// How many they are.
+    samples: u64,
+}
+
+/// What ACKs do to the window during a round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Growth {
+    /// They double it, in slow start.
+    Doubles,
+    /// They add one segment to it.
+    AddsOne,
+    /// Nothing.
+    Holds,
 }
 
 impl Vegas {
     const fn new(params: Params) -> Self {
-        Self { params, window: Window::UNSET, base_rtt: None, round: None, grows: true }
-    }
-
-    /// Segments in queues: what was sent in the round trip, less what would have filled the shortest one.
-    fn waiting(&self, sent: Bytes, rtt: Duration) -> Option<f64> {
-        let base = self.base_rtt?.as_secs_f64();
-        let segments = sent.0 as f64 / self.window.smss.0 as f64;
-        Some(segments * (1.0 - base / rtt.as_secs_f64()))
-    }
-
-    /// The once-a-round-trip decision.
-    fn decide(&mut self, waiting: f64) {
-        let Params { alpha, beta, gamma, .. } = self.params;
-        if self.window.is_below_threshold() {
-            if !self.grows && waiting > gamma {
-                return self.end_slow_start();
-            }
-            self.grows = !self.grows;
-        } else if waiting > beta {
-            let less = self.window.cwnd.saturating_sub(self.window.smss);
-            self.window.cwnd = less.max(self.least());
-        } else if waiting < alpha {
-            self.window.cwnd += self.window.smss;
+        Self {
+            params,
+            window: Window::UNSET,
+            base_rtt: None,
+            round: None,
+            growth: Growth::Doubles,
+            outstanding: SeqRange { start: Seq(0), end: Seq(0) },
+            reduced_until: None,
         }
     }
 
-    fn end_slow_start(&mut self) {
-        self.window.cwnd = less(self.window.cwnd, self.params.slow_start_exit).max(self.least());
+    /// Segments in queues: what was sent in the round trip, less what would have filled the shortest one.
+    fn queued(&self, sent: Bytes, rtt: Duration) -> Option<f64> {
+        let base = self.base_rtt?.as_secs_f64();
+        let segments = sent.0 as f64 / self.window.smss.0 as f64;
+        let queued = segments * (1.0 - base / rtt.as_secs_f64());
+        Some(match self.params.difference {
+            Difference::Exact => queued,
+            Difference::WholeSegments => queued.round(),
+        })
+    }
+
+    /// The decision that is made once in a round trip.
+    fn decide(&mut self, queued: f64) {
+        let Params { alpha, beta, gamma, .. } = self.params;
+        self.growth = if self.window.is_below_ssthresh() {
+            match self.growth {
+                Growth::Doubles => Growth::Holds,
+                _ if queued > gamma => self.end_slow_start(),
+                _ => Growth::Doubles,
+            }
+        } else if queued > beta {
+            let less = self.window.cwnd().saturating_sub(self.window.smss);
+            self.window.set_cwnd(less.max(self.least()));
+            Growth::Holds
+        } else if queued < alpha {
+            Growth::AddsOne
+        } else {
+            Growth::Holds
+        };
+    }
+
+    fn end_slow_start(&mut self) -> Growth {
+        let kept = (1.0 - self.params.slow_start_exit.0) * self.window.cwnd().0 as f64;
+        self.window.set_cwnd(Bytes(kept as u64).max(self.least()));
         self.window.ssthresh = self.least();
+        Growth::Holds
+    }
+
+    /// An ACK of new data, by the decision of this round trip.
+    fn grow(&mut self, acked: Bytes) {
+        match self.growth {
+            Growth::Doubles if self.window.is_below_ssthresh() => self.window.slow_start(acked),
+            Growth::AddsOne => self.window.open_by_part(acked.min(self.window.cwnd()), Alpha::ONE),
+            Growth::Doubles | Growth::Holds => {}
+        }
     }
 
     /// Two segments, so that ACKs go on.
@@ -98,72 +168,83 @@ impl Vegas {
         self.window.smss * 2
     }
 
-    /// Vegas measures anew: what was sent before tells of another window.
-    const fn start_anew(&mut self) {
+    /// Measures anew: what was sent before tells of another window.
+    const fn restart_round(&mut self) {
         self.round = None;
-        self.grows = true;
+        self.growth = Growth::Doubles;
+    }
+
+    /// Whether the first segment outstanding was sent before the last reduction, which then was for its loss too:
+    /// the window is reduced only for losses at the present rate (Brakmo and Peterson 1995, section 3.1).
+    fn is_reduced_already(&self) -> bool {
+        self.reduced_until.is_some_and(|until| self.outstanding.start.before(until))
     }
 }
 
-fn less(window: Bytes, part: Share) -> Bytes {
-    Bytes(((1.0 - part.0) * window.0 as f64) as u64)
-}
-
-impl Congestion for Vegas {
+impl CongestionControl for Vegas {
     fn start(&mut self, smss: Bytes, initial_window: Bytes) {
         self.window.start(smss, initial_window);
     }
 
-    fn observe(&mut self, ack: &Growth) {
-        let shorter = |old: Option<Duration>| old.into_iter().chain(ack.rtt).min();
-        self.base_rtt = shorter(self.base_rtt);
-        if let Some(round) = &mut self.round {
-            round.rtt = shorter(round.rtt);
+    fn observe(&mut self, ack: &AckSample) {
+        self.outstanding = SeqRange { start: ack.number, end: ack.nxt };
+        if let Some(rtt) = ack.rtt {
+            self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
+            if let Some(round) = &mut self.round {
+                round.rtts += rtt;
+                round.samples += 1;
+            }
         }
     }
 
-    fn on_ack(&mut self, ack: &Growth) {
+    fn on_ack(&mut self, ack: &AckSample) {
         let over = self.round.filter(|round| ack.number.after(round.first));
         if over.is_some() || self.round.is_none() {
-            self.round = Some(Round { first: ack.nxt, rtt: None });
+            self.round = Some(Round { first: ack.nxt, rtts: Duration::ZERO, samples: 0 });
         }
-        if let Some(Round { first, rtt: Some(rtt) }) = over {
+        if let Some(Round { first, rtts, samples: samples @ 1.. }) = over {
             let sent = Bytes(u64::from(ack.nxt.since(first)));
-            if let Some(waiting) = self.waiting(sent, rtt) {
-                self.decide(waiting);
+            if let Some(queued) = self.queued(sent, rtts / samples) {
+                self.decide(queued);
             }
         }
-        if self.window.is_below_threshold() && self.grows {
-            self.window.slow_start(ack.acked);
+        if is_cwnd_limited(self.cwnd(), ack.flight, self.window.smss) {
+            self.grow(ack.acked);
         }
     }
 
     fn on_loss(&mut self, event: &CongestionEvent) {
-        self.window.set_threshold(less(event.flight, self.params.loss));
-        self.window.cwnd = self.window.ssthresh;
-        self.start_anew();
+        if !self.is_reduced_already() {
+            let kept = self.params.reduction_of.kept(1.0 - self.params.loss.0, event);
+            self.window.reduce_ssthresh(kept, self.params.ssthresh_unit);
+            self.reduced_until = Some(self.outstanding.end);
+        }
+        self.window.reduce_to_ssthresh();
+        self.restart_round();
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
         if !event.repeats_timeout() {
-            self.window.set_threshold(event.flight / 2);
+            let half = self.params.reduction_of.kept(0.5, event);
+            self.window.reduce_ssthresh(half, self.params.ssthresh_unit);
         }
         self.window.collapse();
-        self.start_anew();
+        self.restart_round();
     }
 
     fn on_recovery_exit(&mut self, window: Bytes) {
-        self.window.cwnd = window;
-        self.start_anew();
+        self.window.set_cwnd(window);
+        self.restart_round();
     }
 
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.window.restore(cwnd, ssthresh);
-        self.start_anew();
+        self.reduced_until = None;
+        self.restart_round();
     }
 
     fn cwnd(&self) -> Bytes {
-        self.window.cwnd
+        self.window.cwnd()
     }
 
     fn ssthresh(&self) -> Bytes {
@@ -172,12 +253,12 @@ impl Congestion for Vegas {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "vegas",
     summary: "keeps between α and β segments in queues, by the round trip",
     source: "Brakmo and Peterson 1995",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         if !(0.0 < params.alpha && params.alpha <= params.beta && params.gamma > 0.0) {
             let Params { alpha, beta, gamma, .. } = params;
             let wrong = format!("alpha is {alpha}, beta {beta}, gamma {gamma}, which no window could keep");
@@ -185,20 +266,20 @@ pub const ENTRY: Entry<dyn Congestion> = Entry {
         }
         Ok(Arc::new(move || Box::new(Vegas::new(params.clone()))))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{Path, SMSS, built, loss, timeout};
+    use super::super::testing::{Path, SMSS, ack_sample, built, loss, timeout};
     use super::*;
 
     const BASE: Duration = Duration::from_millis(100);
 
     /// Round trips over a path that carries a segment every 10 ms: what is beyond ten waits.
-    fn rounds(congestion: &mut dyn Congestion, path: &mut Path, count: u64) -> Vec<u64> {
+    fn rounds(congestion: &mut dyn CongestionControl, path: &mut Path, count: u64) -> Vec<u64> {
         let mut windows = vec![];
         for _ in 0..count {
             let queued = congestion.cwnd().whole(SMSS).saturating_sub(10);
@@ -247,12 +328,38 @@ mod tests {
         for _ in 0..10 {
             // One segment a round trip is all there is to send.
             una += SMSS.0 as u32;
-            let ack =
-                Growth { rtt: Some(BASE), number: una, nxt: una, ..super::super::trial::growth(SMSS, SMSS) };
+            let ack = AckSample { rtt: Some(BASE), number: una, nxt: una, ..ack_sample(SMSS, SMSS) };
             vegas.observe(&ack);
             vegas.on_ack(&ack);
         }
         assert!(vegas.cwnd() >= SMSS * 20, "{}", vegas.cwnd());
+    }
+
+    #[test]
+    fn a_second_loss_of_the_same_window_does_not_reduce_again() {
+        let mut vegas = built(ENTRY.id, json!({}));
+        vegas.on_restore(SMSS * 16, SMSS * 2);
+        let una = |segments: u32| Seq(segments * 1000);
+        let mut ack = |number, nxt| {
+            vegas.observe(&AckSample { number, nxt, ..ack_sample(SMSS, SMSS * 16) });
+            vegas.on_loss(&loss(vegas.cwnd()));
+            vegas.cwnd()
+        };
+        assert_eq!(ack(una(10), una(26)), SMSS * 12);
+        assert_eq!(ack(una(14), una(26)), SMSS * 12, "its segment was sent before the reduction");
+        assert_eq!(ack(una(26), una(38)), SMSS * 9, "and this one after it");
+    }
+
+    #[test]
+    fn a_segment_more_comes_in_the_course_of_the_next_round_trip() {
+        let mut vegas = built(ENTRY.id, json!({}));
+        vegas.on_restore(SMSS * 8, SMSS * 2);
+        let mut path = Path::new();
+        // The first round trip is only measured; the ACK that ends it decides, and adds its part.
+        let windows = rounds(vegas.as_mut(), &mut path, 1);
+        assert_eq!(windows, [8]);
+        path.round(vegas.as_mut(), BASE, Duration::ZERO);
+        assert!(vegas.cwnd() > SMSS * 8 && vegas.cwnd() < SMSS * 9, "{}", vegas.cwnd());
     }
 
     #[test]

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
 use super::classic::{Classic, Policy};
-use super::reno::Increase;
-use super::share::Share;
-use super::window::Window;
-use super::{Congestion, CongestionEvent, Growth};
+use super::increase::Increase;
+use super::proportion::Proportion;
+use super::window::{Alpha, ReductionOf, Window};
+use super::{AckSample, CongestionControl, CongestionEvent};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -24,14 +24,18 @@ pub struct Params {
     /// How congestion avoidance counts.
     pub increase: Increase,
     /// The part of a new sample in the low-pass filter. 1/8, as in Linux (`westwood_do_filter`).
-    pub(super) gain: Share,
+    pub(super) gain: Proportion,
     /// Samples are taken over no less than this. 50 ms, as in Linux (`TCP_WESTWOOD_RTT_MIN`).
     pub least_sample: Duration,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { increase: Increase::default(), gain: Share(0.125), least_sample: Duration::from_millis(50) }
+        Self {
+            increase: Increase::default(),
+            gain: Proportion(0.125),
+            least_sample: Duration::from_millis(50),
+        }
     }
 }
 
@@ -68,11 +72,11 @@ impl Westwood {
 }
 
 impl Policy for Westwood {
-    fn alpha(&mut self, _window: &Window) -> f64 {
-        1.0
+    fn alpha(&mut self, _window: &Window) -> Alpha {
+        Alpha::ONE
     }
 
-    fn observe(&mut self, ack: &Growth) {
+    fn observe(&mut self, ack: &AckSample) {
         if let Some(rtt) = ack.rtt {
             self.rtt = Some(rtt);
             self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
@@ -90,49 +94,44 @@ impl Policy for Westwood {
         }
     }
 
-    /// Without an estimate it can only halve, as a standard TCP.
+    /// The estimate, even where it lies above the window; without one half of what was in use, as a standard TCP.
     fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         match (self.bandwidth, self.least_rtt) {
             (Some(bandwidth), Some(rtt)) => Bytes((bandwidth * rtt.as_secs_f64()) as u64),
-            _ => event.flight / 2,
+            _ => ReductionOf::Smaller.kept(0.5, event),
         }
     }
 
-    /// The estimate may lie above the window, which a loss must not open.
-    fn after_loss(&self, window: &Window) -> Bytes {
-        window.cwnd.min(window.ssthresh)
-    }
-
-    /// Most recoveries want the threshold, which is the estimate. Up to there slow start goes on.
+    /// Most recoveries end at ssthresh, which may be an estimate above the window: slow start goes on up to there.
     fn after_recovery(&self, window: &Window, wanted: Bytes) -> Bytes {
-        wanted.min(window.cwnd)
+        wanted.min(window.cwnd())
     }
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "westwood-plus",
     summary: "a loss leaves the estimated bandwidth times the least round trip",
     source: "Mascolo et al. 2001; Grieco and Mascolo 2004",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         Ok(Arc::new(move || Box::new(Classic::new(Westwood::new(&params), params.increase))))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{Path, SMSS, built, loss, timeout};
+    use super::super::testing::{Path, SMSS, built, loss, timeout};
     use super::*;
 
     const RTT: Duration = Duration::from_millis(100);
     const SPACING: Duration = Duration::from_millis(10);
 
     /// 100 segments a second over 100 ms: ten segments are the path's.
-    fn full_path() -> Box<dyn Congestion> {
+    fn full_path() -> Box<dyn CongestionControl> {
         let mut westwood = built(ENTRY.id, json!({}));
         westwood.on_restore(SMSS * 20, SMSS * 10);
         let mut path = Path::new();
@@ -170,10 +169,10 @@ mod tests {
     fn there_is_one_sample_a_round_trip_and_the_filter_takes_an_eighth_of_it() {
         let params = Params::default();
         let mut westwood = Westwood::new(&params);
-        let at = |millis: u64| Growth {
+        let at = |millis: u64| AckSample {
             now: Instant::START + Duration::from_millis(millis),
             rtt: Some(RTT),
-            ..super::super::trial::growth(SMSS, SMSS)
+            ..super::super::testing::ack_sample(SMSS, SMSS)
         };
         for millis in [0, 20, 40, 60, 80] {
             westwood.observe(&at(millis));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, Growth};
+use super::{AckSample, CongestionControl};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -27,32 +27,32 @@ struct WholeSegments {
 }
 
 impl Rule for WholeSegments {
-    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
+    fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
         self.part += ack.acked;
         if ack.segments > 0 {
             let acked = std::mem::replace(&mut self.part, Bytes::ZERO);
-            inner.on_ack(&Growth { acked, ..*ack });
+            inner.on_ack(&AckSample { acked, ..*ack });
         }
     }
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "whole-segments",
     summary: "only ACKs that complete a segment open the window; over another algorithm",
     source: "Linux 2.4 and 2.6, net/ipv4/tcp_input.c; Cheskis 2006 §3.1.3",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         Ok(Arc::new(move || layered(WholeSegments::default(), &params.over)))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::trial::{SMSS, built, growth};
+    use super::super::testing::{SMSS, ack_sample, built};
     use super::*;
 
     #[test]
@@ -60,7 +60,7 @@ mod tests {
         let mut whole = built(ENTRY.id, json!({}));
         let mut reno = built("reno", json!({}));
         for part in 1..=4 {
-            let ack = Growth { segments: u32::from(part == 4), ..growth(SMSS / 4, SMSS * 2) };
+            let ack = AckSample { segments: u32::from(part == 4), ..ack_sample(SMSS / 4, SMSS * 2) };
             whole.on_ack(&ack);
             reno.on_ack(&ack);
             assert_eq!(whole.cwnd(), SMSS * if part == 4 { 3 } else { 2 });

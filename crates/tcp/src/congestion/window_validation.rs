@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant};
 
 use super::layer::{Over, Rule, layered};
-use super::{Congestion, Departure, Growth, is_full};
+use super::{AckSample, CongestionControl, SendEvent, is_cwnd_limited};
 use crate::registry::Entry;
 
 /// Parameters.
@@ -57,7 +57,7 @@ impl WindowValidation {
     }
 
     /// The sender has been idle.
-    fn decay(&mut self, inner: &mut dyn Congestion, sent: &Departure, last: Instant) {
+    fn decay(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent, last: Instant) {
         let mut cwnd = inner.cwnd();
         let kept = three_quarters(cwnd);
         for _ in 0..(sent.now - last).as_nanos() / sent.rto.as_nanos().max(1) {
@@ -70,12 +70,12 @@ impl WindowValidation {
         self.forget_use(sent.now);
     }
 
-    fn judge_use(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
+    fn judge_use(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent) {
         let cwnd = inner.cwnd();
-        if is_full(cwnd, sent.flight, self.smss) {
+        if is_cwnd_limited(cwnd, sent.flight, self.smss) {
             return self.forget_use(sent.now);
         }
-        if !sent.drained {
+        if !sent.application_limited {
             return;
         }
         self.used = self.used.max(sent.flight);
@@ -92,22 +92,22 @@ const fn three_quarters(window: Bytes) -> Bytes {
 }
 
 impl Rule for WindowValidation {
-    fn start(&mut self, inner: &mut dyn Congestion, smss: Bytes, initial_window: Bytes) {
+    fn start(&mut self, inner: &mut dyn CongestionControl, smss: Bytes, initial_window: Bytes) {
         self.smss = smss;
         inner.start(smss, initial_window);
     }
 
-    fn on_ack(&mut self, inner: &mut dyn Congestion, ack: &Growth) {
-        if is_full(inner.cwnd(), ack.flight, self.smss) || !self.params.hold {
+    fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
+        if is_cwnd_limited(inner.cwnd(), ack.flight, self.smss) || !self.params.hold {
             inner.on_ack(ack);
         }
     }
 
-    fn watches_departures(&self) -> bool {
+    fn observes_sends(&self) -> bool {
         true
     }
 
-    fn on_sent(&mut self, inner: &mut dyn Congestion, sent: &Departure) {
+    fn on_sent(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent) {
         inner.on_sent(sent);
         match self.last.replace(sent.now) {
             None => self.forget_use(sent.now),
@@ -115,28 +115,28 @@ impl Rule for WindowValidation {
             Some(_) => {}
         }
         // What is sent again is no new load, and recovery has its own idea of the window.
-        if !sent.again {
+        if !sent.retransmission {
             self.judge_use(inner, sent);
         }
     }
 
     /// RFC 4015 §3.1 step 10 sets `T_last`.
-    fn was_not_idle(&mut self, inner: &mut dyn Congestion, now: Instant) {
+    fn reset_idle_time(&mut self, inner: &mut dyn CongestionControl, now: Instant) {
         self.last = self.last.map(|_| now);
-        inner.was_not_idle(now);
+        inner.reset_idle_time(now);
     }
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Congestion> = Entry {
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     id: "window-validation",
     summary: "a window that is not used does not grow, and decays; over another algorithm",
     source: "RFC 2861",
     parse: |value| {
-        let params: Params = Entry::<dyn Congestion>::read(value)?;
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
         Ok(Arc::new(move || layered(WindowValidation::new(params.clone()), &params.over)))
     },
-    schema: Entry::<dyn Congestion>::describe::<Params>,
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
 };
 
 #[cfg(test)]
@@ -144,18 +144,18 @@ mod tests {
     use serde_json::{Value, json};
     use units::Duration;
 
-    use super::super::trial::{SMSS, built, departure, growth};
+    use super::super::testing::{SMSS, ack_sample, built, send_event};
     use super::*;
 
-    fn with_window(segments: u64, keys: Value) -> Box<dyn Congestion> {
+    fn with_window(segments: u64, keys: Value) -> Box<dyn CongestionControl> {
         let mut validated = built(ENTRY.id, keys);
         validated.on_restore(SMSS * segments, SMSS * 4);
-        validated.on_sent(&departure(Duration::ZERO, SMSS, false));
+        validated.on_sent(&send_event(Duration::ZERO, SMSS, false));
         validated
     }
 
-    fn sent(congestion: &mut dyn Congestion, millis: u64, flight: u64) -> (Bytes, Bytes) {
-        congestion.on_sent(&departure(Duration::from_millis(millis), SMSS * flight, true));
+    fn sent(congestion: &mut dyn CongestionControl, millis: u64, flight: u64) -> (Bytes, Bytes) {
+        congestion.on_sent(&send_event(Duration::from_millis(millis), SMSS * flight, true));
         (congestion.cwnd(), congestion.ssthresh())
     }
 
@@ -182,7 +182,8 @@ mod tests {
     fn what_is_sent_again_says_nothing_about_use_but_ends_the_idle_time() {
         let mut validated = with_window(16, json!({}));
         for millis in [900, 1800, 2700] {
-            let again = Departure { again: true, ..departure(Duration::from_millis(millis), SMSS, true) };
+            let again =
+                SendEvent { retransmission: true, ..send_event(Duration::from_millis(millis), SMSS, true) };
             validated.on_sent(&again);
         }
         assert_eq!(validated.cwnd(), SMSS * 16);
@@ -192,7 +193,7 @@ mod tests {
     fn the_peers_window_bounds_what_is_halved() {
         let mut validated = with_window(16, json!({}));
         validated
-            .on_sent(&Departure { advertised: SMSS * 6, ..departure(Duration::from_secs(1), SMSS, false) });
+            .on_sent(&SendEvent { advertised: SMSS * 6, ..send_event(Duration::from_secs(1), SMSS, false) });
         assert_eq!(validated.cwnd(), SMSS * 3);
     }
 
@@ -213,7 +214,7 @@ mod tests {
     fn a_sender_held_back_by_the_peers_window_is_not_limited_by_the_application() {
         let mut validated = with_window(16, json!({}));
         for millis in (100..3000).step_by(100) {
-            validated.on_sent(&departure(Duration::from_millis(millis), SMSS * 3, false));
+            validated.on_sent(&send_event(Duration::from_millis(millis), SMSS * 3, false));
         }
         assert_eq!(validated.cwnd(), SMSS * 16);
     }
@@ -221,12 +222,12 @@ mod tests {
     #[test]
     fn only_a_full_window_grows() {
         let mut validated = with_window(3, json!({}));
-        validated.on_ack(&growth(SMSS, SMSS * 2));
+        validated.on_ack(&ack_sample(SMSS, SMSS * 2));
         assert_eq!(validated.cwnd(), SMSS * 3);
-        validated.on_ack(&growth(SMSS, Bytes(2001)));
+        validated.on_ack(&ack_sample(SMSS, Bytes(2001)));
         assert_eq!(validated.cwnd(), SMSS * 4);
         let mut free = with_window(3, json!({ "hold": false }));
-        free.on_ack(&growth(SMSS, SMSS));
+        free.on_ack(&ack_sample(SMSS, SMSS));
         assert_eq!(free.cwnd(), SMSS * 4);
     }
 }

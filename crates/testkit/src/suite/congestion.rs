@@ -1,7 +1,8 @@
 //! Every congestion control.
 
 use rand::RngExt;
-use tcp::congestion::{Congestion, CongestionEvent, CongestionSignal, Departure, ENTRIES, Growth};
+use serde_json::json;
+use tcp::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionSignal, ENTRIES, SendEvent};
 use tcp::registry::Entry;
 use units::{Bytes, Duration, Instant, Seq, Streams};
 
@@ -21,6 +22,9 @@ pub(super) fn cases() -> Vec<Case> {
             ("one_loss_event_is_one_reduction", one_reduction),
             ("a_timeout_leaves_one_segment", timeout_leaves_one),
             ("a_loss_never_opens_the_window", losses_open_nothing),
+            ("no_congestion_event_leaves_more_than_was_in_use", events_raise_nothing),
+            ("a_window_that_is_not_filled_does_not_grow_where_it_is_validated", unused_windows_hold),
+            ("a_sender_limited_by_the_peers_window_reduces_what_is_in_flight", peers_window_is_reduced),
             ("a_mark_leaves_the_threshold_and_never_opens_the_window", marks_open_nothing),
             ("a_restored_window_is_the_one_named", restores),
             ("the_window_curve_is_the_recorded_one", the_curve_is_recorded),
@@ -28,14 +32,14 @@ pub(super) fn cases() -> Vec<Case> {
     )
 }
 
-fn started(entry: &Entry<dyn Congestion>) -> Box<dyn Congestion> {
+fn started(entry: &Entry<dyn CongestionControl>) -> Box<dyn CongestionControl> {
     let mut congestion = build(entry);
     congestion.start(SMSS, SMSS * 2);
     congestion
 }
 
 /// RFC 5681 §3.1: the loss window is one segment, ssthresh two at least.
-fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> CheckResult {
+fn the_floor_holds(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     let mut stream = Streams::new(1).stream("operations");
     let mut una = Seq::default();
@@ -51,11 +55,12 @@ fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> CheckResult {
                 let window = SMSS.max(congestion.ssthresh().min(flight));
                 congestion.on_recovery_exit(window);
             }
-            4..15 => congestion.on_sent(&departure(now, flight, stream.random_range(0..2) == 0)),
+            4..15 => congestion.on_sent(&send_event(now, flight, stream.random_range(0..2) == 0)),
             _ => {
                 una += stream.random_range(1..=3000);
                 let acked = Bytes(stream.random_range(1..=3000));
-                let ack = Growth { number: una, nxt: una + flight.0 as u32, ..growth(now, acked, flight) };
+                let ack =
+                    AckSample { number: una, nxt: una + flight.0 as u32, ..ack_sample(now, acked, flight) };
                 congestion.observe(&ack);
                 congestion.on_ack(&ack);
             }
@@ -67,7 +72,7 @@ fn the_floor_holds(entry: &'static Entry<dyn Congestion>) -> CheckResult {
 }
 
 /// RFC 5681 §3.1: only the acknowledgment of new data opens the window.
-fn duplicates_grow_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult {
+fn duplicates_grow_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     let text = format!(
         "# RFC 5681 §3.1\nset congestion.algorithm = \"{}\"\nset initial_window = \"4 segments\"\n\
          0 open rtt 0.1\nwrite 9000\n> . 1:4001(4x1000) ack 1\n+0.1 < . 1:1(0) ack 1 x2\n? cwnd 4\n",
@@ -77,9 +82,8 @@ fn duplicates_grow_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult
 }
 
 /// RFC 5681 §4.3 and RFC 6675 §5: several losses in one window are one sign of congestion.
-fn one_reduction(entry: &'static Entry<dyn Congestion>) -> CheckResult {
-    let profile =
-        config(&serde_json::json!({ "congestion": { "algorithm": entry.id } })).expect("defaults do");
+fn one_reduction(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+    let profile = config(&json!({ "congestion": { "algorithm": entry.id } })).expect("defaults do");
     let mut pair = Pair::new(&profile, &profile)
         .users(User::sends_pattern(300_000), User::listens())
         .fates(drop_numbers(Side::Client, &[40, 43, 45]));
@@ -94,7 +98,7 @@ fn one_reduction(entry: &'static Entry<dyn Congestion>) -> CheckResult {
 }
 
 /// RFC 5681 §3.1: one segment after a timeout; ssthresh is held when the same segment times out again.
-fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> CheckResult {
+fn timeout_leaves_one(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     let flight = congestion.cwnd();
@@ -107,7 +111,7 @@ fn timeout_leaves_one(entry: &'static Entry<dyn Congestion>) -> CheckResult {
 
 /// RFC 5681 §3.1: a loss leaves two segments at least, and otherwise no more than there were; nor does the end of its
 /// recovery, which most algorithms want at the threshold (§3.2 step 6).
-fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult {
+fn losses_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     for flight in [congestion.cwnd(), SMSS * 4, SMSS * 3, SMSS * 2] {
@@ -123,9 +127,81 @@ fn losses_open_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     Ok(())
 }
 
+/// RFC 5681 equation 4, of the smaller of cwnd and FlightSize: after any congestion event cwnd is no larger than before,
+/// and ssthresh, unless it stays as it was, is at most what was in use, or two segments. FlightSize may be
+/// far below cwnd, where the application or the peer's window limits the sender, and above it, where most of it is SACKed.
+/// Without samples of the path, which Westwood+ would set ssthresh by.
+fn events_raise_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+    let mut congestion = started(entry);
+    let mut stream = Streams::new(2).stream("events");
+    for step in 0..5_000_u64 {
+        let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
+        let flight = Bytes(stream.random_range(0..=cwnd.0 * 3));
+        let pipe = Bytes(stream.random_range(0..=flight.0));
+        let repeated = stream.random_range(0..4) == 0;
+        let signal = match stream.random_range(0..30) {
+            0 => CongestionSignal::Loss,
+            1 => CongestionSignal::Timeout { repeated },
+            2 => CongestionSignal::EcnEcho,
+            _ => {
+                congestion.on_ack(&AckSample { rtt: None, ..ack_sample(later(step), SMSS, flight) });
+                continue;
+            }
+        };
+        let event = CongestionEvent { now: later(step), signal, cwnd, flight, pipe };
+        match signal {
+            CongestionSignal::Loss => congestion.on_loss(&event),
+            CongestionSignal::Timeout { .. } => congestion.on_timeout(&event),
+            CongestionSignal::EcnEcho => congestion.on_mark(&event),
+        }
+        let (after, left) = (congestion.cwnd(), congestion.ssthresh());
+        ensure(after <= cwnd, || format!("step {step}: {event:?} raised cwnd to {after}"))?;
+        ensure(left == ssthresh || left <= event.in_use().max(SMSS * 2), || {
+            format!("step {step}: {event:?} left ssthresh {left}")
+        })?;
+        congestion.on_recovery_exit(after.min(left).max(SMSS));
+    }
+    Ok(())
+}
+
+/// RFC 2861 §3.1, RFC 7661 §4.3: under `window-validation` no algorithm grows a window that the application or the
+/// peer's window does not let the sender fill, in slow start or in congestion avoidance.
+fn unused_windows_hold(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+    let validated = json!({ "over": { "algorithm": entry.id }, "idle": false, "application_limited": false });
+    let validation = ENTRIES.iter().find(|entry| entry.id == "window-validation").expect("it is listed");
+    let mut congestion = (validation.parse)(validated).map_err(|wrong| wrong.to_string())?();
+    congestion.start(SMSS, SMSS * 20);
+    for (start, ssthresh) in [(0, Bytes::MAX), (200, SMSS * 10)] {
+        congestion.on_restore(SMSS * 20, ssthresh);
+        for round in 0..200 {
+            let ack = ack_sample(later(start + round), SMSS, SMSS * 11);
+            congestion.observe(&ack);
+            congestion.on_ack(&ack);
+        }
+        ensure(congestion.cwnd() <= SMSS * 20, || format!("{} with 11 in flight", congestion.cwnd()))?;
+    }
+    Ok(())
+}
+
+/// The peer offers 11 segments, and cwnd has grown far beyond: what a loss leaves is a part of the 11.
+fn peers_window_is_reduced(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+    let sender = config(&json!({ "mss": "1000 bytes", "congestion": { "algorithm": entry.id } }));
+    let receiver = config(&json!({ "window": { "size": "11000 bytes" }, "window_scale": false }));
+    let (sender, receiver) = (sender.expect("defaults do"), receiver.expect("defaults do"));
+    let mut pair = Pair::new(&sender, &receiver)
+        .users(User::sends_pattern(300_000), User::listens())
+        .fates(drop_numbers(Side::Client, &[150]));
+    pair.run(Duration::from_secs(600));
+    let client = &pair.host(Side::Client).endpoint;
+    let reduced = client.ssthresh() >= SMSS * 2 && client.ssthresh() <= SMSS * 11;
+    ensure(reduced && client.timeouts() == 0, || {
+        format!("ssthresh {}, {} timeouts", client.ssthresh(), client.timeouts())
+    })
+}
+
 /// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is sent again, and a window of one segment stays one. What is
 /// left is the threshold, nothing added, as there is nothing to recover from.
-fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult {
+fn marks_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     for flight in [congestion.cwnd(), SMSS * 3, SMSS * 2, SMSS] {
@@ -140,7 +216,7 @@ fn marks_open_nothing(entry: &'static Entry<dyn Congestion>) -> CheckResult {
 }
 
 /// RFC 4015 §3.2: what a false signal took is given back, both windows, whatever the algorithm did meanwhile.
-fn restores(entry: &'static Entry<dyn Congestion>) -> CheckResult {
+fn restores(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     let mut path = Path::new();
     path.rounds(congestion.as_mut(), 5);
@@ -159,22 +235,33 @@ fn restores(entry: &'static Entry<dyn Congestion>) -> CheckResult {
     ensure(congestion.cwnd() > cwnd, || format!("{} has not grown from {cwnd}", congestion.cwnd()))
 }
 
+/// The curve is that of `curves/<id>.txt`; `make record` renews it.
+fn the_curve_is_recorded(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+    let (file, curve) = curve(entry);
+    let recorded = std::fs::read_to_string(&file).unwrap_or_default();
+    ensure(recorded == curve, || {
+        format!("{file} says\n{recorded}and the curve is\n{curve}`make record` renews it")
+    })
+}
+
+/// The window curve of each congestion control, with the file in which it is recorded.
+#[must_use]
+pub fn curves() -> Vec<(String, String)> {
+    ENTRIES.iter().map(curve).collect()
+}
+
 /// cwnd at the end of each round trip, in whole segments: from the start, after a loss, after a timeout.
-fn the_curve_is_recorded(entry: &'static Entry<dyn Congestion>) -> CheckResult {
+fn curve(entry: &Entry<dyn CongestionControl>) -> (String, String) {
     let mut congestion = started(entry);
     let mut path = Path::new();
     let mut curve = format!("start: {}\n", path.rounds(congestion.as_mut(), 6));
-    let flight = congestion.cwnd();
-    congestion.on_loss(&event(later(6), CongestionSignal::Loss, flight));
+    congestion.on_loss(&event(later(6), CongestionSignal::Loss, congestion.cwnd()));
     let window = congestion.cwnd();
     congestion.on_recovery_exit(window);
     curve += &format!("loss: {}\n", path.rounds(congestion.as_mut(), 12));
-    let flight = congestion.cwnd();
-    congestion.on_timeout(&event(later(20), TIMEOUT, flight));
+    congestion.on_timeout(&event(later(20), TIMEOUT, congestion.cwnd()));
     curve += &format!("timeout: {}\n", path.rounds(congestion.as_mut(), 12));
-    let file = format!("{}/curves/{}.txt", env!("CARGO_MANIFEST_DIR"), entry.id);
-    let recorded = std::fs::read_to_string(&file).unwrap_or_default();
-    ensure(recorded == curve, || format!("{file} says\n{recorded}and the curve is\n{curve}"))
+    (format!("{}/curves/{}.txt", env!("CARGO_MANIFEST_DIR"), entry.id), curve)
 }
 
 /// A path of 100 ms that carries whatever is sent.
@@ -189,7 +276,7 @@ impl Path {
     }
 
     /// So many round trips with a full window, each segment acknowledged; cwnd after each.
-    fn rounds(&mut self, congestion: &mut dyn Congestion, count: u64) -> String {
+    fn rounds(&mut self, congestion: &mut dyn CongestionControl, count: u64) -> String {
         let mut curve = vec![];
         for _ in 0..count {
             self.round += 1;
@@ -197,8 +284,8 @@ impl Path {
             let mut nxt = self.una + (SMSS * segments).0 as u32;
             for _ in 0..segments {
                 self.una += SMSS.0 as u32;
-                let full = growth(later(self.round), SMSS, congestion.cwnd());
-                let ack = Growth { number: self.una, nxt, ..full };
+                let full = ack_sample(later(self.round), SMSS, congestion.cwnd());
+                let ack = AckSample { number: self.una, nxt, ..full };
                 congestion.observe(&ack);
                 congestion.on_ack(&ack);
                 nxt = nxt.max(self.una + congestion.cwnd().0 as u32);
@@ -209,10 +296,10 @@ impl Path {
     }
 }
 
-fn growth(now: Instant, acked: Bytes, flight: Bytes) -> Growth {
+fn ack_sample(now: Instant, acked: Bytes, flight: Bytes) -> AckSample {
     let (rtt, seq) = (Some(Duration::from_millis(100)), Seq::default());
     let segments = acked.whole(SMSS).max(1) as u32;
-    Growth { now, acked, segments, flight, rtt, number: seq, nxt: seq }
+    AckSample { now, acked, segments, flight, rtt, number: seq, nxt: seq }
 }
 
 /// A sign of congestion while the window is full.
@@ -220,9 +307,10 @@ fn event(now: Instant, signal: CongestionSignal, flight: Bytes) -> CongestionEve
     CongestionEvent { now, signal, cwnd: flight, flight, pipe: flight }
 }
 
-fn departure(now: Instant, flight: Bytes, drained: bool) -> Departure {
+fn send_event(now: Instant, flight: Bytes, application_limited: bool) -> SendEvent {
     let rto = Duration::from_millis(200);
-    Departure { now, len: SMSS, flight, again: false, drained, advertised: SMSS * 40, rto }
+    let retransmission = false;
+    SendEvent { now, len: SMSS, flight, retransmission, application_limited, advertised: SMSS * 40, rto }
 }
 
 fn later(round: u64) -> Instant {

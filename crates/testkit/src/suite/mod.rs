@@ -14,6 +14,8 @@ mod window;
 
 use serde_json::{Value, json};
 
+pub use congestion::curves;
+
 /// One test of one algorithm.
 pub struct Case {
     /// `axis/algorithm/what it shows`.

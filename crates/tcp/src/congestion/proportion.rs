@@ -9,19 +9,19 @@ use crate::registry::refusal;
 /// A number between 0 and 1, neither of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
-pub(super) struct Share(pub f64);
+pub(super) struct Proportion(pub f64);
 
-impl Share {
+impl Proportion {
     fn read(written: &Value) -> Option<f64> {
         let text = || {
             let (part, whole) = written.as_str()?.split_once('/')?;
             Some(part.trim().parse::<f64>().ok()? / whole.trim().parse::<f64>().ok()?)
         };
-        written.as_f64().or_else(text).filter(|share| *share > 0.0 && *share < 1.0)
+        written.as_f64().or_else(text).filter(|proportion| *proportion > 0.0 && *proportion < 1.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Share {
+impl<'de> Deserialize<'de> for Proportion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written = Value::deserialize(deserializer)?;
         Self::read(&written).map(Self).ok_or_else(|| {
@@ -30,9 +30,9 @@ impl<'de> Deserialize<'de> for Share {
     }
 }
 
-impl JsonSchema for Share {
+impl JsonSchema for Proportion {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Share".into()
+        "Proportion".into()
     }
 
     fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
@@ -50,8 +50,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_a_number_or_a_fraction_and_less_than_the_whole() {
-        let read = |written: Value| serde_json::from_value::<Share>(written).ok().map(|share| share.0);
+    fn a_proportion_is_a_number_or_a_fraction_and_less_than_the_whole() {
+        let read = |written: Value| {
+            serde_json::from_value::<Proportion>(written).ok().map(|proportion| proportion.0)
+        };
         assert_eq!(read(json!(0.5)), Some(0.5));
         assert_eq!(read(json!("2/7")), Some(2.0 / 7.0));
         for wrong in

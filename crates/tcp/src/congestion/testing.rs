@@ -3,12 +3,12 @@
 use serde_json::Value;
 use units::{Bytes, Duration, Instant, Seq};
 
-use super::{Congestion, CongestionEvent, CongestionSignal, Departure, ENTRIES, Growth};
+use super::{AckSample, CongestionControl, CongestionEvent, CongestionSignal, ENTRIES, SendEvent};
 
 pub(super) const SMSS: Bytes = Bytes(1000);
 
 /// A started instance, with a first window of two segments.
-pub(super) fn built(id: &str, keys: Value) -> Box<dyn Congestion> {
+pub(super) fn built(id: &str, keys: Value) -> Box<dyn CongestionControl> {
     let entry = ENTRIES.iter().find(|entry| entry.id == id).expect("it is listed");
     let mut congestion = (entry.parse)(keys).expect("the test's parameters make sense")();
     congestion.start(SMSS, SMSS * 2);
@@ -16,16 +16,16 @@ pub(super) fn built(id: &str, keys: Value) -> Box<dyn Congestion> {
 }
 
 /// An ACK of so many bytes, with so much in flight before it.
-pub(super) fn growth(acked: Bytes, flight: Bytes) -> Growth {
+pub(super) fn ack_sample(acked: Bytes, flight: Bytes) -> AckSample {
     let seq = Seq::default();
     let segments = acked.whole(SMSS) as u32;
-    Growth { now: Instant::START, acked, segments, flight, rtt: None, number: seq, nxt: seq }
+    AckSample { now: Instant::START, acked, segments, flight, rtt: None, number: seq, nxt: seq }
 }
 
 /// So many segments are acknowledged one by one, the window full.
-pub(super) fn ack(congestion: &mut dyn Congestion, segments: u64) {
+pub(super) fn ack(congestion: &mut dyn CongestionControl, segments: u64) {
     for _ in 0..segments {
-        congestion.on_ack(&growth(SMSS, congestion.cwnd()));
+        congestion.on_ack(&ack_sample(SMSS, congestion.cwnd()));
     }
 }
 
@@ -49,7 +49,7 @@ fn event(signal: CongestionSignal, flight: Bytes) -> CongestionEvent {
 }
 
 /// A loss with so many segments in flight, which are the window, is found and repaired.
-pub(super) fn reduced(congestion: &mut dyn Congestion, segments: u64) {
+pub(super) fn reduced(congestion: &mut dyn CongestionControl, segments: u64) {
     congestion.on_restore(SMSS * segments, congestion.ssthresh());
     congestion.on_loss(&loss(SMSS * segments));
     congestion.on_recovery_exit(congestion.ssthresh());
@@ -70,35 +70,35 @@ impl Path {
     }
 
     /// One round trip that takes `rtt`: all of the window is acknowledged, one segment each `spacing`.
-    pub(super) fn round(&mut self, congestion: &mut dyn Congestion, rtt: Duration, spacing: Duration) {
+    pub(super) fn round(&mut self, congestion: &mut dyn CongestionControl, rtt: Duration, spacing: Duration) {
         let flight = congestion.cwnd().whole(SMSS);
         let mut nxt = self.una + (SMSS * flight).0 as u32;
         self.now = (self.now + rtt).max(self.free);
         self.free = self.now + spacing * flight;
         for step in 0..flight {
             self.una += SMSS.0 as u32;
-            let growth = Growth {
+            let ack = AckSample {
                 now: self.now + spacing * step,
                 rtt: Some(rtt + spacing * step),
                 number: self.una,
                 nxt,
-                ..growth(SMSS, congestion.cwnd())
+                ..ack_sample(SMSS, congestion.cwnd())
             };
-            congestion.observe(&growth);
-            congestion.on_ack(&growth);
+            congestion.observe(&ack);
+            congestion.on_ack(&ack);
             nxt = nxt.max(self.una + congestion.cwnd().0 as u32);
         }
     }
 }
 
 /// A segment that goes out.
-pub(super) fn departure(at: Duration, flight: Bytes, drained: bool) -> Departure {
-    Departure {
+pub(super) fn send_event(at: Duration, flight: Bytes, application_limited: bool) -> SendEvent {
+    SendEvent {
         now: Instant::START + at,
         len: SMSS,
         flight,
-        again: false,
-        drained,
+        retransmission: false,
+        application_limited,
         advertised: Bytes(65_535),
         rto: Duration::from_secs(1),
     }
