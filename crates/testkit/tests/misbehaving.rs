@@ -54,14 +54,14 @@ fn divided_acks_speed_up_a_sender_that_counts_acks_and_not_one_that_counts_bytes
 }
 
 #[test]
-fn spoofed_duplicates_gain_less_where_inflation_is_limited_and_nothing_with_sack() {
+fn spoofed_duplicates_gain_nothing_where_inflation_is_limited_or_with_sack() {
     let spoofed = json!({ "algorithm": "dupack-spoofing", "copies": 20 });
     let weak = of_1999();
     let limited = overridden(&weak, &json!({ "recovery": { "limits_inflation": true } }));
     let (usual, gained) = (round_trips(&weak, &honest()), round_trips(&weak, &spoofed));
     let held = round_trips(&limited, &spoofed);
     assert!(
-        gained < held && held < usual,
+        gained < usual && usual <= held,
         "{held} round trips; {gained} without the limit, {usual} honestly"
     );
     let sack = overridden(&weak, &json!({ "sack": true, "recovery": { "algorithm": "sack-6675" } }));
