@@ -4,7 +4,7 @@
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
 use crate::Decision;
-use crate::congestion::Congestion;
+use crate::congestion::CongestionControl;
 use crate::endpoint::Endpoint;
 use crate::recovery::{AckEvent, Next, Room};
 use crate::registry::Choice;
@@ -182,7 +182,7 @@ impl PreLossState {
         ack: &AckEvent,
         initial: Bytes,
         outstanding: Bytes,
-        congestion: &mut dyn Congestion,
+        congestion: &mut dyn CongestionControl,
     ) {
         let (cwnd, ssthresh) = match response {
             Response::Eifel => {
@@ -263,7 +263,7 @@ mod tests {
 
     const SMSS: Bytes = Bytes(1000);
 
-    fn reno(segments: u64) -> Box<dyn Congestion> {
+    fn reno(segments: u64) -> Box<dyn CongestionControl> {
         let entry = crate::congestion::ENTRIES.iter().find(|entry| entry.id == "reno").expect("it is listed");
         let mut congestion = (entry.parse)(json!({})).expect("defaults do")();
         congestion.start(SMSS, SMSS * segments);
