@@ -49,9 +49,7 @@ impl Key {
 
 impl<'a> Page<'a> {
     fn text(&self, title: &str, keys: &[Key]) -> String {
-        let mut text = format!(
-            "<!-- Made from the types by `make record`. -->\n\n# {title}\n\n"
-        );
+        let mut text = format!("<!-- Made from the types by `make record`. -->\n\n# {title}\n\n");
         let _ = writeln!(text, "{}\n", meaning(self.root, self.root));
         text += "| key | value | meaning |\n|---|---|---|\n";
         for key in keys {

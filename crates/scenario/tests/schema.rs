@@ -10,10 +10,7 @@ fn the_committed_schemas_and_pages_are_those_of_the_types() {
         let page = (format!("reference/{kind}.md"), lasthop_scenario::reference_text(kind));
         for (file, made) in [schema, page] {
             let committed = std::fs::read_to_string(docs.join(&file)).unwrap_or_default();
-            assert!(
-                Some(committed) == made,
-                "docs/{file} has drifted: run `make record`"
-            );
+            assert!(Some(committed) == made, "docs/{file} has drifted: run `make record`");
         }
     }
 }
