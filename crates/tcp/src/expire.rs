@@ -99,13 +99,14 @@ impl Endpoint {
 
     /// Keeps the recovery algorithm's timer at the deadline of the algorithm. The ACK that ends a connection
     /// does not reach it any more.
-    pub(crate) fn watch_recovery_deadline(&mut self) {
+    pub(crate) fn watch_recovery_deadline(&mut self, now: Instant) {
         let deadline = self.sending.recovery_deadline();
         // The handshake has the usual timer, and a connection that is given up has none.
         let outstanding = !self.sending.board.is_empty() && self.state.sends_data();
         let at_work = outstanding && self.sending.persist == Persist::Idle;
         match deadline.filter(|_| at_work) {
-            Some(at) => self.timers.set(Timer::Recovery, at),
+            // An ACK may shorten the wait of a segment that was sent long ago: its deadline has then passed already.
+            Some(at) => self.timers.set(Timer::Recovery, at.max(now)),
             None => self.timers.clear(Timer::Recovery),
         }
     }

@@ -72,7 +72,7 @@ impl Endpoint {
         match self.next_in_stream(now, &room) {
             Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause, out)),
             Next::New => return Some(self.send_new(now, room.new.unwrap_or(Bytes::ZERO), out)),
-            Next::Nothing => self.watch_recovery_deadline(),
+            Next::Nothing => self.watch_recovery_deadline(now),
         }
         let probe = match self.sending.persist {
             Persist::Probing { probes, due: true } => self.probe(now, probes, out),
