@@ -9,7 +9,7 @@ use crate::dupthresh::Reordering;
 use crate::endpoint::Endpoint;
 use crate::receiving::AckDue;
 use crate::recovery::{AckEvent, Actions, TimerAction, WindowAction};
-use crate::rto::{Backoff, Sample};
+use crate::rto::Sample;
 use crate::scoreboard::Acked;
 use crate::sending::Persist;
 use crate::spurious::SignalKind;
@@ -88,10 +88,10 @@ impl Endpoint {
             pipe: sending.board.pipe(),
             cwnd: sending.congestion.cwnd(),
             ssthresh: sending.congestion.ssthresh(),
-            advertised: sending.wnd,
+            advertised: sending.peer_window.size(),
             echo: None,
             dsack: None,
-            srtt: sending.rto.estimate().map(|estimate| estimate.srtt),
+            srtt: sending.rto.srtt(),
             rtt: None,
         }
     }
@@ -165,7 +165,7 @@ impl Endpoint {
             self.receiving.ack_due = AckDue::Now;
             return false;
         }
-        let oldest = sending.una - u32::try_from(sending.greatest_wnd.0).unwrap_or(u32::MAX >> 1);
+        let oldest = sending.una - u32::try_from(sending.peer_window.greatest().0).unwrap_or(u32::MAX >> 1);
         if segment.ack.before(oldest) {
             self.challenge(now);
             return false;
@@ -183,24 +183,19 @@ impl Endpoint {
             && sending.persist == Persist::Idle
             && segment.payload.is_empty()
             && !segment.flags.intersects(Flags::SYN.with(Flags::FIN))
-            && window == sending.wnd
+            && window == sending.peer_window.size()
     }
 
     /// RFC 9293 §3.10.7.4: a newer segment brings the window; an older one must not.
     pub(crate) fn update_window(&mut self, now: Instant, segment: &Segment) {
         let Self { sending, agreed, .. } = self;
-        let newer = sending.wl1.before(segment.seq)
-            || (sending.wl1 == segment.seq && sending.wl2.at_or_before(segment.ack));
-        if !newer {
+        let window = Bytes(u64::from(segment.window) << agreed.send_shift);
+        if !sending.peer_window.update(window, segment.seq, segment.ack) {
             return;
         }
-        sending.wnd = Bytes(u64::from(segment.window) << agreed.send_shift);
-        sending.greatest_wnd = sending.greatest_wnd.max(sending.wnd);
-        sending.wl1 = segment.seq;
-        sending.wl2 = segment.ack;
-        if sending.wnd.is_zero() {
+        if window.is_zero() {
             // RFC 9293 §3.8.6.1: a peer that answers with a closed window is there, and is not given up.
-            sending.expirations = 0;
+            sending.rto.on_answer();
         }
         self.leave_persist(now);
     }
@@ -211,8 +206,8 @@ impl Endpoint {
         if self.sending.persist == Persist::Idle {
             return;
         }
-        self.sending.expirations = 0;
-        if self.sending.wnd.is_zero() {
+        self.sending.rto.on_answer();
+        if self.sending.peer_window.is_closed() {
             return;
         }
         self.stop_probing();
@@ -257,18 +252,9 @@ impl Endpoint {
     ) -> Option<Duration> {
         let sending = &mut self.sending;
         sending.una = segment.ack;
-        sending.expirations = 0;
         sending.stream_acked += acked.bytes;
         let rtt = self.take_sample(now, segment, acked, flight);
-        let ends_backoff = match self.sending.rto.backoff() {
-            // RFC 6298 §5, its last note.
-            Backoff::UntilSample => rtt.is_some(),
-            Backoff::UntilNewAck => true,
-            Backoff::UntilNewData => segment.ack.after(self.sending.timed_out),
-        };
-        if ends_backoff {
-            self.sending.backoff = 0;
-        }
+        self.sending.rto.on_new_ack(segment.ack, rtt.is_some());
         if self.sending.has_nothing_left() {
             self.stop_probing();
         }
@@ -354,7 +340,7 @@ impl Endpoint {
 
     /// Sets the retransmission timer, unless the recovery algorithm has timers of its own.
     pub(crate) fn set_retransmission_timer(&mut self, at: Instant) {
-        if !self.sending.recovery.traits().replaces_timer {
+        if !self.sending.has_own_timer {
             self.timers.set(Timer::Retransmission, at);
         }
     }

@@ -96,7 +96,8 @@ impl Endpoint {
     fn listen_again(&mut self) {
         self.change(Change::OpenRefused);
         let queue = std::mem::take(&mut self.sending.queue);
-        self.sending = Sending { queue, ..Sending::new(&self.config, self.sending.iss) };
+        self.sending = Sending::new(&self.config, self.sending.iss);
+        self.sending.queue = queue;
         self.receiving.window.leave();
         let window = std::mem::replace(&mut self.receiving.window, self.config.window.build());
         self.receiving = Receiving { window, ..Receiving::new(&self.config) };

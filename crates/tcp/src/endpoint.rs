@@ -237,7 +237,7 @@ impl Endpoint {
     /// How often the retransmission timer ran out.
     #[must_use]
     pub const fn timeouts(&self) -> u64 {
-        self.sending.timeouts
+        self.sending.rto.timeouts()
     }
 
     /// How often duplicate or selective ACKs started a recovery.
@@ -267,7 +267,7 @@ impl Endpoint {
     /// The retransmission timer's present length, back-off included.
     #[must_use]
     pub fn rto(&self) -> Duration {
-        self.sending.rto_length()
+        self.sending.rto.length()
     }
 
     /// The longest that the retransmission timer may become.
@@ -328,7 +328,7 @@ impl Endpoint {
             cwnd: self.cwnd(),
             ssthresh: self.ssthresh(),
             flight: self.flight(),
-            advertised: self.sending.wnd,
+            advertised: self.sending.peer_window.size(),
             srtt: estimate.map(|estimate| estimate.srtt),
             rttvar: estimate.map(|estimate| estimate.rttvar),
             rto: self.rto(),

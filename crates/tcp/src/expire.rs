@@ -33,22 +33,19 @@ impl Endpoint {
     pub(crate) fn on_retransmission_timeout(&mut self, now: Instant) {
         let Some(oldest) = self.sending.board.front() else { return };
         let (range, is_syn) = (oldest.range, oldest.syn);
-        let closed = self.sending.wnd.is_zero();
-        let repeated = oldest.transmissions > 1 && (self.sending.expirations > 0 || closed);
+        let closed = self.sending.peer_window.is_closed();
+        let repeated = oldest.transmissions > 1 && (self.sending.rto.expirations() > 0 || closed);
         let retries = if is_syn { self.config.plain.syn_retries } else { self.config.plain.retries };
-        if self.sending.expirations >= retries {
+        if self.sending.rto.expirations() >= retries {
             return self.give_up(CloseReason::TimedOut);
         }
-        self.sending.expirations += 1;
-        self.sending.timeouts += 1;
+        self.sending.rto.on_timeout(self.sending.nxt);
         if is_syn {
             // A lost SYN says nothing about the data that follows: recovery must not hold it against them.
             self.sending.board.mark_lost(0, Cause::Timeout);
         } else {
             self.start_over(now, repeated);
         }
-        self.sending.backoff += 1;
-        self.sending.timed_out = self.sending.nxt;
         if is_syn {
             self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
         } else {
@@ -114,12 +111,12 @@ impl Endpoint {
     /// RFC 9293 §3.8.6.1: probe, at growing intervals, for as long as the peer answers.
     fn on_persist_timeout(&mut self, now: Instant) {
         let Persist::Probing { probes, .. } = self.sending.persist else { return };
-        if self.sending.expirations > self.config.plain.retries {
+        if self.sending.rto.expirations() > self.config.plain.retries {
             return self.give_up(CloseReason::TimedOut);
         }
-        self.sending.expirations += 1;
+        self.sending.rto.on_probe();
         self.sending.persist = Persist::Probing { probes, due: true };
-        let wait = self.sending.rto_length().doubled(probes + 1).min(self.sending.rto.longest());
+        let wait = self.sending.rto.length().doubled(probes + 1).min(self.sending.rto.longest());
         self.timers.set(Timer::Persist, now + wait);
     }
 

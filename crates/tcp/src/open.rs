@@ -5,6 +5,7 @@ use wire::{Flags, Payload, Segment, Timestamps};
 
 use crate::endpoint::{CloseReason, Endpoint};
 use crate::options::{Agreed, offer};
+use crate::peer_window::PeerWindow;
 use crate::scoreboard::{Mark, New};
 use crate::spurious::Needs;
 use crate::state::{Change, State};
@@ -116,19 +117,17 @@ impl Endpoint {
         }
         self.sending.smss = self.agreed.smss;
         // A window field on a SYN is never scaled (RFC 7323 §2.2).
-        self.sending.wnd = Bytes(u64::from(segment.window));
-        self.sending.greatest_wnd = self.sending.wnd;
-        self.sending.wl1 = segment.seq;
-        self.sending.wl2 = segment.ack;
+        let window = Bytes(u64::from(segment.window));
+        self.sending.peer_window = PeerWindow::of_syn(window, segment.seq, segment.ack);
     }
 
     /// The SYN-ACK has arrived: our SYN is acknowledged, and the third segment of the handshake follows.
     fn finish_active_open(&mut self, now: Instant, segment: &Segment) {
         let acked = self.sending.board.acknowledge(segment.ack);
         self.sending.una = segment.ack;
-        self.sending.expirations = 0;
+        self.sending.rto.on_answer();
         if self.take_sample(now, segment, &acked, Bytes::ZERO).is_some() {
-            self.sending.backoff = 0;
+            self.sending.rto.end_backoff();
         }
         self.timers.clear(Timer::Retransmission);
         self.begin(now);
@@ -159,12 +158,12 @@ impl Endpoint {
     /// Replaces a recovery algorithm that needs options which were not agreed by a simpler one.
     fn settle_recovery(&mut self, now: Instant) {
         if self.sending.recovery.traits().needs_timestamps && !self.agreed.timestamps {
-            self.sending.recovery = crate::recovery::without_timestamps();
+            self.sending.set_recovery(crate::recovery::without_timestamps());
             self.note(now, Decision::Fallback, "the peer gives no timestamps: SACK", self.sending.una, 0);
         }
         if self.sending.recovery.traits().needs_sack && !self.agreed.sack {
             // RFC 6675 §1: without SACK information NewReno is the algorithm to fall back on.
-            self.sending.recovery = crate::recovery::without_sack();
+            self.sending.set_recovery(crate::recovery::without_sack());
             self.note(now, Decision::Fallback, "the peer does not permit SACK: NewReno", self.sending.una, 0);
         }
     }
@@ -178,11 +177,10 @@ impl Endpoint {
         let smss = self.sending.smss;
         let initial = self.config.plain.initial_window.bytes(smss);
         // RFC 5681 §3.1: after a lost SYN the first window is one segment.
-        let syn_lost = self.sending.timeouts > 0;
+        let syn_lost = self.sending.rto.timeouts() > 0;
         let window = if syn_lost { smss } else { initial };
-        let unmeasured = self.sending.rto.estimate().is_none();
-        if syn_lost && unmeasured && self.sending.rto.restarts_after_lost_syn() {
-            self.sending.backoff = 0;
+        if syn_lost {
+            self.sending.rto.on_lost_syn();
         }
         self.sending.congestion.start(smss, window);
         if let Some(ssthresh) = self.sending.inherited_ssthresh {

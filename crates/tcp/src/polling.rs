@@ -78,7 +78,7 @@ impl Endpoint {
             return Flags::empty();
         }
         let sending = &mut self.sending;
-        let window = sending.congestion.cwnd().min(sending.wnd);
+        let window = sending.congestion.cwnd().min(sending.peer_window.size());
         let last = sending.queue.is_empty();
         let outgoing = Outgoing { len, end, window, smss: sending.smss, again, last };
         if sending.polls.asks(&outgoing) { Flags::POLL } else { Flags::empty() }

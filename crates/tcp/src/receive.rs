@@ -241,7 +241,7 @@ impl Endpoint {
     /// The round trip as a receiver knows it: by the echoed clock, else as its own data have measured it.
     fn round_trip(&self, now: Instant, segment: &Segment) -> Option<Duration> {
         let echoed = self.agreed.echo(segment).and_then(|echo| echo.age(now));
-        echoed.or_else(|| self.sending.rto.estimate().map(|estimate| estimate.srtt))
+        echoed.or_else(|| self.sending.rto.srtt())
     }
 
     /// The part of `range` that had arrived before, which a D-SACK reports: its beginning, or all of it.

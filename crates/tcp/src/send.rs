@@ -130,7 +130,7 @@ impl Endpoint {
         }
         if len < unsent {
             // The peer's window cuts it short: worth sending if it is half of all the peer ever offered.
-            return (len >= sending.greatest_wnd / 2).then_some(len);
+            return (len >= sending.peer_window.greatest() / 2).then_some(len);
         }
         let last_of_all = sending.fin == Fin::Wanted;
         let nagle_holds = self.config.plain.nagle && !sending.board.is_empty() && !last_of_all;
@@ -196,15 +196,16 @@ impl Endpoint {
 
     fn tell_recovery(&mut self, index: usize, len: Bytes, again: bool) {
         let sending = &mut self.sending;
-        let srtt = sending.rto.estimate().map(|estimate| estimate.srtt);
+        let srtt = sending.rto.srtt();
         sending.recovery.on_sent(&SentEvent { index, len, again, srtt }, &mut sending.board);
     }
 
     fn tell_departure(&mut self, now: Instant, len: Bytes, retransmission: bool) {
         let sending = &mut self.sending;
         if sending.tells_departures {
-            let (flight, rto) = (sending.board.outstanding(), sending.rto.length());
-            let (application_limited, advertised) = (sending.queue.is_empty(), sending.greatest_wnd);
+            let (flight, rto) = (sending.board.outstanding(), sending.rto.base_length());
+            let (application_limited, advertised) =
+                (sending.queue.is_empty(), sending.peer_window.greatest());
             sending.congestion.on_sent(&SendEvent {
                 now,
                 len,

@@ -8,10 +8,11 @@ use units::{Bytes, Duration, Instant, Seq};
 use crate::Config;
 use crate::congestion::{CongestionControl, CongestionEvent, CongestionSignal};
 use crate::dupthresh::{DupThresh, View};
+use crate::peer_window::PeerWindow;
 use crate::polling::Polls;
 use crate::queue::SendQueue;
 use crate::recovery::{Recovery, RecoveryState, SendWindow};
-use crate::rto::{CountsFrom, Rto};
+use crate::retransmission::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
 use crate::undo::SpuriousDetection;
 
@@ -24,16 +25,10 @@ pub(crate) struct Sending {
     pub una: Seq,
     /// SND.NXT: the next number to be used for the first time.
     pub nxt: Seq,
-    /// SND.WND: the peer's window.
-    pub wnd: Bytes,
-    /// The largest window that the peer has offered.
-    pub greatest_wnd: Bytes,
-    /// How far beyond it we go, against all rules.
-    pub overrun: Bytes,
-    /// SND.WL1: the sequence number that last changed the window.
-    pub wl1: Seq,
-    /// SND.WL2: the acknowledgment that last changed the window.
-    pub wl2: Seq,
+    /// SND.WND and its like.
+    pub peer_window: PeerWindow,
+    /// How far beyond it a faulty sender goes.
+    overrun: Bytes,
     /// What we may send at once.
     pub smss: Bytes,
     pub board: Scoreboard,
@@ -50,17 +45,12 @@ pub(crate) struct Sending {
     pub duplicates: DuplicateAcks,
     /// When a deadline of the recovery algorithm was last met.
     pub deadline_met: Option<Instant>,
-    pub rto: Box<dyn Rto>,
+    pub rto: RetransmissionTimer,
+    /// Whether the recovery's deadlines take the place of the retransmission timer.
+    pub has_own_timer: bool,
     /// The slow-start threshold that an earlier connection has left.
     pub inherited_ssthresh: Option<Bytes>,
-    /// How often the timer was doubled since the last sample.
-    pub backoff: u32,
-    /// SND.NXT at the last timeout.
-    pub timed_out: Seq,
-    /// How often it ran out since the last progress.
-    pub expirations: u32,
     pub persist: Persist,
-    pub timeouts: u64,
     /// Whether congestion control wants to hear of what is sent.
     pub tells_departures: bool,
     /// The duplicate threshold, where it never changes.
@@ -94,15 +84,13 @@ pub(crate) enum Persist {
 impl Sending {
     pub(crate) fn new(config: &Config, iss: Seq) -> Self {
         let (congestion, dupthresh) = (config.congestion.build(), config.dupthresh.build());
+        let recovery = config.recovery.build();
         Self {
             iss,
             una: iss,
             nxt: iss,
-            wnd: Bytes::ZERO,
-            greatest_wnd: Bytes::ZERO,
+            peer_window: PeerWindow::default(),
             overrun: config.plain.overrun,
-            wl1: Seq::default(),
-            wl2: Seq::default(),
             smss: config.plain.mss,
             board: Scoreboard::EMPTY,
             queue: SendQueue::default(),
@@ -111,24 +99,27 @@ impl Sending {
             tells_departures: congestion.observes_sends(),
             fixed_threshold: dupthresh.constant(),
             congestion,
-            recovery: config.recovery.build(),
+            has_own_timer: recovery.traits().replaces_timer,
+            recovery,
             dupthresh,
             spurious: SpuriousDetection::new(&config.spurious),
             polls: Polls::new(config.poll.build()),
             paced_until: Instant::START,
             duplicates: DuplicateAcks::default(),
             deadline_met: None,
-            rto: config.rto.build(),
+            rto: RetransmissionTimer::new(config.rto.build(), iss),
             inherited_ssthresh: None,
-            backoff: 0,
-            timed_out: iss,
-            expirations: 0,
             persist: Persist::Idle,
-            timeouts: 0,
             fast_retransmits: 0,
             stream_acked: Bytes::ZERO,
             told_writable: false,
         }
+    }
+
+    /// Exchanges the recovery, as the peer's options demand.
+    pub(crate) fn set_recovery(&mut self, recovery: Box<dyn Recovery>) {
+        self.has_own_timer = recovery.traits().replaces_timer;
+        self.recovery = recovery;
     }
 
     /// Whether the user has closed the stream.
@@ -177,8 +168,8 @@ impl Sending {
 
     /// Room in the peer's window behind what was sent, with what a faulty sender takes beyond it.
     pub(crate) fn peer_room(&self) -> Bytes {
-        let beyond = if self.wnd.is_zero() { Bytes::ZERO } else { self.overrun };
-        (self.wnd + beyond).saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
+        let beyond = if self.peer_window.is_closed() { Bytes::ZERO } else { self.overrun };
+        (self.peer_window.size() + beyond).saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
     }
 
     /// Whether all that the user wants to send was sent and acknowledged.
@@ -189,7 +180,7 @@ impl Sending {
     /// The number for a segment without data: SND.NXT, unless that lies beyond the peer's window, as after
     /// a probe of it; the peer would answer such a segment instead of reading it, and we that answer.
     pub(crate) fn acceptable_seq(&self) -> Seq {
-        self.nxt.min(self.una + u32::try_from(self.wnd.0).expect("a window is below 2^30"))
+        self.nxt.min(self.una + u32::try_from(self.peer_window.size().0).expect("a window is below 2^30"))
     }
 
     /// What is not sent yet. Of a user who keeps a buffer filled and has not closed, no end is in sight.
@@ -215,29 +206,24 @@ impl Sending {
         let now = || (self.board.outstanding(), self.unsent());
         let (flight, unsent) = self.duplicates.at_first().unwrap_or_else(now);
         let cwnd = self.recovery.window(self.congestion.cwnd()).cwnd;
-        View { flight, cwnd, advertised: self.wnd, unsent, smss: self.smss }
-    }
-
-    /// The retransmission timer's length, back-off included (RFC 6298 §5.5).
-    pub(crate) fn rto_length(&self) -> Duration {
-        self.rto.length().doubled(self.backoff).min(self.rto.longest())
+        View { flight, cwnd, advertised: self.peer_window.size(), unsent, smss: self.smss }
     }
 
     /// When a retransmission timer runs out that is started at `start`.
     pub(crate) fn rto_from(&self, start: Instant) -> Instant {
-        self.rto.runs_out_at(start, self.rto_length())
+        self.rto.runs_out_at(start)
     }
 
     /// When the retransmission timer shall run out after an ACK of new data, or `None` with nothing left.
     pub(crate) fn rto_deadline(&self, now: Instant) -> Option<Instant> {
-        let timed = self.rto.counts_from() == CountsFrom::OldestSent && self.is_open();
+        let timed = self.rto.counts_from_oldest() && self.is_open();
         if timed { self.rto_from_oldest(now) } else { self.board.front().map(|_| self.rto_from(now)) }
     }
 
     /// When the retransmission timer shall run out, by the rule of the timer and whatever is being repaired.
     pub(crate) fn rto_from_oldest(&self, now: Instant) -> Option<Instant> {
         let oldest = self.board.front()?;
-        let from_oldest = self.rto.counts_from() == CountsFrom::OldestSent;
+        let from_oldest = self.rto.counts_from_oldest();
         let start = if from_oldest { oldest.last_sent } else { now };
         // A deadline that has passed already runs out at once, but not in the past.
         Some(self.rto_from(start).max(now))

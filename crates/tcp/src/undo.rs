@@ -8,7 +8,8 @@ use crate::congestion::CongestionControl;
 use crate::endpoint::Endpoint;
 use crate::recovery::{AckEvent, Next, Room};
 use crate::registry::Choice;
-use crate::rto::{Estimate, Rto};
+use crate::retransmission::RetransmissionTimer;
+use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
 use crate::spurious::{
     Judgement, Needs, Response, SendLimit, Signal, SignalKind, Spurious, without_evidence,
@@ -164,7 +165,7 @@ impl SpuriousDetection {
     }
 
     /// RFC 4015 §3.1 step 11: the first round trip of data that were sent after the timeout.
-    fn adapt_rto(&mut self, number: Seq, rtt: Option<Duration>, rto: &mut dyn Rto) {
+    fn adapt_rto(&mut self, number: Seq, rtt: Option<Duration>, rto: &mut RetransmissionTimer) {
         let (Some(adaptation), Some(rtt)) = (self.rto_adaptation, rtt) else { return };
         if number.after(adaptation.recover) {
             rto.on_spurious_timeout(rtt, adaptation.earlier);
@@ -218,7 +219,7 @@ impl Endpoint {
     /// how far the reordering went. `marked`: whether the ACK echoes a congestion mark.
     pub(crate) fn undo_spurious_signal(&mut self, ack: &AckEvent, marked: bool) -> Option<u32> {
         let sending = &mut self.sending;
-        sending.spurious.adapt_rto(ack.number, ack.rtt, sending.rto.as_mut());
+        sending.spurious.adapt_rto(ack.number, ack.rtt, &mut sending.rto);
         let state = match sending.spurious.on_ack(ack, &sending.board) {
             Verdict::Nothing => return None,
             Verdict::Genuine(window) => {
@@ -242,7 +243,7 @@ impl Endpoint {
 
     fn resume_after_undo(&mut self, state: &PreLossState, ack: &AckEvent) {
         if state.kind == SignalKind::Timeout {
-            self.sending.backoff = 0;
+            self.sending.rto.end_backoff();
             self.sending.spurious.adapt_rto_later(state);
         }
         if let Some(deadline) = self.sending.rto_deadline(ack.now) {

@@ -129,7 +129,7 @@ impl BelowSack {
     /// Section 2: a loss once more than dupthresh segments lie below the highest SACK, or after as many
     /// duplicates.
     fn in_order(&mut self, ack: &AckEvent, below: usize) -> Detection {
-        if ack.advances || !(ack.duplicate || !ack.newly_sacked.is_zero()) {
+        if ack.advances || (!ack.duplicate && ack.newly_sacked.is_zero()) {
             return Detection::Nothing;
         }
         if self.duplicates.reach(ack.dupthresh) || below > ack.dupthresh as usize {

@@ -18,6 +18,7 @@ use super::tahoe::FastRetransmitFirst;
 use super::{AckEvent, AfterTimeout, Recovery, SentEvent, Style};
 use crate::Cause;
 use crate::registry::Entry;
+use crate::rto::Estimate;
 use crate::scoreboard::{Mark, Scoreboard};
 
 /// Parameters.
@@ -37,13 +38,6 @@ struct FineGrained {
     estimate: Option<Estimate>,
     /// ACKs of new data after a retransmission that are still to be checked.
     checks: u32,
-}
-
-/// The round trip by the system's clock, without the ticks of the retransmission timer.
-#[derive(Clone, Copy, Debug)]
-struct Estimate {
-    srtt: Duration,
-    rttvar: Duration,
 }
 
 /// ACKs of new data that are checked after a retransmission (Brakmo and Peterson 1995, §3.1).
@@ -108,22 +102,13 @@ impl FineGrained {
 
     fn is_overdue(&self, now: Instant, board: &Scoreboard) -> bool {
         let Some((estimate, first)) = self.estimate.zip(board.front()) else { return false };
-        first.mark == Mark::InFlight && first.last_sent + estimate.timeout() < now
+        first.mark == Mark::InFlight && first.last_sent + fine_grained_timeout(estimate) < now
     }
 }
 
-impl Estimate {
-    /// RFC 6298 §2.2 and §2.3.
-    fn updated(earlier: Option<Self>, rtt: Duration) -> Self {
-        let Some(Self { srtt, rttvar }) = earlier else { return Self { srtt: rtt, rttvar: rtt / 2 } };
-        let deviation = srtt.max(rtt).saturating_sub(srtt.min(rtt));
-        Self { srtt: (srtt * 7 + rtt) / 8, rttvar: (rttvar * 3 + deviation) / 4 }
-    }
-
-    /// The mean and four times the deviation.
-    fn timeout(&self) -> Duration {
-        self.srtt + self.rttvar * 4
-    }
+/// The mean round trip and four times its deviation, without the ticks of the retransmission timer.
+fn fine_grained_timeout(estimate: Estimate) -> Duration {
+    estimate.srtt + estimate.rttvar * 4
 }
 
 /// This algorithm in the registry.
@@ -142,17 +127,3 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_timeout_follows_the_round_trips_to_the_microsecond() {
-        let ms = Duration::from_millis;
-        let first = Estimate::updated(None, ms(100));
-        assert_eq!(first.timeout(), ms(300));
-        let second = Estimate::updated(Some(first), ms(100));
-        assert_eq!(second.timeout(), ms(250));
-    }
-}

@@ -4,6 +4,7 @@
 mod ack;
 mod congestion;
 mod dupthresh;
+mod events;
 mod limited;
 mod recovery;
 mod refusals;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Case> {
     [
         congestion::cases(),
         recovery::cases(),
+        events::cases(),
         limited::cases(),
         dupthresh::cases(),
         spurious::cases(),
