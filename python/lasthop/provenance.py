@@ -28,7 +28,8 @@ def engine() -> str:
 
     A study's store trusts a finished run only where this agrees, so a developer never reads a stale number.
     """
-    return hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:16]
+    with Path(_native.__file__).open("rb") as module:
+        return hashlib.file_digest(module, "sha256").hexdigest()[:16]
 
 
 def machine() -> dict[str, object]:
