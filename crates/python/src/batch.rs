@@ -108,7 +108,7 @@ impl Batch {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            let news: Vec<Ended> = first.into_iter().chain(ended.try_iter().take(WAITING)).collect();
+            let news = gather(first, ended);
             Python::attach(|py| {
                 py.check_signals()?;
                 if !news.is_empty() {
@@ -134,6 +134,18 @@ impl Case {
     }
 }
 
+/// A run that has ended, with those that end right after it: each time that Python is told costs it something.
+fn gather(first: Option<Ended>, ended: &Receiver<Ended>) -> Vec<Ended> {
+    let mut news: Vec<Ended> = first.into_iter().collect();
+    while !news.is_empty()
+        && news.len() < WAITING
+        && let Ok(next) = ended.recv_timeout(GAP)
+    {
+        news.push(next);
+    }
+    news
+}
+
 /// A run's place with its `Run`, with an exception, or with nothing.
 fn object(py: Python<'_>, (place, result): Ended) -> PyResult<(usize, Py<PyAny>)> {
     let object = match result {
@@ -146,6 +158,9 @@ fn object(py: Python<'_>, (place, result): Ended) -> PyResult<(usize, Py<PyAny>)
 
 /// Runs that may have ended without Python having heard of it.
 const WAITING: usize = 256;
+
+/// How soon after another a run must end to be told of together with it.
+const GAP: Duration = Duration::from_millis(5);
 
 /// How long Python waits for a run before it looks for signals.
 const PAUSE: Duration = Duration::from_millis(50);

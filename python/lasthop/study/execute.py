@@ -150,11 +150,12 @@ def record_case(case: Case, tables: Sequence[str], *, span: int = 0, seed: int |
 def _run_missing(
     every: Sequence[Job], store: Store, checks: Mapping[str, Checks], progress: Progress, workers: int, tick: Tick
 ) -> None:
-    missing = [job for job in every if store.get(job.key) is None]
+    keys = [job.key for job in every]
+    missing = {key: job for key, job in zip(keys, every, strict=True) if store.get(key) is None}
     progress.reused = len(every) - len(missing)
     Batch(missing, store, checks, progress, lambda done: tick(progress.reused + done, len(every))).run(workers)
-    for job in every:
-        outcome = store.get(job.key)
+    for key, job in zip(keys, every, strict=True):
+        outcome = store.get(key)
         if outcome is not None:
             progress.outcomes.setdefault((job.case.id, job.variant.span), []).append(outcome)
 
@@ -164,19 +165,20 @@ class Batch:
 
     def __init__(
         self,
-        missing: Sequence[Job],
+        missing: Mapping[str, Job],
         store: Store,
         checks: Mapping[str, Checks],
         progress: Progress,
         tick: Callable[[int], None],
     ) -> None:
-        self.missing = missing
+        self.keys = list(missing)
+        self.missing = list(missing.values())
         self.store = store
         self.checks = checks
         self.progress = progress
         self.tick = tick
         self.done = 0
-        variants = {(job.case.id, job.variant.span): job for job in missing}
+        variants = {(job.case.id, job.variant.span): job for job in self.missing}
         self.places = {variant: place for place, variant in enumerate(variants)}
         self.scenarios = [(json.dumps(job.variant.scenario), record_of(job.case.record)) for job in variants.values()]
 
@@ -191,23 +193,23 @@ class Batch:
         failed = set()
         for place, result in ended:
             job = self.missing[place]
-            failure = self._keep(job, result)
+            failure = self._keep(self.keys[place], job, result)
             if failure is not None:
                 self.progress.failures.setdefault(job.case.id, f"seed {job.seed}: {failure}")
                 failed.add(job.case.id)
         self.store.flush()
         self.done += len(ended)
         self.tick(self.done)
-        return [place for (case, _), place in self.places.items() if case in failed]
+        return [place for (case, _), place in self.places.items() if case in failed] if failed else []
 
-    def _keep(self, job: Job, result: _native.Run | Exception | None) -> str | None:
+    def _keep(self, key: str, job: Job, result: _native.Run | Exception | None) -> str | None:
         """Keep a run's outcome; return what went wrong, if anything did. A check of the study's may raise anything."""
         if result is None:
             return None
         if isinstance(result, Exception):
             return _words(result)
         try:
-            self.store.put(job.key, self._about(job, result), result.summary_json)
+            self.store.put(key, self._about(job, result), result.summary_json)
         except Exception as error:
             return _words(error)
         return None

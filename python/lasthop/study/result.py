@@ -120,7 +120,7 @@ def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
             "span": span,
             "seed": outcome["seed"],
             **flow,
-            "causes": json.dumps(flow.get("causes", {}), sort_keys=True),
+            "causes": json.dumps(causes, sort_keys=True) if (causes := flow.get("causes")) else "{}",
             "queue_drops": sum(link["queue_drops"] for link in outcome["links"]),
         }
         for flow in outcome["flows"]
