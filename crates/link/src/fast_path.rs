@@ -112,10 +112,18 @@ impl<P: Packet> FastPath<P> {
 
     /// Does all that is due by `now`, in order of time; at the same time the delivery of a packet comes before the end
     /// of a later one's transmission.
-    #[inline]
+    // Most calls find nothing due, so the comparison stands in the caller.
+    #[inline(always)]
     pub(crate) fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer<P>) {
+        if self.next_due() <= now {
+            self.catch_up(now, observer);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         loop {
-            let due = self.next_delivery.min(self.transmission_end);
+            let due = self.next_due();
             if due > now || due == Instant::NEVER {
                 return;
             }
@@ -160,6 +168,12 @@ impl<P: Packet> FastPath<P> {
 
     pub(crate) fn packets_inside(&self) -> usize {
         self.packets.len()
+    }
+
+    /// When the next delivery or the end of a transmission is due, or never.
+    #[inline(always)]
+    fn next_due(&self) -> Instant {
+        self.next_delivery.min(self.transmission_end)
     }
 
     fn is_transmitting(&self) -> bool {
@@ -211,7 +225,10 @@ impl<P: Packet> FastPath<P> {
         let now = self.transmission_end;
         observer.on_event(now, &self.packets[self.transmitted].packet, Event::TransmissionEnded);
         self.transmitted += 1;
-        self.update_next_delivery();
+        // A packet that propagates already is delivered before this one.
+        if self.next_delivery == Instant::NEVER {
+            self.next_delivery = now + self.propagation;
+        }
         if self.next_delivery == now {
             self.deliver(observer);
         }
@@ -233,11 +250,6 @@ impl<P: Packet> FastPath<P> {
         self.counters.bytes_out += inside.size - self.framing;
         observer.on_event(self.next_delivery, &inside.packet, Event::Delivered);
         self.delivered += 1;
-        self.update_next_delivery();
-    }
-
-    #[inline(always)]
-    fn update_next_delivery(&mut self) {
         let propagating = (self.delivered < self.transmitted).then(|| &self.packets[self.delivered]);
         self.next_delivery =
             propagating.map_or(Instant::NEVER, |inside| inside.transmitted + self.propagation);

@@ -83,6 +83,24 @@ impl DirectedLink {
     }
 }
 
+/// A direction of a link, and the observer for a call of it. Borrows these fields of the engine alone, so that the link
+/// is looked up once for all that an event does with it.
+macro_rules! observed {
+    ($engine:ident, $direction:expr) => {{
+        let DirectedLink { link, meter, .. } = &mut $engine.links[$direction];
+        let observer = LinkObserver {
+            direction: $direction,
+            connections: &mut $engine.connections,
+            flows: &mut $engine.flows,
+            pending: &mut $engine.pending,
+            meter,
+            gateway: &mut $engine.gateway,
+            recorder: &mut $engine.recorder,
+        };
+        (link, observer)
+    }};
+}
+
 impl<R: Recorder> Engine<R> {
     /// Acts on every event up to and with `until`, or until the run is over, the latest at `stop`, and takes
     /// the readings that are due on the way.
@@ -136,40 +154,16 @@ impl<R: Recorder> Engine<R> {
     }
 
     fn wake_link(&mut self, direction: DirectionId) {
-        let now = self.now;
-        let (link, mut observer) = self.observed(direction);
-        link.handle_timeout(now, &mut observer);
-        while let Some(packet) = self.links[direction].link.poll_delivery() {
+        let (link, mut observer) = observed!(self, direction);
+        link.handle_timeout(self.now, &mut observer);
+        let mut delivered = link.poll_delivery();
+        while let Some(packet) = delivered {
             self.arrive(packet);
+            delivered = self.links[direction].link.poll_delivery();
         }
-        self.rearm_link(direction);
+        rearm(&mut self.schedule, &mut self.stopped, direction, &self.links[direction].link);
         if self.links[direction].is_waited_for() {
             self.release_held(direction);
-        }
-    }
-
-    /// A direction of a link, and the observer for a call of it.
-    #[inline(always)]
-    fn observed(&mut self, direction: DirectionId) -> (&mut Link<PacketBox>, LinkObserver<'_, R>) {
-        let DirectedLink { link, meter, .. } = &mut self.links[direction];
-        let observer = LinkObserver {
-            direction,
-            connections: &mut self.connections,
-            flows: &mut self.flows,
-            pending: &mut self.pending,
-            meter,
-            gateway: &mut self.gateway,
-            recorder: &mut self.recorder,
-        };
-        (link, observer)
-    }
-
-    #[inline(always)]
-    fn rearm_link(&mut self, direction: DirectionId) {
-        let link = &self.links[direction].link;
-        self.schedule.set_link(direction, link.poll_timeout().unwrap_or(Instant::NEVER));
-        if let Some(reason) = link.stopped() {
-            self.stopped.get_or_insert(Stop::Link { direction, reason: *reason });
         }
     }
 
@@ -246,13 +240,12 @@ impl<R: Recorder> Engine<R> {
         if R::ON {
             self.recorder.on_entered(self.now, direction, &mut packet.0);
         }
-        let now = self.now;
-        let (link, mut observer) = self.observed(direction);
-        link.handle_packet(now, packet, &mut observer);
-        while let Some(packet) = self.links[direction].link.poll_delivery() {
+        let (link, mut observer) = observed!(self, direction);
+        link.handle_packet(self.now, packet, &mut observer);
+        while let Some(packet) = link.poll_delivery() {
             self.arrivals.push_back(packet);
         }
-        self.rearm_link(direction);
+        rearm(&mut self.schedule, &mut self.stopped, direction, link);
     }
 
     /// A packet is longer than the link's MTU; packets are not fragmented.
@@ -261,9 +254,8 @@ impl<R: Recorder> Engine<R> {
         self.links[direction].oversize_drops += 1;
         self.recorder.on_entered(self.now, direction, &mut packet.0);
         self.recorder.on_oversize(&packet.0);
-        let now = self.now;
-        let (_, mut observer) = self.observed(direction);
-        observer.on_drop(now, &packet.0, OVERSIZE);
+        let (_, mut observer) = observed!(self, direction);
+        observer.on_drop(self.now, &packet.0, OVERSIZE);
     }
 
     fn deliver(&mut self, mut packet: PacketBox) {
@@ -302,7 +294,9 @@ impl<R: Recorder> Engine<R> {
 
     /// Arms every component for the first time.
     pub(crate) fn arm(&mut self) {
-        self.links.ids().for_each(|direction| self.rearm_link(direction));
+        for direction in self.links.ids() {
+            rearm(&mut self.schedule, &mut self.stopped, direction, &self.links[direction].link);
+        }
         self.flows.ids().for_each(|flow| self.rearm_flow(flow));
     }
 
@@ -392,7 +386,7 @@ impl<R: Recorder> Engine<R> {
     }
 
     fn read_link(&mut self, direction: DirectionId, at: Instant) -> LinkReading {
-        let (link, mut observer) = self.observed(direction);
+        let (link, mut observer) = observed!(self, direction);
         // A link works out what has happened inside it only when it is called.
         link.handle_timeout(at, &mut observer);
         let DirectedLink { link, meter, oversize_drops, .. } = &self.links[direction];
@@ -404,6 +398,20 @@ impl<R: Recorder> Engine<R> {
     pub(crate) fn packets_under_way(&self) -> usize {
         let on_links = self.links.iter().map(|link| link.link.packets_inside() + link.held.len());
         on_links.sum::<usize>() + self.arrivals.len()
+    }
+}
+
+/// Sets the next wake-up of a link that was called; the run is over if the link stopped it.
+#[inline(always)]
+fn rearm(
+    schedule: &mut Schedule,
+    stopped: &mut Option<Stop>,
+    direction: DirectionId,
+    link: &Link<PacketBox>,
+) {
+    schedule.set_link(direction, link.poll_timeout().unwrap_or(Instant::NEVER));
+    if let Some(reason) = link.stopped() {
+        stopped.get_or_insert(Stop::Link { direction, reason: *reason });
     }
 }
 
