@@ -99,8 +99,8 @@ fn the_algorithm_below_a_rule_has_its_defaults_written_out_too() {
     let below = &server.tcp["congestion"]["over"];
     assert_eq!(below["limit"], "2 segments");
     assert_eq!(
-        (&below["over"]["increase"], &below["over"]["halves"]),
-        (&json!("per-window"), &json!("flight"))
+        (&below["over"]["increase"], &below["over"]["reduction_of"]),
+        (&json!("per-window"), &json!("smaller"))
     );
 }
 
@@ -312,7 +312,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "tcp = { ack.timeout = \"100 ms\" }",
         "tcp = { recovery.algorithm = \"rino\" }",
-        "good.toml:6: hosts.mobile.tcp.recovery.algorithm: there is no recovery algorithm \"rino\"; one of timeout-only, tahoe, reno, new-reno, sack-6675",
+        "good.toml:6: hosts.mobile.tcp.recovery.algorithm: there is no recovery algorithm \"rino\"; one of timeout-only, tahoe, reno, vegas, new-reno, sack-6675",
     ),
     (
         "milestones = [\"10 KiB\"]",

@@ -6,7 +6,7 @@ use lasthop_scenario::{Search, load};
 use sim::World;
 
 /// The throughputs of the flows of `three-cubic` through one discipline, and their retransmissions.
-fn three_cubic(discipline: &str, seed: u64) -> (Vec<f64>, u64) {
+fn three_cubic(discipline: &str, seconds: u64, seed: u64) -> (Vec<f64>, u64) {
     let search = Search::new([Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")]);
     let overrides =
         [format!("links.access.down.queue.discipline=\"{discipline}\""), "record.tables=[]".to_owned()];
@@ -28,14 +28,16 @@ fn jain(rates: &[f64]) -> f64 {
 
 #[test]
 fn three_cubic_flows_share_the_link_equally() {
-    for discipline in ["codel", "fq-codel", "pie", "tail-drop"] {
-        for seed in 1..=4 {
-            let (rates, retransmissions) = three_cubic(discipline, seed);
+    // A queue that controls the delay drops early and seldom. A deep FIFO fills, loses most of a slow start's last
+    // window, and then CUBIC takes minutes to come from unequal windows to equal ones.
+    for (discipline, seconds, most) in
+        [("codel", 30, 200), ("fq-codel", 30, 200), ("pie", 30, 2_500), ("tail-drop", 300, 2_500)]
+    {
+        for seed in 1..=3 {
+            let (rates, retransmissions) = three_cubic(discipline, seconds, seed);
             let (index, total) = (jain(&rates), rates.iter().sum::<f64>() * 8.0);
             assert!(index > 0.9, "{discipline}, seed {seed}: {rates:?}");
             assert!(total > 0.9 * 80e6, "{discipline}, seed {seed}: {total} bit/s");
-            // A queue that controls the delay drops a few; one that fills loses a part of a slow start's last window.
-            let most = if ["codel", "fq-codel"].contains(&discipline) { 200 } else { 2_500 };
             assert!(retransmissions < most, "{discipline}, seed {seed}: {retransmissions} retransmissions");
         }
     }

@@ -52,7 +52,7 @@ fn flows_that_come_and_go_have_what_they_got_in_each_window() {
     assert_eq!(short[0], 0.0);
     assert!(short[1] > 0.1 * full && long[1] < 0.8 * full, "{long:?} {short:?}");
     // What the short ones had under way at 27 s is acknowledged after it.
-    assert!(short[2] < 0.05 * full && long[2] > 0.7 * full, "{long:?} {short:?}");
+    assert!(short[2] < 0.06 * full && long[2] > 0.7 * full, "{long:?} {short:?}");
     for flow in &flows {
         assert_eq!(flow.windows.iter().map(|window| window.bytes).sum::<u64>(), flow.bytes);
         assert_eq!(flow.windows.iter().map(|window| window.segments_sent).sum::<u64>(), flow.segments_sent);
