@@ -8,8 +8,11 @@ use sim::World;
 /// The throughputs of the flows of `three-cubic` through one discipline, and their retransmissions.
 fn three_cubic(discipline: &str, seconds: u64, seed: u64) -> (Vec<f64>, u64) {
     let search = Search::new([Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")]);
-    let overrides =
-        [format!("links.access.down.queue.discipline=\"{discipline}\""), "record.tables=[]".to_owned()];
+    let overrides = [
+        format!("links.access.down.queue.discipline=\"{discipline}\""),
+        format!("flows.download.until=\"{seconds} s\""),
+        "record.tables=[]".to_owned(),
+    ];
     let resolved =
         load("three-cubic", &overrides, Some(seed), &search).unwrap_or_else(|error| panic!("{error}"));
     let mut world = World::new(resolved.to_spec().unwrap()).unwrap();
