@@ -1,0 +1,191 @@
+//! Schedulers: in what order the users of a sector are served in a TTI.
+//!
+//! A scheduler ranks the users that have data and may be sent to. The first in rank gets the power and codes of its
+//! highest rate, the next what is left, and so on. A new scheduler is a file with `ENTRY`, `Parameters` and its formula,
+//! and a line in the list below.
+//!
+//! Read `max_rate.rs` first, then `proportional_fair.rs`.
+
+pub mod earliest_deadline;
+pub mod exp_pf;
+pub mod hosein_voip;
+pub mod m_lwdf_delay;
+pub mod m_lwdf_rate;
+pub mod max_rate;
+pub mod mr_delay;
+pub mod mr_min;
+pub mod proportional_fair;
+pub mod round_robin;
+pub mod spectral_waiting;
+
+use std::cmp::Ordering;
+use std::fmt::Debug;
+
+use link::{ConfigError, registry};
+use units::Duration;
+
+use crate::identity::UserId;
+
+registry! {
+    /// In what order users are served. Written as its name, or a table of one key, its name.
+    SchedulerChoice, a "scheduler" of dyn Setting:
+    /// The user that has waited longest for its turn.
+    RoundRobin = round_robin,
+    /// The greatest rate.
+    MaxRate = max_rate,
+    /// The greatest rate in relation to what the user has had.
+    ProportionalFair = proportional_fair,
+    /// The greatest rate, with a barrier below a minimum rate.
+    MrMin = mr_min,
+    /// The greatest rate, but before all others who is about to be late.
+    MrDelay = mr_delay,
+    /// Modified largest weighted delay first.
+    MLwdfDelay = m_lwdf_delay,
+    /// Modified largest weighted delay first, by tokens of a minimum rate.
+    MLwdfRate = m_lwdf_rate,
+    /// Proportional fair with a delay barrier for voice.
+    HoseinVoip = hosein_voip,
+    /// By class, spectral efficiency and waiting time.
+    SpectralWaiting = spectral_waiting,
+    /// Exponential rule over proportional fair.
+    ExpPf = exp_pf,
+    /// Whose packet is due first.
+    EarliestDeadline = earliest_deadline,
+}
+
+impl SchedulerChoice {
+    /// Whether the parameters make sense.
+    ///
+    /// # Errors
+    /// The first parameter that does not, with its path below this scheduler.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.setting().check().map_err(|error| error.below(self.id()))
+    }
+
+    /// The scheduler of one sector.
+    #[must_use]
+    pub fn scheduler(&self) -> Box<dyn Scheduler> {
+        self.setting().scheduler()
+    }
+
+    const fn is_bare(&self) -> bool {
+        matches!(
+            self,
+            Self::RoundRobin(_) | Self::MaxRate(_) | Self::ProportionalFair(_) | Self::EarliestDeadline(_)
+        )
+    }
+}
+
+/// The parameters of one scheduler.
+pub trait Setting {
+    /// Whether they make sense.
+    ///
+    /// # Errors
+    /// The first that does not, with its key as the path.
+    fn check(&self) -> Result<(), ConfigError>;
+
+    /// The scheduler with these parameters; they have passed [`Setting::check`].
+    fn scheduler(&self) -> Box<dyn Scheduler>;
+}
+
+/// Ranks the users of one sector in each TTI.
+pub trait Scheduler: Debug + Send {
+    /// Writes the rank of each candidate, in their order, to `ranks`, which is empty.
+    fn rank(&mut self, candidates: &[Candidate], ranks: &mut Vec<Rank>);
+}
+
+/// The service that a user has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Packets that are of no use after the delay budget: voice.
+    DelayBound {
+        /// The budget.
+        budget: Duration,
+    },
+    /// Transfers that take what they get: web, files.
+    Elastic,
+}
+
+/// A user with data, to which the sector may send now. Rates in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The user.
+    pub user: UserId,
+    /// Its service.
+    pub service: Service,
+    /// r: what the radio carries to it in this TTI, or what it has queued, if that is less.
+    pub rate: f64,
+    /// What the radio alone carries to it.
+    pub radio_rate: f64,
+    /// μ: the average rate that it has had.
+    pub mean_rate: f64,
+    /// The minimum rate that its service is to have.
+    pub min_rate: f64,
+    /// How long its oldest packet has waited.
+    pub delay: Duration,
+    /// How long the oldest token of a bucket has waited that is filled at the minimum rate and emptied by what the
+    /// user is sent.
+    pub token_delay: Duration,
+    /// How long ago it was last served.
+    pub unserved: Duration,
+}
+
+impl Candidate {
+    /// What is left of its delay budget; without a budget, no end.
+    #[must_use]
+    pub const fn slack(&self) -> Duration {
+        match self.service {
+            Service::DelayBound { budget } => budget.saturating_sub(self.delay),
+            Service::Elastic => Duration::MAX,
+        }
+    }
+
+    /// r / μ, where a user that has had nothing yet counts as one with [`LEAST_MEAN_RATE`].
+    #[must_use]
+    pub fn relative_rate(&self) -> f64 {
+        self.rate / self.mean_rate.max(LEAST_MEAN_RATE)
+    }
+}
+
+/// A user's place in the order: a strict class first, then a value within the class; the greatest is served first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rank {
+    /// Users of a higher class go before all of a lower one.
+    pub class: u8,
+    /// The scheduler's formula.
+    pub value: f64,
+}
+
+impl Rank {
+    /// A rank in the only class there is.
+    #[must_use]
+    pub const fn by(value: f64) -> Self {
+        Self { class: 0, value }
+    }
+
+    /// The order of service: `Greater` is served first.
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Ordering {
+        self.class.cmp(&other.class).then(self.value.total_cmp(&other.value))
+    }
+}
+
+/// Below any rate that a user has had once it was served: with it r / μ stays finite, and among users that have had nothing
+/// it goes by r.
+const LEAST_MEAN_RATE: f64 = 1.0;
+
+/// A scheduler whose rank of a user depends on that user alone.
+fn each(candidates: &[Candidate], ranks: &mut Vec<Rank>, rank: impl FnMut(&Candidate) -> Rank) {
+    ranks.extend(candidates.iter().map(rank));
+}
+
+/// A parameter that must be above zero.
+fn positive(key: &str, value: f64) -> Result<(), ConfigError> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(ConfigError::new(key, format!("{value} is not above 0"), "write a number above 0"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Round robin: the user that was served longest ago goes first, whatever its channel.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Candidate, ConfigError, Rank, Scheduler, Setting, each};
+use link::registry::Entry;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    id: "round-robin",
+    summary: "the user that was served longest ago",
+    example: "\"round-robin\"",
+    source: "Nagle 1987, RFC 970, by users",
+};
+
+/// It has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {}
+
+impl Setting for Parameters {
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn scheduler(&self) -> Box<dyn Scheduler> {
+        Box::new(RoundRobin)
+    }
+}
+
+#[derive(Debug)]
+struct RoundRobin;
+
+impl Scheduler for RoundRobin {
+    fn rank(&mut self, candidates: &[Candidate], ranks: &mut Vec<Rank>) {
+        each(candidates, ranks, |user| Rank::by(user.unserved.as_secs_f64()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ms, order, web};
+    use super::*;
+
+    #[test]
+    fn whoever_waits_longest_is_next_and_the_channel_counts_for_nothing() {
+        let fast = Candidate { rate: 9e6, unserved: ms(2), ..web() };
+        let waiting = Candidate { rate: 1e4, unserved: ms(6), ..web() };
+        assert_eq!(
+            order(&mut RoundRobin, &[fast, waiting, Candidate { unserved: ms(4), ..web() }]),
+            [1, 2, 0]
+        );
+    }
+}
