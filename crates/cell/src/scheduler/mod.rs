@@ -67,13 +67,6 @@ impl SchedulerChoice {
     pub fn scheduler(&self) -> Box<dyn Scheduler> {
         self.setting().scheduler()
     }
-
-    const fn is_bare(&self) -> bool {
-        matches!(
-            self,
-            Self::RoundRobin(_) | Self::MaxRate(_) | Self::ProportionalFair(_) | Self::EarliestDeadline(_)
-        )
-    }
 }
 
 /// The parameters of one scheduler.
