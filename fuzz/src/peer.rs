@@ -275,8 +275,8 @@ impl Peer {
         self.sent_end = if end.after(self.sent_end) { end } else { self.sent_end };
     }
 
-    /// Data belong at their place in the stream that was written, and lie within a window that was offered: it begins at
-    /// what is acknowledged (SND.UNA + SND.WND, RFC 9293 §3.8.6).
+    /// Data belong at their place in the stream that was written, and new data lie within a window that was offered: it
+    /// begins at what is acknowledged (SND.UNA + SND.WND, RFC 9293 §3.8.6).
     fn check_stream(&self, transmit: &Transmit) {
         let Transmit { segment, kind } = transmit;
         if segment.payload.is_empty() || *kind == Kind::KeepAlive {
@@ -287,8 +287,9 @@ impl Peer {
         let end = offset + u64::from(segment.payload.len());
         self.check(end <= self.written, "more is sent than was written");
         let edge = self.endpoint.acked().0 + self.offered + self.endpoint.config().plain.overrun.0;
-        let allowed = *kind == Kind::ZeroWindowProbe || end <= edge;
-        self.check(allowed, "data are sent beyond the window that the peer offered");
+        // A probe of a closed window lies beyond it, and so do its retransmissions.
+        let is_new = matches!(kind, Kind::Data | Kind::Fin);
+        self.check(!is_new || end <= edge, "new data are sent beyond the window that the peer offered");
     }
 
     /// Acknowledgments never go back, and acknowledge only what was sent.
