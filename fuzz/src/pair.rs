@@ -62,7 +62,8 @@ fn delay_of(quarter: u8) -> Duration {
 }
 
 fn fates_of(fates: &[u8]) -> Fates {
-    let mut fates = fates.to_vec().into_iter();
+    let owned = fates.to_vec();
+    let mut fates = owned.into_iter();
     Box::new(move |_| fates.next().map_or(Fate::Deliver, fate))
 }
 

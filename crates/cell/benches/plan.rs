@@ -32,6 +32,7 @@ impl Packet for Blank {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a bench measures the time that the machine takes")]
 fn main() {
     let wanted = std::env::args().nth(1).filter(|name| !name.starts_with("--"));
     for name in wanted.map_or_else(|| vec!["proportional-fair".into(), "mr-delay".into()], |name| vec![name])
@@ -61,8 +62,8 @@ fn run(scheduler: &SchedulerChoice) -> (u64, u64) {
     let layout = Layout::hexagonal(1, config.layout.site_distance.0);
     let placed = users::drop_users(&layout, &config.radio, 35, &streams);
     let user = |place: usize| UserConfig {
-        budget: (place % 2 == 0).then_some(Duration::from_millis(120)),
-        min_rate: Rate::from_bits_per_sec(if place % 2 == 0 { 13_600 } else { 64_000 }),
+        budget: place.is_multiple_of(2).then_some(Duration::from_millis(120)),
+        min_rate: Rate::from_bits_per_sec(if place.is_multiple_of(2) { 13_600 } else { 64_000 }),
         queue_limit: None,
     };
     let users: Vec<_> =

@@ -24,6 +24,10 @@ pub struct Link<P> {
 }
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most links take the fast path, and a box would cost each packet a look-up"
+)]
 enum Path<P> {
     Fast(FastPath<P>),
     Staged(Box<Pipeline<P>>),

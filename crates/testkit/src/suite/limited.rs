@@ -17,7 +17,7 @@ pub(super) fn cases() -> Vec<Case> {
     for (name, keys) in recoveries() {
         let profile = overridden(&json!({ "mss": "1000 bytes", "rto": { "min": "200 ms" } }), &keys);
         let reduces = Reduces::of(&name);
-        let checks: [(&str, fn(&Value, Reduces) -> CheckResult); 2] = [
+        let checks: [(&str, Check); 2] = [
             ("a_loss_reduces_what_the_peers_window_had_in_flight", window_limited),
             ("a_loss_raises_no_window_of_an_application_that_writes_little", application_limited),
         ];
@@ -29,6 +29,9 @@ pub(super) fn cases() -> Vec<Case> {
     }
     cases
 }
+
+/// A check of a profile whose recovery reduces this.
+type Check = fn(&Value, Reduces) -> CheckResult;
 
 /// The quantity that a recovery halves.
 #[derive(Clone, Copy)]
