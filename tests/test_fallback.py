@@ -36,7 +36,7 @@ tables = ["tcp"]
     [
         ("2w", "sack-6675", "server", "the peer does not poll: delayed ACKs"),
         ("sack-6675", "2w", "mobile", "the peer does not poll: delayed ACKs"),
-        ("sack-ecn", "sack-6675", "server", "the peer does not heed congestion marks: none"),
+        ("sack-ecn", "sack-6675", "server", "the peer does not react to congestion marks: none"),
         ("eifel", "newreno", "server", "the peer gives no timestamps: no detection"),
     ],
 )
