@@ -1,0 +1,192 @@
+//! Segments.
+
+use super::lexer::Kind;
+use super::{ParseError, Parser};
+use crate::script::{Direction, EcnField, Flags, Options, Packet, TcpOption};
+
+impl Parser<'_> {
+    /// `> P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 1 ecr 2>`
+    pub(super) fn packet(&mut self) -> Result<Packet, ParseError> {
+        let direction = if self.takes("<") { Direction::Inbound } else { Direction::Outbound };
+        if direction == Direction::Outbound {
+            self.expect(">", "or \"<\" before a segment")?;
+        }
+        let ecn = self.ip_information()?;
+        self.skip_ports()?;
+        let flags = self.flags()?;
+        let start = self.number("sequence number")?;
+        self.expect(":", "between the sequence numbers")?;
+        let end = self.number("sequence number")?;
+        self.expect("(", "and the length of the payload")?;
+        let payload = self.number("length of a payload")?;
+        self.expect(")", "behind the length of the payload")?;
+        let ack = if self.takes_word("ack") { Some(self.number("acknowledgment number")?) } else { None };
+        let window = if self.takes_word("win") { Some(self.number("window field")?) } else { None };
+        if self.takes_word("urg") {
+            self.number::<u16>("urgent pointer")?;
+        }
+        let options = self.tcp_options()?;
+        Ok(Packet { direction, ecn, flags, start, end, payload, ack, window, options })
+    }
+
+    /// `[ect0]`, `(tos 0x2)`, `[ttl 64]` and their like; of these only ECN matters here.
+    fn ip_information(&mut self) -> Result<Option<EcnField>, ParseError> {
+        let close = match self.peek_kind(0) {
+            Some(Kind::Sign("[")) => "]",
+            Some(Kind::Sign("(")) => ")",
+            _ => return Ok(None),
+        };
+        self.next += 1;
+        let mut ecn = None;
+        while !self.takes(close) {
+            let word = self.word("ect0, ect1, ect01, ce, noecn, tos, ttl or flowlabel")?;
+            match word {
+                "noecn" => ecn = Some(EcnField::NotCapable),
+                "ect0" => ecn = Some(EcnField::Ect0),
+                "ect1" => ecn = Some(EcnField::Ect1),
+                "ect01" => ecn = Some(EcnField::Ect01),
+                "ce" => ecn = Some(EcnField::CongestionExperienced),
+                "tos" => ecn = Some(ecn_of(self.number("type of service")?)),
+                "ttl" | "flowlabel" => drop(self.integer("number")?),
+                _ => {
+                    self.next -= 1;
+                    return Err(self.unexpected("ect0, ect1, ect01, ce, noecn, tos, ttl or flowlabel"));
+                }
+            }
+            self.takes(",");
+        }
+        Ok(ecn)
+    }
+
+    /// `8080 > 80` before the flags: ports are the runner's.
+    fn skip_ports(&mut self) -> Result<(), ParseError> {
+        if matches!((self.peek_kind(0), self.peek_kind(1)), (Some(Kind::Integer(_)), Some(Kind::Sign(">")))) {
+            self.next += 2;
+            self.number::<u16>("port")?;
+        }
+        Ok(())
+    }
+
+    /// Letters, with `.` for ACK; `-` for none.
+    fn flags(&mut self) -> Result<Flags, ParseError> {
+        let mut flags = Flags::default();
+        if self.takes("-") {
+            return Ok(flags);
+        }
+        let letters = match self.peek_kind(0) {
+            Some(Kind::Word(letters)) => {
+                self.next += 1;
+                letters.as_str()
+            }
+            _ => "",
+        };
+        for letter in letters.chars() {
+            match letter {
+                'F' => flags.fin = true,
+                'S' => flags.syn = true,
+                'R' => flags.rst = true,
+                'P' => flags.psh = true,
+                'U' => flags.urg = true,
+                'E' => flags.ece = true,
+                'W' => flags.cwr = true,
+                'A' => flags.ae = true,
+                _ => {
+                    self.next -= 1;
+                    return Err(self.unexpected("flags out of F S R P U E W A and \".\""));
+                }
+            }
+        }
+        flags.ack = self.takes(".");
+        if letters.is_empty() && !flags.ack {
+            return Err(self.unexpected("flags like \"P.\", or \"-\" for none"));
+        }
+        Ok(flags)
+    }
+
+    fn tcp_options(&mut self) -> Result<Options, ParseError> {
+        // An event may begin with "<" only behind a time, so this one belongs to the segment.
+        if !self.takes("<") {
+            return Ok(Options::Exactly(Vec::new()));
+        }
+        if self.takes("...") {
+            self.expect(">", "behind <...")?;
+            return Ok(Options::Any);
+        }
+        let mut options = Vec::new();
+        loop {
+            options.push(self.tcp_option()?);
+            if self.takes(">") {
+                return Ok(Options::Exactly(options));
+            }
+            self.expect(",", "or \">\" behind an option")?;
+        }
+    }
+
+    fn tcp_option(&mut self) -> Result<TcpOption, ParseError> {
+        let name = self.word("an option like mss 1460, nop, sackOK or TS val 1 ecr 0")?;
+        Ok(match name {
+            "nop" => TcpOption::Nop,
+            "eol" => TcpOption::Eol,
+            "mss" => TcpOption::Mss(self.number("segment size")?),
+            "wscale" => TcpOption::WindowScale(self.number("window scale")?),
+            "sackOK" => TcpOption::SackPermitted,
+            "sack" => TcpOption::Sack(self.sack_blocks()?),
+            "TS" => {
+                self.expect_word("val")?;
+                let value = self.number("timestamp")?;
+                self.expect_word("ecr")?;
+                TcpOption::Timestamps { value, echo: self.number("timestamp")? }
+            }
+            "FO" | "FOEXP" => TcpOption::FastOpen(self.cookie()),
+            _ => self.other_option(name),
+        })
+    }
+
+    fn expect_word(&mut self, word: &str) -> Result<(), ParseError> {
+        if self.takes_word(word) { Ok(()) } else { Err(self.unexpected(&format!("\"{word}\""))) }
+    }
+
+    fn sack_blocks(&mut self) -> Result<Vec<(u32, u32)>, ParseError> {
+        let mut blocks = Vec::new();
+        while matches!(self.peek_kind(0), Some(Kind::Integer(_))) {
+            let start = self.number("sequence number")?;
+            self.expect(":", "between the ends of a SACK block")?;
+            blocks.push((start, self.number("sequence number")?));
+        }
+        if blocks.is_empty() { Err(self.unexpected("a SACK block like 2001:3001")) } else { Ok(blocks) }
+    }
+
+    fn cookie(&mut self) -> String {
+        match self.peek_kind(0) {
+            Some(Kind::Word(digits)) => {
+                self.next += 1;
+                digits.clone()
+            }
+            Some(Kind::Integer(digits)) => {
+                self.next += 1;
+                digits.to_string()
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// An option that the runner does not know keeps its text up to the next comma.
+    fn other_option(&mut self, name: &str) -> TcpOption {
+        let mut text = name.to_owned();
+        while let Some(kind) = self.peek_kind(0).filter(|kind| !matches!(kind, Kind::Sign("," | ">"))) {
+            text.push_str(&format!(" {kind}"));
+            self.next += 1;
+        }
+        TcpOption::Other(text)
+    }
+}
+
+/// The two bits of the ECN field in the type of service (RFC 3168 §5).
+const fn ecn_of(type_of_service: u8) -> EcnField {
+    match type_of_service & 0b11 {
+        0b10 => EcnField::Ect0,
+        0b01 => EcnField::Ect1,
+        0b11 => EcnField::CongestionExperienced,
+        _ => EcnField::NotCapable,
+    }
+}
