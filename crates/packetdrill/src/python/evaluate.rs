@@ -90,9 +90,20 @@ fn binary(
     let second = evaluate(right, lookup)?;
     match (&first, &second) {
         (Value::Text(a), Value::Text(b)) if sign == "+" => Ok(Value::Text(format!("{a}{b}"))),
+        // Formatting serves what scripts print: a value in the place of the first conversion.
+        (Value::Text(format), value) if sign == "%" => Ok(Value::Text(formatted(format, value))),
         (Value::Float(_), _) | (_, Value::Float(_)) => floats(sign, number(&first)?, number(&second)?),
         _ if sign == "/" => floats(sign, number(&first)?, number(&second)?),
         _ => integers(sign, integer(&first)?, integer(&second)?),
+    }
+}
+
+fn formatted(format: &str, value: &Value) -> String {
+    match format.split_once('%') {
+        Some((before, after)) => {
+            format!("{before}{value}{}", after.trim_start_matches(|c: char| c.is_ascii_alphanumeric()))
+        }
+        None => format.to_owned(),
     }
 }
 

@@ -53,6 +53,7 @@ fn operators_bind_as_in_python() {
         "2 < 3 < 4 != 5",
         "max(1, 7, 3) - min(4, 2) == 5",
         "'ab' == \"ab\"",
+        "'cwnd=%d' % tcpi_snd_cwnd == 'cwnd=10'",
         "abs(-3) == 3 and int(3.7) == 3",
     ] {
         assert_eq!(run_all(&format!("assert {truth}")), Ok(()), "{truth}");
