@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::text::Probability;
 use units::{Bytes, Duration, Rate};
 
-use crate::adaptation::{BlockErrors, CATEGORY_6, CATEGORY_10, FixedErrors, Formats};
+use crate::adaptation::{BlockErrors, CATEGORY_6_SIZES, CATEGORY_10, FixedErrors, Formats};
 use crate::decibel::ratio;
 use crate::quantity::{Decibels, Degrees, Hertz, Metres, Speed, Watts};
 use crate::radio::antenna::Antenna;
@@ -374,7 +374,7 @@ impl AdaptationConfig {
     #[must_use]
     pub fn formats(&self) -> Formats {
         match &self.blocks {
-            Blocks::Category6 => Formats::of(CATEGORY_6, CATEGORY_6.len()),
+            Blocks::Category6 => Formats::of(CATEGORY_10, CATEGORY_6_SIZES),
             Blocks::Category10 => Formats::of(CATEGORY_10, CATEGORY_10.len()),
             Blocks::Landstrom => Formats::of(CATEGORY_10, LANDSTROM_SIZES),
             Blocks::Custom(blocks) => {

@@ -8,7 +8,7 @@ mod block_error;
 mod tables;
 
 pub use block_error::{BlockErrors, FixedErrors, Reception};
-pub use tables::{CATEGORY_6, CATEGORY_10, Format, Formats};
+pub use tables::{CATEGORY_6_SIZES, CATEGORY_10, Format, Formats};
 
 /// The channel-quality indicator of a signal-to-interference ratio in decibels: ⌊SIR / 1.02 + 16.62⌋, 0 below −16 dB and
 /// 30 from 14 dB (Brouwer et al. 2004, "Usage of link-level performance indicators for HSDPA network-level simulations

@@ -18,34 +18,8 @@ pub struct Format {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formats(Vec<Format>);
 
-/// Sizes in bits and codes of the indicators 1 to 22, for user equipment of categories 1 to 6 (TS 25.214 table 7A; its
-/// indicators 23 to 30 are as 22, with less power).
-pub const CATEGORY_6: &[(u32, u32)] = &[
-    (137, 1),
-    (173, 1),
-    (233, 1),
-    (317, 1),
-    (377, 1),
-    (461, 1),
-    (650, 2),
-    (792, 2),
-    (931, 2),
-    (1262, 3),
-    (1483, 3),
-    (1742, 3),
-    (2279, 4),
-    (2583, 4),
-    (3319, 5),
-    (3565, 5),
-    (4189, 5),
-    (4664, 5),
-    (5287, 5),
-    (5887, 5),
-    (6554, 5),
-    (7168, 5),
-];
-
-/// Sizes in bits and codes of the indicators 1 to 30, for user equipment of category 10 (TS 25.214 table 7D).
+/// Sizes in bits and codes of the indicators 1 to 30, for user equipment of category 10 (TS 25.214 table 7D). The first
+/// [`CATEGORY_6_SIZES`] are those of categories 1 to 6 (table 7A).
 pub const CATEGORY_10: &[(u32, u32)] = &[
     (137, 1),
     (173, 1),
@@ -78,6 +52,10 @@ pub const CATEGORY_10: &[(u32, u32)] = &[
     (24_222, 15),
     (25_558, 15),
 ];
+
+/// Sizes that user equipment of categories 1 to 6 has: its indicators 23 to 30 are as 22, with less power (TS 25.214
+/// table 7A).
+pub const CATEGORY_6_SIZES: usize = 22;
 
 impl Formats {
     /// The first `count` sizes of a table, each with the threshold of its indicator.
@@ -139,12 +117,11 @@ mod tests {
 
     #[test]
     fn sizes_and_thresholds_grow() {
-        for table in [CATEGORY_6, CATEGORY_10] {
-            let formats = Formats::of(table, usize::MAX);
-            let grows = |pair: &[Format]| pair[0].bits < pair[1].bits && pair[0].needs < pair[1].needs;
-            assert!(formats.all().windows(2).all(grows));
-        }
-        assert_eq!((CATEGORY_6.len(), CATEGORY_10.len()), (22, 30));
+        let formats = Formats::of(CATEGORY_10, usize::MAX);
+        let grows = |pair: &[Format]| pair[0].bits < pair[1].bits && pair[0].needs < pair[1].needs;
+        assert!(formats.all().windows(2).all(grows));
+        assert_eq!(formats.all().len(), 30);
+        assert_eq!(CATEGORY_10[CATEGORY_6_SIZES - 1], (7168, 5), "the largest block of five codes");
     }
 
     #[test]
