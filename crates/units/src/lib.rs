@@ -5,7 +5,7 @@
 //! - [`Seq`]: a TCP sequence number, which has no `<`.
 //! - [`PacketId`]: the identity that the world gives a packet at birth.
 //! - [`text`]: all of these as people write them, "200 ms" and "32 KiB".
-//! - [`Streams`]: named random streams, so that adding a component moves nobody else's draws.
+//! - [`Streams`]: named random streams, so that adding a component changes no other's draws.
 //!
 //! This crate reads no clock, no device and no environment, and depends on nothing of ours.
 

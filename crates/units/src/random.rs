@@ -1,7 +1,7 @@
 //! Named random streams.
 //!
 //! Each random process of a run draws from a stream of its own, seeded by the master seed and the
-//! process's path ("link.lasthop.down.error"). So adding a component moves nobody else's draws, and
+//! process's path ("link.lasthop.down.error"). So adding a component changes no other's draws, and
 //! two TCPs that are compared under one seed meet the very same delays and losses.
 
 use rand::{Rng, SeedableRng};

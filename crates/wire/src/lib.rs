@@ -11,8 +11,10 @@
 
 pub mod capture;
 mod checksum;
+mod fast_open;
 pub mod framing;
 pub mod ip;
+mod option_layout;
 mod packet;
 mod payload;
 pub mod pcap;
@@ -22,9 +24,11 @@ mod source;
 pub mod tcp;
 pub mod udp;
 
+pub use fast_open::FastOpenCookie;
+pub use option_layout::OptionLayout;
 pub use packet::{
     Oddity, ParseError, Parsed, Transport, emit_ipv4, emit_ipv4_behind, emit_ipv6, emit_udp_ipv4,
     emit_udp_ipv4_behind, emit_udp_ipv6, parse,
 };
 pub use payload::{Data, Payload};
-pub use segment::{Ecn, Flags, Options, SackBlocks, Segment, Timestamps};
+pub use segment::{AccEcn, AccEcnOrder, Ecn, Flags, Options, SackBlocks, Segment, Timestamps};

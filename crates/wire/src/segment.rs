@@ -1,33 +1,36 @@
-//! A TCP segment as a value (RFC 9293 §3.1, options of RFC 2018, 2883 and 7323).
+//! A TCP segment as a value (RFC 9293 §3.1, options of RFC 2018, 2883, 7323, 7413 and 9768).
 
 use std::fmt;
 
 use units::{Seq, SeqRange};
 
-use crate::Payload;
+use crate::{FastOpenCookie, OptionLayout, Payload};
 
 /// One TCP segment.
+///
+/// The fields stand in memory as they stand here: what every segment has comes first, and SACK blocks, which few have, last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Segment {
-    /// Port of the sender.
-    pub source_port: u16,
-    /// Port of the receiver.
-    pub destination_port: u16,
+    /// The bytes carried.
+    pub payload: Payload,
     /// Number of the first byte of `payload`, or of the SYN.
     pub seq: Seq,
     /// The next number that the sender expects; meaningful with [`Flags::ACK`].
     pub ack: Seq,
+    /// Port of the sender.
+    pub source_port: u16,
+    /// Port of the receiver.
+    pub destination_port: u16,
     /// The control bits.
     pub flags: Flags,
     /// The window field as it stands in the header, not yet scaled.
     pub window: u16,
-    /// The options.
-    pub options: Options,
     /// The packet's ECN field. It stands in the IP header (RFC 3168 §5); it is kept here because only the
     /// two ends of a connection, and queues that mark, ever look at it.
     pub ecn: Ecn,
-    /// The bytes carried.
-    pub payload: Payload,
+    /// The options.
+    pub options: Options,
 }
 
 /// The ECN field of a packet (RFC 3168 §5).
@@ -52,17 +55,24 @@ pub struct Flags(u16);
 
 /// The options that we know. Padding and unknown options are not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Options {
+    /// Timestamps (RFC 7323 §3.2).
+    pub timestamps: Option<Timestamps>,
     /// Maximum segment size that the sender can receive; on a SYN (RFC 9293 §3.7.1).
     pub mss: Option<u16>,
     /// Shift of the sender's window fields; on a SYN (RFC 7323 §2.2).
     pub window_scale: Option<u8>,
     /// Selective acknowledgments are welcome; on a SYN (RFC 2018 §2).
     pub sack_permitted: bool,
-    /// Timestamps (RFC 7323 §3.2).
-    pub timestamps: Option<Timestamps>,
+    /// In which order they stand in the header. A parsed segment does not say it.
+    pub layout: OptionLayout,
+    /// Counts of bytes that arrived with each ECN field (RFC 9768 §3.2.3).
+    pub accecn: Option<AccEcn>,
     /// Blocks that arrived out of order (RFC 2018 §3), or twice (RFC 2883 §4).
     pub sack: SackBlocks,
+    /// A Fast Open cookie, or the request for one; on a SYN (RFC 7413 §4.1.1).
+    pub fast_open: Option<FastOpenCookie>,
 }
 
 /// The timestamps option.
@@ -74,12 +84,33 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
+/// The AccECN option (RFC 9768 §3.2.3): how many bytes of payload have arrived with each ECN field, by counters of 24 bits.
+/// It says all three of them, or the first ones of its order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccEcn {
+    order: AccEcnOrder,
+    count: u8,
+    /// The counters in the order of the option, as they stand in it; those behind `count` are 0.
+    fields: [[u8; 3]; 3],
+}
+
+/// The order of the counters in an AccECN option, which its kind says (RFC 9768 figure 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccEcnOrder {
+    /// AccECN0: ECT(0), CE, ECT(1).
+    #[default]
+    Ect0First,
+    /// AccECN1: ECT(1), CE, ECT(0).
+    Ect1First,
+}
+
 /// Up to four blocks, most recent first.
 #[derive(Clone, Copy, Default)]
+#[repr(C)]
 pub struct SackBlocks {
+    count: u8,
     /// The first `count` of these; the others are left over from earlier use.
     blocks: [SeqRange; Self::MAX],
-    count: u8,
 }
 
 impl Segment {
@@ -131,6 +162,12 @@ impl Flags {
     /// The congestion window was reduced (RFC 3168).
     pub const CWR: Self = Self(0x80);
 
+    /// Accurate ECN (RFC 9768 §3.1), once the nonce sum of RFC 3540. After the handshake it is the highest of the three
+    /// bits of [`Flags::ACE`].
+    pub const AE: Self = Self(0x100);
+    /// The three bits of the ACE field (RFC 9768 §3.2.2).
+    pub const ACE: Self = Self::AE.with(Self::CWR).with(Self::ECE);
+
     /// The sender wants this segment acknowledged: the poll bit of Landström 2008 §6.3. It is the first of
     /// the reserved bits; the document names none.
     pub const POLL: Self = Self(0x800);
@@ -151,6 +188,18 @@ impl Flags {
     #[must_use]
     pub const fn bits(self) -> u16 {
         self.0
+    }
+
+    /// The ACE field with the low three bits of `number` (RFC 9768 §3.2.2).
+    #[must_use]
+    pub const fn ace(number: u32) -> Self {
+        Self(((number & 0b111) as u16) << ACE_SHIFT)
+    }
+
+    /// The number in the ACE field.
+    #[must_use]
+    pub const fn ace_number(self) -> u32 {
+        ((self.0 & Self::ACE.0) >> ACE_SHIFT) as u32
     }
 
     /// Both sets together.
@@ -201,9 +250,9 @@ impl Ecn {
 }
 
 impl fmt::Display for Flags {
-    /// As tcpdump writes them: `S`, `F`, `R`, `P`, `.` for ACK, `U`, `E`, `W`; and `Q` for a poll.
+    /// As tcpdump writes them: `S`, `F`, `R`, `P`, `.` for ACK, `U`, `E`, `W`, `e` for AE; and `Q` for a poll.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LETTERS: [(Flags, char); 9] = [
+        const LETTERS: [(Flags, char); 10] = [
             (Flags::SYN, 'S'),
             (Flags::FIN, 'F'),
             (Flags::RST, 'R'),
@@ -212,6 +261,7 @@ impl fmt::Display for Flags {
             (Flags::URG, 'U'),
             (Flags::ECE, 'E'),
             (Flags::CWR, 'W'),
+            (Flags::AE, 'e'),
             (Flags::POLL, 'Q'),
         ];
         LETTERS
@@ -230,6 +280,9 @@ impl Options {
         self.sack_permitted = false;
         self.timestamps = None;
         self.sack.clear();
+        self.accecn = None;
+        self.fast_open = None;
+        self.layout = OptionLayout::Linux;
     }
 
     /// Bytes that the options take in the header, padded to a multiple of four. Timestamps are
@@ -239,10 +292,100 @@ impl Options {
         let mss = if self.mss.is_some() { 4 } else { 0 };
         let scale = if self.window_scale.is_some() { 4 } else { 0 };
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
-        // SACK-permitted rides in the two NOPs of the timestamps where both are present.
-        let permitted = if self.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
+        let tail = if self.sack_permitted || self.fast_open.is_some() { self.tail_len() } else { 0 };
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.count as u32 };
-        mss + scale + timestamps + permitted + sack
+        let accecn = match self.accecn {
+            Some(counters) => counters.wire_len(),
+            None => 0,
+        };
+        mss + scale + timestamps + tail + sack + accecn
+    }
+
+    /// Bytes of SACK-permitted, where it does not ride in the two NOPs of the timestamps, and of Fast Open.
+    const fn tail_len(&self) -> u32 {
+        let has_timestamps = self.timestamps.is_some();
+        let permitted = match self.sack_permitted {
+            true if self.layout.ends_with_sack_permitted(has_timestamps) => 2,
+            true if !has_timestamps => 4,
+            _ => 0,
+        };
+        let cookie = match &self.fast_open {
+            Some(cookie) => cookie.option_len(),
+            None => 0,
+        };
+        (permitted + cookie).next_multiple_of(4)
+    }
+}
+
+impl AccEcn {
+    /// An option with the first `count` of three counters, which are written as 24 bits.
+    #[must_use]
+    pub const fn new(order: AccEcnOrder, ect0: u32, ce: u32, ect1: u32, count: u8) -> Self {
+        let counters = match order {
+            AccEcnOrder::Ect0First => [ect0, ce, ect1],
+            AccEcnOrder::Ect1First => [ect1, ce, ect0],
+        };
+        let mut option = Self { order, count: if count > 3 { 3 } else { count }, fields: [[0; 3]; 3] };
+        let mut place = 0;
+        while place < option.count as usize {
+            let [_, high, middle, low] = counters[place].to_be_bytes();
+            option.fields[place] = [high, middle, low];
+            place += 1;
+        }
+        option
+    }
+
+    /// The option of these counters, in its order, as they stand in a header.
+    #[must_use]
+    pub(crate) fn from_fields(order: AccEcnOrder, counters: &[[u8; 3]]) -> Self {
+        let mut fields = [[0; 3]; 3];
+        let count = counters.len().min(fields.len());
+        fields[..count].copy_from_slice(&counters[..count]);
+        Self { order, count: count as u8, fields }
+    }
+
+    /// The order of its counters.
+    #[must_use]
+    pub const fn order(&self) -> AccEcnOrder {
+        self.order
+    }
+
+    /// The counters as they stand in a header.
+    #[must_use]
+    pub fn fields(&self) -> &[[u8; 3]] {
+        &self.fields[..self.count as usize]
+    }
+
+    /// Bytes that arrived as ECT(0), modulo 2^24, with the initial value of 1; where it is told.
+    #[must_use]
+    pub fn ect0(&self) -> Option<u32> {
+        self.counter(if self.order == AccEcnOrder::Ect0First { 0 } else { 2 })
+    }
+
+    /// Bytes that arrived as CE, modulo 2^24; where it is told.
+    #[must_use]
+    pub fn ce(&self) -> Option<u32> {
+        self.counter(1)
+    }
+
+    /// Bytes that arrived as ECT(1), modulo 2^24, with the initial value of 1; where it is told.
+    #[must_use]
+    pub fn ect1(&self) -> Option<u32> {
+        self.counter(if self.order == AccEcnOrder::Ect0First { 2 } else { 0 })
+    }
+
+    fn counter(&self, place: usize) -> Option<u32> {
+        self.fields().get(place).map(|[high, middle, low]| u32::from_be_bytes([0, *high, *middle, *low]))
+    }
+
+    /// Bytes that an option with so many counters takes, padded to a multiple of four.
+    #[must_use]
+    pub const fn padded_len(count: u8) -> u32 {
+        (2 + 3 * count as u32).next_multiple_of(4)
+    }
+
+    const fn wire_len(&self) -> u32 {
+        Self::padded_len(self.count)
     }
 }
 
@@ -298,9 +441,28 @@ impl fmt::Debug for SackBlocks {
     }
 }
 
+/// Where the ACE field stands among the flags.
+const ACE_SHIFT: u16 = 6;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ace_field_is_ae_cwr_and_ece() {
+        assert_eq!((Flags::ace(0b100), Flags::ace(0b011)), (Flags::AE, Flags::CWR.with(Flags::ECE)));
+        assert_eq!(Flags::ace(13), Flags::AE.with(Flags::ECE));
+        assert_eq!((0..8).map(|number| Flags::ace(number).with(Flags::ACK).ace_number()).sum::<u32>(), 28);
+    }
+
+    #[test]
+    fn an_accecn_option_says_the_first_counters_of_its_order() {
+        let all = AccEcn::new(AccEcnOrder::Ect0First, 1, 2, 0x0100_0003, 3);
+        assert_eq!((all.ect0(), all.ce(), all.ect1()), (Some(1), Some(2), Some(3)));
+        let two = AccEcn::new(AccEcnOrder::Ect1First, 1, 2, 3, 2);
+        assert_eq!((two.ect0(), two.ce(), two.ect1()), (None, Some(2), Some(3)));
+        assert_eq!([0, 1, 2, 3].map(AccEcn::padded_len), [4, 8, 8, 12]);
+    }
 
     #[test]
     fn options_take_the_room_that_linux_gives_them() {

@@ -8,7 +8,8 @@ use units::{Seq, SeqRange};
 use wire::ip::Header;
 use wire::udp::Datagram;
 use wire::{
-    Flags, Oddity, Options, Parsed, Payload, SackBlocks, Segment, Timestamps, Transport, emit_ipv4, parse,
+    AccEcn, AccEcnOrder, Flags, Oddity, Options, Parsed, Payload, SackBlocks, Segment, Timestamps, Transport,
+    emit_ipv4, parse,
 };
 
 fn payloads() -> impl Strategy<Value = Payload> {
@@ -22,14 +23,19 @@ fn payloads() -> impl Strategy<Value = Payload> {
 fn options() -> impl Strategy<Value = Options> {
     let timestamps = prop::option::of((any::<u32>(), any::<u32>()));
     let blocks = prop::collection::vec((any::<u32>(), any::<u32>()), 0..=4);
-    (prop::option::of(any::<u16>()), prop::option::of(any::<u8>()), any::<bool>(), timestamps, blocks)
-        .prop_map(|(mss, window_scale, sack_permitted, timestamps, blocks)| {
+    let counters = (any::<bool>(), any::<[u32; 3]>(), 0_u8..=3);
+    let accecn = prop::option::of(counters.prop_map(|(ect0_first, [ect0, ce, ect1], count)| {
+        let order = if ect0_first { AccEcnOrder::Ect0First } else { AccEcnOrder::Ect1First };
+        AccEcn::new(order, ect0, ce, ect1, count)
+    }));
+    (prop::option::of(any::<u16>()), prop::option::of(any::<u8>()), any::<bool>(), timestamps, blocks, accecn)
+        .prop_map(|(mss, window_scale, sack_permitted, timestamps, blocks, accecn)| {
             let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
             let mut sack = SackBlocks::default();
             for (start, end) in blocks {
                 sack.push(SeqRange { start: Seq(start), end: Seq(end) });
             }
-            Options { mss, window_scale, sack_permitted, timestamps, sack }
+            Options { mss, window_scale, sack_permitted, timestamps, sack, accecn, ..Options::default() }
         })
         .prop_filter("a header has room for 40 bytes of options", |options| options.wire_len() <= 40)
 }

@@ -10,7 +10,10 @@ use lasthop_wire as wire;
 use units::{Duration, PacketId, Seq, SeqRange};
 use wire::capture::{Direction, Frame, Interface, LinkType, VIRTUAL_EPOCH};
 use wire::udp::Datagram;
-use wire::{Flags, Options, Payload, SackBlocks, Segment, Timestamps, emit_ipv4, emit_ipv6, pcap, pcapng};
+use wire::{
+    AccEcn, AccEcnOrder, FastOpenCookie, Flags, OptionLayout, Options, Payload, SackBlocks, Segment,
+    Timestamps, emit_ipv4, emit_ipv6, pcap, pcapng,
+};
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const MOBILE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -187,7 +190,7 @@ fn tshark_reads_every_option_with_its_value() {
         window_scale: Some(7),
         sack_permitted: true,
         timestamps,
-        sack: SackBlocks::default(),
+        ..Options::default()
     };
     let mut ack = segment(true, 10, 1, Flags::ACK, Payload::EMPTY);
     ack.options = Options { timestamps, sack, ..Options::default() };
@@ -211,6 +214,61 @@ fn tshark_reads_every_option_with_its_value() {
     assert!(lines[0].starts_with("40\t1460\t7\t"), "{}", lines[0]);
     assert!(lines[0].contains("\t123456\t654321\t"), "{}", lines[0]);
     assert!(lines[1].ends_with("\t123456\t654321\t5000,3000,1000\t5500,3500,1500"), "{}", lines[1]);
+}
+
+#[test]
+fn tshark_reads_the_fields_of_accurate_ecn() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("accecn.pcapng");
+    let orders = [AccEcnOrder::Ect0First, AccEcnOrder::Ect1First];
+    let frames = orders.map(|order| {
+        let mut ack = segment(true, 10, 1, Flags::ACK.with(Flags::ace(6)), Payload::EMPTY);
+        ack.options.accecn = Some(AccEcn::new(order, 1_001, 2_000, 3_001, 3));
+        Frame::new(0, VIRTUAL_EPOCH, emit_ipv4(SERVER, MOBILE, 1, &ack))
+    });
+    write_pcapng(&file, &[Interface::raw_ip("server")], &frames);
+    let fields =
+        ["tcp.flags", "tcp.options.acc_ecn.ee0b", "tcp.options.acc_ecn.eceb", "tcp.options.acc_ecn.ee1b"];
+    let fields: Vec<&str> = fields.iter().flat_map(|field| ["-e", field]).collect();
+    let Some(found) = tshark(&[&["-T", "fields"][..], &fields].concat(), &file) else { return };
+    assert_eq!(found.lines().collect::<Vec<_>>(), ["0x0190\t1001\t2000\t3001"; 2]);
+}
+
+#[test]
+fn tshark_reads_fast_open_and_no_fault_in_any_layout_of_a_syn() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("fast_open.pcapng");
+    let cookies = [FastOpenCookie::new(&[1, 2, 3, 4, 5, 6, 7, 8]), Some(FastOpenCookie::REQUEST)];
+    let layouts = [OptionLayout::Linux, OptionLayout::FreeBsd, OptionLayout::Windows, OptionLayout::Darwin];
+    let frames: Vec<Frame> = layouts
+        .iter()
+        .flat_map(|layout| cookies.map(|cookie| (*layout, cookie)))
+        .map(|(layout, fast_open)| {
+            let payload = Payload::Pattern { offset: 0, len: 300 };
+            let mut syn = segment(true, 9, 0, Flags::SYN, payload);
+            let timestamps = Some(Timestamps { value: 7, echo: 0 });
+            let (mss, window_scale) = (Some(1460), Some(7));
+            syn.options = Options {
+                mss,
+                window_scale,
+                sack_permitted: true,
+                timestamps,
+                layout,
+                fast_open,
+                ..syn.options
+            };
+            Frame::new(0, VIRTUAL_EPOCH, emit_ipv4(SERVER, MOBILE, 1, &syn))
+        })
+        .collect();
+    write_pcapng(&file, &[Interface::raw_ip("server")], &frames);
+    let fields = ["tcp.options.tfo.cookie", "tcp.options.mss_val", "tcp.options.wscale.shift", "tcp.len"];
+    let fields: Vec<&str> = fields.iter().flat_map(|field| ["-e", field]).collect();
+    let Some(found) = tshark(&[&["-T", "fields"][..], &fields].concat(), &file) else { return };
+    let expected = ["0102030405060708\t1460\t7\t300", "\t1460\t7\t300"];
+    assert_eq!(found.lines().collect::<Vec<_>>(), expected.repeat(layouts.len()));
+    let requests =
+        tshark(&["-Y", "tcp.options.tfo.request && !_ws.malformed"], &file).expect("it ran before");
+    assert_eq!(requests.lines().count(), layouts.len());
 }
 
 #[test]

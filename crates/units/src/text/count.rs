@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use super::quantity::{PACKETS, Quantity, SEGMENTS};
-use super::{UnitError, no_unit, parse_bytes, parse_packets, parse_segments, write_bytes};
-use crate::Bytes;
+use super::quantity::{DURATION, PACKETS, Quantity, SEGMENTS};
+use super::{
+    UnitError, no_unit, parse_bytes, parse_duration, parse_packets, parse_segments, write_bytes,
+    write_duration,
+};
+use crate::{Bytes, Duration};
 
 /// A number of packets: "7 packets".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,13 +17,24 @@ pub struct Packets(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segments(pub u64);
 
-/// A limit on a queue: "20 packets" or "32 KiB".
+/// A length of a queue: "20 packets" or "32 KiB".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PacketsOrBytes {
     /// So many packets, whatever their sizes.
     Packets(Packets),
     /// So many bytes.
     Bytes(Bytes),
+}
+
+/// A limit on a queue: "20 packets", "32 KiB" or "500 ms".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QueueLimit {
+    /// So many packets, whatever their sizes.
+    Packets(Packets),
+    /// So many bytes.
+    Bytes(Bytes),
+    /// What the link transmits in this time.
+    Time(Duration),
 }
 
 /// A window: "2 segments" or "4380 bytes".
@@ -71,6 +85,28 @@ impl PacketsOrBytes {
     }
 }
 
+impl QueueLimit {
+    /// Reads any of the three.
+    ///
+    /// # Errors
+    /// A missing or unknown unit, a negative number, a part of a packet, byte or nanosecond.
+    pub fn parse(text: &str) -> Result<Self, UnitError> {
+        if unit(text, &PACKETS).is_ok_and(|unit| DURATION.speaks_of(unit)) {
+            return parse_duration(text).map(Self::Time);
+        }
+        PacketsOrBytes::parse(text).map(Self::from)
+    }
+}
+
+impl From<PacketsOrBytes> for QueueLimit {
+    fn from(length: PacketsOrBytes) -> Self {
+        match length {
+            PacketsOrBytes::Packets(packets) => Self::Packets(packets),
+            PacketsOrBytes::Bytes(bytes) => Self::Bytes(bytes),
+        }
+    }
+}
+
 impl SegmentsOrBytes {
     /// Reads either.
     ///
@@ -98,8 +134,13 @@ impl SegmentsOrBytes {
 
 /// Whether the text counts in the unit of `counting`; an error if it has no unit at all.
 fn either(text: &str, counting: &Quantity) -> Result<bool, UnitError> {
+    unit(text, counting).map(|unit| counting.has_unit(unit))
+}
+
+/// The text's unit; an error in the words of `counting` if it has none.
+fn unit<'a>(text: &'a str, counting: &Quantity) -> Result<&'a str, UnitError> {
     let unit = text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || "-. ".contains(c));
-    if unit.is_empty() { Err(no_unit(counting, text.trim())) } else { Ok(counting.has_unit(unit)) }
+    if unit.is_empty() { Err(no_unit(counting, text.trim())) } else { Ok(unit) }
 }
 
 fn plural(f: &mut fmt::Formatter<'_>, count: u64, one: &str) -> fmt::Result {
@@ -123,6 +164,16 @@ impl fmt::Display for PacketsOrBytes {
         match self {
             Self::Packets(count) => count.fmt(f),
             Self::Bytes(size) => f.write_str(&write_bytes(*size)),
+        }
+    }
+}
+
+impl fmt::Display for QueueLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(count) => count.fmt(f),
+            Self::Bytes(size) => f.write_str(&write_bytes(*size)),
+            Self::Time(time) => f.write_str(&write_duration(*time)),
         }
     }
 }

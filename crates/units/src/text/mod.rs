@@ -10,7 +10,7 @@ mod count;
 mod quantity;
 mod serial;
 
-pub use count::{Packets, PacketsOrBytes, Probability, Segments, SegmentsOrBytes};
+pub use count::{Packets, PacketsOrBytes, Probability, QueueLimit, Segments, SegmentsOrBytes};
 
 use crate::{Bytes, Duration, Rate};
 use quantity::{BYTES, BYTES_CANONICAL, DURATION, DURATION_CANONICAL, Quantity, RATE, RATE_CANONICAL};

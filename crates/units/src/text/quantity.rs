@@ -132,6 +132,11 @@ impl Quantity {
         self.units.iter().any(|(name, _)| *name == unit)
     }
 
+    /// Whether a unit is one of this quantity's, or one of which we know that it was meant to be.
+    pub(super) fn speaks_of(&self, unit: &str) -> bool {
+        self.has_unit(unit) || self.advice.iter().any(|(name, _)| *name == unit)
+    }
+
     fn split<'a>(&self, text: &'a str) -> Result<(&'a str, &'a str), UnitError> {
         let is_number = |c: char| c.is_ascii_digit() || c == '.';
         if text.starts_with('-') && text[1..].trim_start().starts_with(is_number) {

@@ -9,8 +9,9 @@ use serde::ser::{Serialize, Serializer};
 
 use super::quantity::{BYTES, DURATION, PACKETS, Quantity, RATE, SEGMENTS};
 use super::{
-    Packets, PacketsOrBytes, Probability, REMEDY, Segments, SegmentsOrBytes, UnitError, no_unit, parse_bytes,
-    parse_duration, parse_packets, parse_rate, parse_segments, write_bytes, write_duration, write_rate,
+    Packets, PacketsOrBytes, Probability, QueueLimit, REMEDY, Segments, SegmentsOrBytes, UnitError, no_unit,
+    parse_bytes, parse_duration, parse_packets, parse_rate, parse_segments, write_bytes, write_duration,
+    write_rate,
 };
 use crate::{Bytes, Duration, Rate};
 
@@ -97,6 +98,7 @@ by_text!(
     |limit| limit.to_string(),
     &[PACKETS, BYTES]
 );
+by_text!(QueueLimit, "QueueLimit", QueueLimit::parse, |limit| limit.to_string(), &[PACKETS, BYTES, DURATION]);
 by_text!(
     SegmentsOrBytes,
     "SegmentsOrBytes",

@@ -79,6 +79,20 @@ fn a_limit_reads_packets_or_bytes_and_nothing_else() {
 }
 
 #[test]
+fn a_limit_of_a_queue_reads_packets_bytes_or_a_time() {
+    assert_eq!(QueueLimit::parse("7 packets"), Ok(QueueLimit::Packets(Packets(7))));
+    assert_eq!(QueueLimit::parse("8 KiB"), Ok(QueueLimit::Bytes(Bytes(8192))));
+    assert_eq!(QueueLimit::parse("500 ms"), Ok(QueueLimit::Time(Duration::from_millis(500))));
+    assert_eq!(QueueLimit::parse("1.5 s").unwrap().to_string(), "1500 ms");
+    assert_eq!(
+        said(QueueLimit::parse("5 m")),
+        "\"m\" is not a unit of duration; write min for minutes, or ms for milliseconds"
+    );
+    assert_eq!(said(QueueLimit::parse("7")), "7 has no unit; write a number of packets like \"7 packets\"");
+    assert!(said(QueueLimit::parse("-5 ms")).contains("negative"));
+}
+
+#[test]
 fn texts_are_short_and_canonical() {
     assert_eq!(write_duration(Duration::from_millis(1500)), "1500 ms");
     assert_eq!(write_duration(Duration::from_secs(300)), "300 s");

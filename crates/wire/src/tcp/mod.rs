@@ -44,6 +44,14 @@ pub(crate) fn encode(segment: &Segment, pseudo: Checksum, out: &mut Vec<u8>) {
     out[start + CHECKSUM_AT..start + CHECKSUM_AT + 2].copy_from_slice(&checksum.finish().to_be_bytes());
 }
 
+/// The bytes of `options` as they stand in a header.
+#[must_use]
+pub fn option_bytes(options: &crate::Options) -> Vec<u8> {
+    let mut out = Vec::new();
+    options::encode(options, &mut out);
+    out
+}
+
 /// Decodes the segment that `bytes` hold. A capture may have cut them off: the segment was
 /// `bytes` and `missing` more.
 ///

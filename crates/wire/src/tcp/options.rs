@@ -1,10 +1,10 @@
-//! TCP options as bytes, laid out as Linux does: MSS, then timestamps with SACK-permitted or two
-//! NOPs before them, window scale behind a NOP, SACK blocks behind two. So every option but the
-//! 16-bit ones stands on a four-byte boundary (RFC 7323 appendix A).
+//! TCP options as bytes. On a SYN their order is a choice ([`OptionLayout`]). Else they are laid out with NOPs before each:
+//! timestamps behind two, SACK blocks behind two. So every option but the 16-bit ones stands on a four-byte boundary
+//! (RFC 7323 appendix A).
 
 use units::{Seq, SeqRange};
 
-use crate::{Options, SackBlocks, Timestamps};
+use crate::{AccEcn, AccEcnOrder, FastOpenCookie, OptionLayout, Options, SackBlocks, Timestamps};
 
 /// Appends `options`: exactly [`Options::wire_len`] bytes.
 pub(super) fn encode(options: &Options, out: &mut Vec<u8>) {
@@ -12,19 +12,15 @@ pub(super) fn encode(options: &Options, out: &mut Vec<u8>) {
         out.extend_from_slice(&[MSS, 4]);
         out.extend_from_slice(&mss.to_be_bytes());
     }
-    match (options.sack_permitted, options.timestamps) {
-        (true, Some(_)) => out.extend_from_slice(&[SACK_PERMITTED, 2]),
-        (false, Some(_)) => out.extend_from_slice(&[NOP, NOP]),
-        (true, None) => out.extend_from_slice(&[NOP, NOP, SACK_PERMITTED, 2]),
-        (false, None) => {}
-    }
-    if let Some(timestamps) = options.timestamps {
-        out.extend_from_slice(&[TIMESTAMPS, 10]);
-        out.extend_from_slice(&timestamps.value.to_be_bytes());
-        out.extend_from_slice(&timestamps.echo.to_be_bytes());
-    }
-    if let Some(shift) = options.window_scale {
-        out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, shift]);
+    match options.layout {
+        OptionLayout::Linux => {
+            encode_sack_permitted_and_timestamps(options, out);
+            encode_window_scale(options, out);
+        }
+        OptionLayout::FreeBsd | OptionLayout::Windows | OptionLayout::Darwin => {
+            encode_window_scale(options, out);
+            encode_sack_permitted_and_timestamps(options, out);
+        }
     }
     if !options.sack.is_empty() {
         out.extend_from_slice(&[NOP, NOP, SACK, 2 + 8 * options.sack.len() as u8]);
@@ -33,6 +29,57 @@ pub(super) fn encode(options: &Options, out: &mut Vec<u8>) {
             out.extend_from_slice(&block.end.0.to_be_bytes());
         }
     }
+    if let Some(accecn) = &options.accecn {
+        encode_accecn(accecn, out);
+    }
+    encode_tail(options, out);
+}
+
+/// SACK-permitted takes the place of the two NOPs before the timestamps where both are there, unless it stands at the end.
+fn encode_sack_permitted_and_timestamps(options: &Options, out: &mut Vec<u8>) {
+    let timestamps = options.timestamps;
+    let permitted = options.sack_permitted && !options.layout.ends_with_sack_permitted(timestamps.is_some());
+    match (permitted, timestamps) {
+        (true, Some(_)) => out.extend_from_slice(&[SACK_PERMITTED, 2]),
+        (false, Some(_)) => out.extend_from_slice(&[NOP, NOP]),
+        (true, None) => out.extend_from_slice(&[NOP, NOP, SACK_PERMITTED, 2]),
+        (false, None) => {}
+    }
+    if let Some(timestamps) = timestamps {
+        out.extend_from_slice(&[TIMESTAMPS, 10]);
+        out.extend_from_slice(&timestamps.value.to_be_bytes());
+        out.extend_from_slice(&timestamps.echo.to_be_bytes());
+    }
+}
+
+fn encode_window_scale(options: &Options, out: &mut Vec<u8>) {
+    if let Some(shift) = options.window_scale {
+        out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, shift]);
+    }
+}
+
+/// What stands at the end, and what fills the last word.
+fn encode_tail(options: &Options, out: &mut Vec<u8>) {
+    let start = out.len();
+    let layout = options.layout;
+    if options.sack_permitted && layout.ends_with_sack_permitted(options.timestamps.is_some()) {
+        out.extend_from_slice(&[SACK_PERMITTED, 2]);
+    }
+    if let Some(cookie) = &options.fast_open {
+        out.extend_from_slice(&[FAST_OPEN, cookie.option_len() as u8]);
+        out.extend_from_slice(cookie.as_bytes());
+    }
+    let padding = if layout.ends_with_zeros() { END } else { NOP };
+    out.resize(start + (out.len() - start).next_multiple_of(4), padding);
+}
+
+/// NOPs before the option fill its last word.
+fn encode_accecn(accecn: &AccEcn, out: &mut Vec<u8>) {
+    let kind = if accecn.order() == AccEcnOrder::Ect0First { ACCECN0 } else { ACCECN1 };
+    let len = 2 + 3 * accecn.fields().len();
+    out.resize(out.len() + len.next_multiple_of(4) - len, NOP);
+    out.extend_from_slice(&[kind, len as u8]);
+    accecn.fields().iter().for_each(|field| out.extend_from_slice(field));
 }
 
 /// The options in `bytes`, and whether they could be read to their end. An option of a wrong
@@ -61,6 +108,9 @@ fn take(options: &mut Options, kind: u8, value: &[u8]) {
         (SACK_PERMITTED, []) => options.sack_permitted = true,
         (TIMESTAMPS, _) => options.timestamps = timestamps(value).or(options.timestamps),
         (SACK, _) if value.len().is_multiple_of(8) => options.sack = blocks(value),
+        (FAST_OPEN, _) => options.fast_open = FastOpenCookie::new(value).or(options.fast_open),
+        (ACCECN0, _) => options.accecn = accecn(AccEcnOrder::Ect0First, value).or(options.accecn),
+        (ACCECN1, _) => options.accecn = accecn(AccEcnOrder::Ect1First, value).or(options.accecn),
         _ => {}
     }
 }
@@ -78,11 +128,17 @@ fn blocks(value: &[u8]) -> SackBlocks {
     blocks
 }
 
+/// RFC 9768 §3.2.3: one with a length other than of 0 to 3 counters is passed over.
+fn accecn(order: AccEcnOrder, value: &[u8]) -> Option<AccEcn> {
+    let (fields, rest) = value.as_chunks::<3>();
+    (rest.is_empty() && fields.len() <= 3).then(|| AccEcn::from_fields(order, fields))
+}
+
 fn words(value: &[u8]) -> Vec<u32> {
     value.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)).collect()
 }
 
-// Kinds: RFC 9293 §3.1, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2.
+// Kinds: RFC 9293 §3.1, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 7413 §4.1.1, RFC 9768 §3.2.3.
 const END: u8 = 0;
 const NOP: u8 = 1;
 const MSS: u8 = 2;
@@ -90,6 +146,9 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const FAST_OPEN: u8 = 34;
+const ACCECN0: u8 = 172;
+const ACCECN1: u8 = 174;
 
 #[cfg(test)]
 mod tests {
@@ -108,6 +167,83 @@ mod tests {
         encode(&options, &mut out);
         let expected = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn each_layout_of_a_syn_is_laid_out_byte_for_byte() {
+        let mss = [2, 4, 0x05, 0xb4];
+        let (scale, permitted) = ([1, 3, 3, 7], [4, 2]);
+        let clock = [8, 10, 0, 0, 0, 1, 0, 0, 0, 0];
+        let layouts: [(OptionLayout, &[&[u8]]); 4] = [
+            (OptionLayout::Linux, &[&mss, &permitted, &clock, &scale]),
+            (OptionLayout::FreeBsd, &[&mss, &scale, &permitted, &clock]),
+            (OptionLayout::Windows, &[&mss, &scale, &permitted, &clock]),
+            (OptionLayout::Darwin, &[&mss, &scale, &[1, 1], &clock, &permitted, &[0, 0]]),
+        ];
+        for (layout, parts) in layouts {
+            let options = Options {
+                mss: Some(1460),
+                window_scale: Some(7),
+                sack_permitted: true,
+                timestamps: Some(Timestamps { value: 1, echo: 0 }),
+                layout,
+                ..Options::default()
+            };
+            assert_laid_out(&options, &parts.concat());
+        }
+        let without_clock: [(OptionLayout, &[&[u8]]); 4] = [
+            (OptionLayout::Linux, &[&mss, &[1, 1], &permitted, &scale]),
+            (OptionLayout::FreeBsd, &[&mss, &scale, &permitted, &[0, 0]]),
+            (OptionLayout::Windows, &[&mss, &scale, &[1, 1], &permitted]),
+            (OptionLayout::Darwin, &[&mss, &scale, &permitted, &[0, 0]]),
+        ];
+        for (layout, parts) in without_clock {
+            let (mss, window_scale) = (Some(1460), Some(7));
+            let options = Options { mss, window_scale, sack_permitted: true, layout, ..Options::default() };
+            assert_laid_out(&options, &parts.concat());
+        }
+    }
+
+    fn assert_laid_out(options: &Options, expected: &[u8]) {
+        let mut out = Vec::new();
+        encode(options, &mut out);
+        assert_eq!(out, expected, "{:?}", options.layout);
+        assert_eq!(out.len() as u32, options.wire_len());
+        assert_eq!(decode(&out), (Options { layout: OptionLayout::Linux, ..*options }, true));
+    }
+
+    #[test]
+    fn a_fast_open_cookie_comes_back_behind_the_other_options() {
+        let cookie = FastOpenCookie::new(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        let options = Options { mss: Some(1460), fast_open: cookie, ..Options::default() };
+        assert_laid_out(&options, &[2, 4, 0x05, 0xb4, 34, 10, 1, 2, 3, 4, 5, 6, 7, 8, 1, 1]);
+        let request = Options { fast_open: Some(FastOpenCookie::REQUEST), ..Options::default() };
+        assert_laid_out(&request, &[34, 2, 1, 1]);
+        assert_eq!(
+            decode(&[34, 5, 1, 2, 3, 0]).0.fast_open,
+            None,
+            "RFC 7413 §4.1.1: an odd length is no cookie"
+        );
+    }
+
+    #[test]
+    fn accecn_options_come_back_and_stand_on_a_word_boundary() {
+        for (order, kind) in [(AccEcnOrder::Ect0First, 172), (AccEcnOrder::Ect1First, 174)] {
+            for count in 0..=3 {
+                let accecn = Some(AccEcn::new(order, 1, 0xff_fffe, 0x01_0203, count));
+                let options = Options { accecn, ..Options::default() };
+                let mut out = Vec::new();
+                encode(&options, &mut out);
+                assert_eq!(out.len() as u32, options.wire_len());
+                assert!(out.contains(&kind) && decode(&out) == (options, true), "{out:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_accecn_option_of_an_odd_length_is_passed_over() {
+        let (options, sound) = decode(&[172, 4, 9, 9]);
+        assert_eq!((options.accecn, sound), (None, true));
     }
 
     #[test]
