@@ -4,11 +4,13 @@
 use units::{Bytes, Duration, Instant, SeqRange};
 use wire::{Flags, Segment};
 
-use crate::congestion::AckSample;
+use crate::config::RoundTrip;
+use crate::congestion::{AckSample, DeliverySample, LossPhase};
 use crate::dupthresh::Reordering;
+use crate::ecn::EcnFeedback;
 use crate::endpoint::Endpoint;
 use crate::receiving::AckDue;
-use crate::recovery::{AckEvent, Actions, TimerAction, WindowAction};
+use crate::recovery::{AckEvent, Actions, RecoveryState, TimerAction, WindowAction};
 use crate::rto::Sample;
 use crate::scoreboard::Acked;
 use crate::sending::Persist;
@@ -33,29 +35,92 @@ impl Endpoint {
         let duplicate = self.is_duplicate_ack(segment);
         self.update_window(now, segment);
         let dsack = self.reported_twice(segment);
+        let prior_in_flight = self.in_flight_for_deliveries();
         let newly_sacked = self.enter_sacks(segment);
         let flight = self.sending.board.outstanding();
-        let marked = self.agreed.ecn && self.react_to_echo(now, segment, flight);
+        let echoed = self.agreed.ecn == EcnFeedback::Classic && self.react_to_echo(now, segment, flight);
         let acked = self.sending.board.acknowledge(segment.ack);
         let advances = segment.ack.after(self.sending.una);
+        let marked = match self.agreed.ecn {
+            EcnFeedback::Absent => Bytes::ZERO,
+            // RFC 8257 §3.3: an echo is about all that its ACK acknowledges.
+            EcnFeedback::Classic if echoed => acked.bytes.max(acked.newly + newly_sacked),
+            EcnFeedback::Classic => Bytes::ZERO,
+            EcnFeedback::Accurate => {
+                self.take_marks(now, segment, (&acked, newly_sacked), (advances, flight))
+            }
+        };
         let rtt = if advances { self.on_advance(now, segment, &acked, flight) } else { None };
+        let delivered = acked.newly + newly_sacked;
         let ack = AckEvent {
             advances,
             acked: acked.bytes,
             segments: acked.segments,
             newly_sacked,
-            delivered: acked.newly + newly_sacked,
+            delivered,
             duplicate,
             flight,
             echo: self.agreed.echo(segment),
+            one_way: self.agreed.one_way(segment),
             dsack,
             rtt,
+            newest_rtt: acked.newest_sample.map(|sent| now - sent).or(rtt),
+            last_rtt: acked.last_sample.map(|sent| now - sent),
+            marked,
             ..self.present(now)
         };
-        if self.state != State::Closed && !acked.syn {
-            self.on_ack(ack, marked);
+        if self.state != State::Closed && !(acked.syn && acked.bytes.is_zero()) {
+            self.on_ack(ack, echoed || !marked.is_zero());
+            if let Some(prior_in_flight) = prior_in_flight {
+                self.tell_delivery(&ack, prior_in_flight);
+            }
         }
         self.state != State::Closed
+    }
+
+    /// What is in the network before an ACK, where congestion control wants to know what it delivers.
+    fn in_flight_for_deliveries(&self) -> Option<Bytes> {
+        let sending = &self.sending;
+        sending.congestion_traits.observes_deliveries.then(|| sending.recovery.pipe(&sending.board))
+    }
+
+    /// Tells congestion control what an ACK has delivered and what is lost, once recovery has judged it.
+    fn tell_delivery(&mut self, ack: &AckEvent, prior_in_flight: Bytes) {
+        let sending = &mut self.sending;
+        let in_flight = sending.recovery.pipe(&sending.board);
+        let phase = match sending.recovery.state() {
+            RecoveryState::Open => LossPhase::Open,
+            RecoveryState::FastRecovery { .. } => LossPhase::FastRecovery,
+            RecoveryState::AfterTimeout { .. } => LossPhase::AfterTimeout,
+        };
+        let Some(account) = sending.board.delivery_rate_mut() else { return };
+        for lost in account.drain_lost() {
+            sending.congestion.on_segment_lost(&lost);
+        }
+        let rtt = ack.rtt.or_else(|| account.newest_rtt(ack.now));
+        if let Some(rtt) = rtt {
+            account.on_rtt(ack.now, rtt);
+        }
+        let (newly_delivered, rate) = account.on_ack(ack.now);
+        let alone = ack.segments == 1 && ack.newly_sacked.is_zero() && ack.delivered == ack.acked;
+        sending.congestion.on_delivery(&DeliverySample {
+            now: ack.now,
+            newly_delivered,
+            newly_lost: account.take_newly_lost(),
+            marked: ack.marked.min(ack.delivered),
+            delivered: account.delivered(),
+            lost: account.lost(),
+            rate,
+            rtt,
+            maybe_delayed: alone && rate.is_some_and(|rate| rate.delivered == newly_delivered),
+            prior_in_flight,
+            in_flight,
+            application_limited: account.is_application_limited(),
+            phase,
+        });
+        if sending.congestion.limits_itself() {
+            account.on_application_limited(in_flight);
+        }
     }
 
     /// Whether there is nothing that the ACK could tell of but the window: the half of header prediction that spares
@@ -64,7 +129,7 @@ impl Endpoint {
         self.sending.board.is_empty()
             && segment.ack == self.sending.una
             && segment.options.sack.as_slice().is_empty()
-            && !segment.flags.contains(Flags::ECE)
+            && (self.agreed.ecn == EcnFeedback::Accurate || !segment.flags.contains(Flags::ECE))
     }
 
     /// The state of things, as an event that acknowledges nothing.
@@ -77,6 +142,7 @@ impl Endpoint {
             advances: false,
             acked: Bytes::ZERO,
             segments: 0,
+            sack: self.agreed.sack,
             newly_sacked: Bytes::ZERO,
             delivered: Bytes::ZERO,
             duplicate: false,
@@ -90,9 +156,14 @@ impl Endpoint {
             ssthresh: sending.congestion.ssthresh(),
             advertised: sending.peer_window.size(),
             echo: None,
+            one_way: None,
             dsack: None,
             srtt: sending.rto.srtt(),
+            min_rtt: sending.rto.min_rtt(),
             rtt: None,
+            newest_rtt: None,
+            last_rtt: None,
+            marked: Bytes::ZERO,
         }
     }
 
@@ -107,19 +178,35 @@ impl Endpoint {
         }
         ack.duplicate = ack.duplicate && !self.sending.spurious.explains_duplicate(&ack);
         self.count_duplicate(&ack);
+        if self.sending.fixed_threshold.is_none() {
+            self.measure_reordering();
+        }
         if self.agreed.polls {
             self.await_due_ack(&mut ack);
         }
         let mut actions = self.sending.recovery.on_ack(&ack, &mut self.sending.board);
-        if marked && matches!(actions.window, WindowAction::Grow { .. }) {
-            // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark.
-            actions.window = WindowAction::Hold;
+        if let WindowAction::Grow { acked } = &mut actions.window {
+            // RFC 3168 §6.1.2: no growth by an ACK that echoes a mark; nor by the marked part of one that counts marks.
+            *acked = acked.saturating_sub(ack.marked);
         }
         self.perform(actions, &ack);
+        if self.sending.tail_probe.is_on() {
+            self.judge_tail_probe(&ack);
+        }
         let event = if ack.duplicate { Decision::DuplicateAck } else { Decision::Ack };
         self.note(ack.now, event, "", ack.number, u32::try_from(ack.acked.0).unwrap_or(u32::MAX));
         if self.agreed.polls {
             self.hold_back(&ack);
+        }
+    }
+
+    /// Tells a threshold that may grow how far a segment was overtaken.
+    fn measure_reordering(&mut self) {
+        let sending = &mut self.sending;
+        let delivered = sending.board.delivered();
+        if let (Some(late), Some(highest)) = (delivered.overtaken(), delivered.fack) {
+            let distance = u64::from(highest.since(late.start)).div_ceil(sending.smss.0);
+            sending.dupthresh.on_overtaken(u32::try_from(distance).unwrap_or(u32::MAX));
         }
     }
 
@@ -219,6 +306,8 @@ impl Endpoint {
 
     pub(crate) fn stop_probing(&mut self) {
         self.sending.persist = Persist::Idle;
+        self.sending.user_timeout.probing_since = None;
+        self.sending.user_timeout.device_refuses = false;
         self.timers.clear(Timer::Persist);
     }
 
@@ -234,6 +323,7 @@ impl Endpoint {
     /// Enters the SACK blocks on the board; a block below the acknowledgment is a D-SACK and marks nothing.
     fn enter_sacks(&mut self, segment: &Segment) -> Bytes {
         let sending = &mut self.sending;
+        sending.board.begin_ack();
         if !self.agreed.sack {
             return Bytes::ZERO;
         }
@@ -243,7 +333,7 @@ impl Endpoint {
     }
 
     /// SND.UNA advances; the round trip that was measured.
-    fn on_advance(
+    pub(crate) fn on_advance(
         &mut self,
         now: Instant,
         segment: &Segment,
@@ -276,7 +366,11 @@ impl Endpoint {
         flight: Bytes,
     ) -> Option<Duration> {
         let age = self.agreed.echo(segment).and_then(|echo| echo.age(now));
-        let sent = age.map(|age| now - age).or(acked.sample)?;
+        let echoed = age.map(|age| now - age);
+        let sent = match self.config.plain.round_trip {
+            RoundTrip::ByEcho => echoed.or(acked.sample)?,
+            RoundTrip::ByOldest => acked.first_sample.or(echoed)?,
+        };
         let sending = &mut self.sending;
         let cwnd = sending.congestion.cwnd().whole(sending.smss);
         sending.rto.on_sample(&Sample { sent, now, cwnd, flight: flight.whole(sending.smss) });
@@ -303,6 +397,7 @@ impl Endpoint {
     }
 
     fn change_window(&mut self, action: WindowAction, ack: &AckEvent) {
+        let governs = self.sending.congestion_traits.governs_recovery;
         let congestion = &mut self.sending.congestion;
         match action {
             WindowAction::Hold => {}
@@ -312,6 +407,7 @@ impl Endpoint {
                 self.sending.reduce(event, held, plus);
             }
             WindowAction::Exit { cwnd } => congestion.on_recovery_exit(cwnd),
+            WindowAction::Set { .. } | WindowAction::SlowStartFrom { .. } if governs => {}
             WindowAction::Set { cwnd, ssthresh } => congestion.on_restore(cwnd, ssthresh),
             WindowAction::SlowStartFrom { cwnd, acked } => {
                 self.grow(ack, acked);
@@ -328,7 +424,7 @@ impl Endpoint {
     }
 
     /// RFC 6298 §5.2 and §5.3. With nothing outstanding there is no `deadline`, and the timer stops.
-    fn start_retransmission_timer(&mut self, deadline: Option<Instant>) {
+    pub(crate) fn start_retransmission_timer(&mut self, deadline: Option<Instant>) {
         match deadline {
             None => self.timers.clear(Timer::Retransmission),
             Some(deadline) if self.sending.persist == Persist::Idle => {
@@ -341,6 +437,7 @@ impl Endpoint {
     /// Sets the retransmission timer, unless the recovery algorithm has timers of its own.
     pub(crate) fn set_retransmission_timer(&mut self, at: Instant) {
         if !self.sending.has_own_timer {
+            self.sending.tail_probe.disarm();
             self.timers.set(Timer::Retransmission, at);
         }
     }
@@ -348,6 +445,19 @@ impl Endpoint {
 
 /// An ACK as congestion control sees it.
 fn ack_sample(ack: &AckEvent) -> AckSample {
-    let AckEvent { now, acked, segments, flight, rtt, number, nxt, .. } = *ack;
-    AckSample { now, acked, segments, flight, rtt, number, nxt }
+    let AckEvent {
+        now,
+        acked,
+        segments,
+        flight,
+        rtt,
+        newest_rtt,
+        last_rtt,
+        one_way,
+        marked,
+        number,
+        nxt,
+        ..
+    } = *ack;
+    AckSample { now, acked, segments, flight, rtt, newest_rtt, last_rtt, one_way, marked, number, nxt }
 }

@@ -33,6 +33,18 @@ impl Endpoint {
         }
     }
 
+    /// The user reads no more. Data that arrive are still acknowledged, until our own stream is closed too: then nobody
+    /// is left to take them, and they reset the connection (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13).
+    pub const fn shut_receiving(&mut self) {
+        self.receiving.shut = true;
+    }
+
+    /// Whether a segment brings new data to an end that is closed in both directions.
+    pub(crate) fn reaches_nobody(&self, segment: &Segment) -> bool {
+        let end = segment.seq + segment.payload.len();
+        self.sending.is_closing() && end.after(self.receiving.stream.next())
+    }
+
     /// Gives the connection up, with a reset unless both streams have ended (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         use State::{CloseWait, Established, FinWait1, FinWait2, SynReceived};
@@ -102,6 +114,7 @@ impl Endpoint {
         let window = std::mem::replace(&mut self.receiving.window, self.config.window.build());
         self.receiving = Receiving { window, ..Receiving::new(&self.config) };
         self.agreed = Agreed::NOTHING;
+        self.fast_open.forget_peer();
         self.ports.remote = 0;
         self.timers = Timers::UNSET;
     }

@@ -10,14 +10,19 @@ use units::{Bytes, Duration};
 use crate::ack::AckPolicy;
 use crate::congestion::CongestionControl;
 use crate::dupthresh::DupThresh;
+use crate::ecn::EcnSetting;
+use crate::fast_open::FastOpenSetting;
 use crate::interdependence::Interdependence;
+use crate::options::OptionLayout;
+use crate::pacing::Pacing;
 use crate::poll::Poll;
 use crate::recovery::Recovery;
 use crate::registry::{Axis, Choice, Entry};
 use crate::rto::Rto;
+use crate::send_buffer::SendBuffer;
 use crate::spurious::{Needs, Spurious};
 use crate::window::{Over, Window};
-use crate::{ack, congestion, dupthresh, poll, recovery, rto, spurious, window};
+use crate::{ack, congestion, dupthresh, poll, recovery, rto, send_buffer, spurious, window};
 
 /// Makes [`Config`] and all that goes over every axis out of one list of them.
 macro_rules! axes {
@@ -72,6 +77,8 @@ axes! {
     poll: dyn Poll = "none", "which segments ask for an acknowledgment";
     /// What window to advertise.
     window: dyn Window = "fixed", "what window the receiver advertises";
+    /// How much the user may have written and not acknowledged.
+    send_buffer: dyn SendBuffer = "unlimited", "how much may be written and not acknowledged";
 }
 
 /// The keys of a profile that belong to no axis.
@@ -91,10 +98,20 @@ pub struct Plain {
     pub interdependence: Option<Interdependence>,
     /// How far to send beyond the window that the peer offers: 0. A fault, as Gurtov 2001 saw it in Windows NT.
     pub overrun: Bytes,
+    /// The order and the padding of the options on a SYN, in which hosts differ: "linux", "freebsd", "windows" or "darwin".
+    pub option_layout: OptionLayout,
+    /// Which part of TCP Fast Open (RFC 7413) the end plays: `false`; "client", which asks for a cookie and in later
+    /// connections sends data with its SYN; "server", which gives cookies and answers such data before the handshake is
+    /// done; `true`, both.
+    pub fast_open: FastOpenSetting,
     /// Whether to offer window scaling (RFC 7323 §2).
     pub window_scale: bool,
     /// Whether to offer timestamps (RFC 7323 §3).
     pub timestamps: bool,
+    /// Whether segments without the timestamps that were agreed on are dropped (RFC 7323 §3.2); Linux takes them in.
+    pub timestamps_required: bool,
+    /// By what a round trip is measured where timestamps are agreed.
+    pub round_trip: RoundTrip,
     /// Whether, with timestamps, segments from the past are dropped (PAWS, RFC 7323 §5). So are then late originals
     /// that lie beyond a hole which a retransmission has just filled; ns-2 and others of its time took them in.
     pub paws: bool,
@@ -102,15 +119,21 @@ pub struct Plain {
     pub sack: bool,
     /// Whether to report segments that arrived twice, where SACK is agreed (RFC 2883).
     pub dsack: bool,
-    /// Whether to offer explicit congestion notification: queues on the way may then mark instead of drop
-    /// (RFC 3168).
-    pub ecn: bool,
-    /// Whether segments leave evenly instead of in bursts, and how fast: so many windows per round trip. 1
-    /// spreads a window over just one smoothed round trip. Absent: no pacing.
-    #[schemars(range(min = 0.1, max = 100.0))]
-    pub pacing: Option<f64>,
+    /// Which explicit congestion notification to offer: queues on the way may then mark instead of drop. `false`; `true`
+    /// (RFC 3168); "accurate" (RFC 9768), which falls back on that with a peer that knows no other; "dctcp" (RFC 8257).
+    pub ecn: EcnSetting,
+    /// Whether data go out as ECT(1), which asks queues for the service of L4S (RFC 9331 §4.1), once Accurate ECN is
+    /// agreed. Only for a scalable congestion control.
+    pub l4s: bool,
+    /// Whether segments leave evenly instead of in bursts, and how fast: so many windows per round trip (1 spreads a
+    /// window over just one smoothed round trip), or a table of ratios for slow start and congestion avoidance, `{}` for
+    /// those of Linux. Absent: no pacing, unless the congestion control sets a rate.
+    pub pacing: Option<Pacing>,
     /// Whether small segments wait while something is unacknowledged (Nagle; RFC 9293 §3.7.4).
     pub nagle: bool,
+    /// Whether every retransmission of data carries PSH. If not, only that of the last data does, as Linux repeats the
+    /// flags of the first transmission.
+    pub pushes_retransmissions: bool,
     /// Whether a silent connection is probed; off as RFC 9293 §3.8.4 demands.
     pub keep_alive: bool,
     /// Silence before the first keep-alive probe. RFC 9293 §3.8.4: at least 2 h.
@@ -126,6 +149,18 @@ pub struct Plain {
     pub retries: u32,
     /// Maximum segment lifetime; TIME-WAIT lasts twice as long. RFC 9293 §3.4.2: 2 min; 30 s as in BSD and Linux.
     pub msl: Duration,
+}
+
+/// By what a round trip is measured where timestamps are agreed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoundTrip {
+    /// By the clock that the ACK echoes, in its ticks of 1 ms (RFC 7323 §4.1).
+    #[default]
+    ByEcho,
+    /// By the time at which the oldest of the acknowledged segments was sent, and by the echo only where one of them was
+    /// sent again (Linux `tcp_ack_update_rtt`).
+    ByOldest,
 }
 
 /// The first congestion window.
@@ -178,14 +213,20 @@ impl Default for Plain {
             initial_ssthresh: None,
             interdependence: None,
             overrun: Bytes::ZERO,
+            option_layout: OptionLayout::Linux,
+            fast_open: FastOpenSetting::Off,
             window_scale: true,
             timestamps: false,
+            timestamps_required: true,
+            round_trip: RoundTrip::ByEcho,
             paws: true,
             sack: true,
             dsack: true,
-            ecn: false,
+            ecn: EcnSetting::Off,
+            l4s: false,
             pacing: None,
             nagle: true,
+            pushes_retransmissions: true,
             keep_alive: false,
             keep_alive_idle: Duration::from_secs(7200),
             keep_alive_interval: Duration::from_secs(75),
@@ -268,6 +309,7 @@ impl Config {
         self.check_evidence()?;
         self.check_recovery()?;
         self.check_pacing()?;
+        self.check_l4s()?;
         if self.recovery.build().traits().needs_sack && !sack {
             return Err(error(
                 "recovery.algorithm",
@@ -294,14 +336,24 @@ impl Config {
         }
     }
 
+    /// RFC 9331 §4.2: L4S needs feedback finer than one echo a round trip.
+    fn check_l4s(&self) -> Result<(), ConfigError> {
+        if self.plain.l4s && self.plain.ecn != EcnSetting::Accurate {
+            let message = "L4S needs accurate feedback (RFC 9331 §4.2)".to_owned();
+            return Err(error("l4s", message, "ecn = \"accurate\"".to_owned()));
+        }
+        Ok(())
+    }
+
     fn check_pacing(&self) -> Result<(), ConfigError> {
-        match self.plain.pacing {
-            Some(gain) if !(0.1..=100.0).contains(&gain) => Err(error(
+        let ratios = self.plain.pacing.iter().flat_map(|pacing| pacing.ratios());
+        match ratios.into_iter().find(|ratio| !(0.1..=100.0).contains(ratio)) {
+            Some(ratio) => Err(error(
                 "pacing",
-                format!("{gain} windows per round trip"),
+                format!("{ratio} windows per round trip"),
                 "from 0.1 to 100; 1 spreads a window over one round trip".to_owned(),
             )),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 

@@ -3,8 +3,9 @@
 //! Each direction is a type of its own, [`Sending`] and [`Receiving`]; what concerns both lives here and
 //! in the files that carry on `impl Endpoint`:
 //!
-//! - `open.rs` and `close.rs`: the handshake, FIN, reset, TIME-WAIT;
-//! - `receive.rs`: a segment came in; `acknowledgment.rs`: what its ACK field means for the sender;
+//! - `open.rs`, `fast_open.rs` and `close.rs`: the handshake, also with data, FIN, reset, TIME-WAIT;
+//! - `receive.rs`: a segment came in; `acknowledgment.rs`: what its ACK field means for the sender; `prediction.rs`: the
+//!   same where it means nothing but that new data have arrived;
 //! - `send.rs`: may I send? `pacing.rs`: and when?
 //! - `expire.rs`: a timer ran out;
 //! - `undo.rs`: a loss signal may have been false;
@@ -85,6 +86,8 @@ pub struct Endpoint {
     /// Answers that belong to no stream: resets and challenge ACKs.
     pub(crate) outbox: VecDeque<Transmit>,
     pub(crate) events: VecDeque<Event>,
+    /// Whether data have arrived of which the user is yet to be told.
+    pub(crate) readable: bool,
     pub(crate) records: Option<Vec<Record>>,
     pub(crate) keep_alive_probes: u32,
     /// Whether this end listened: a reset before the handshake is done then takes it back there.
@@ -93,6 +96,7 @@ pub struct Endpoint {
     pub(crate) peer_scales: bool,
     pub(crate) challenges: crate::close::Challenges,
     pub(crate) ecn: crate::ecn::EcnState,
+    pub(crate) fast_open: crate::fast_open::FastOpen,
 }
 
 impl Endpoint {
@@ -124,12 +128,14 @@ impl Endpoint {
             timers: Timers::UNSET,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
+            readable: false,
             records: None,
             keep_alive_probes: 0,
             passive: false,
             peer_scales: false,
             challenges: crate::close::Challenges::default(),
             ecn: crate::ecn::EcnState::default(),
+            fast_open: crate::fast_open::FastOpen::default(),
         }
     }
 
@@ -148,7 +154,9 @@ impl Endpoint {
     /// once the stream is closed.
     pub fn write(&mut self, payload: Payload) {
         if !self.sending.is_closing() {
+            self.sending.check_application_limited();
             self.sending.queue.push(payload);
+            self.sending.partial.pushes = true;
             self.sending.told_writable = false;
         }
     }
@@ -156,7 +164,10 @@ impl Endpoint {
     /// The next bytes in order.
     #[inline]
     pub fn read(&mut self) -> Option<Payload> {
-        let payload = self.receiving.stream.read()?;
+        let Some(payload) = self.receiving.stream.read() else {
+            self.readable = false;
+            return None;
+        };
         let owed = matches!(self.receiving.ack_due, AckDue::No | AckDue::Delayed);
         if owed && self.state.accepts_data() && self.receiving.window_reopened(self.agreed.receive_shift) {
             self.receiving.ack_due = AckDue::WindowUpdate;
@@ -170,8 +181,12 @@ impl Endpoint {
         self.timers.next()
     }
 
-    /// The next thing that the user should know.
+    /// The next thing that the user should know. Of data that the user has read already there is nothing to tell.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
+        if self.events.is_empty() {
+            return std::mem::take(&mut self.readable).then_some(Event::Readable);
+        }
         self.events.pop_front()
     }
 

@@ -17,6 +17,7 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some(timer) = self.timers.take_expired(now) {
             match timer {
+                Timer::Retransmission if self.sending.tail_probe.is_armed() => self.probe_tail(now),
                 Timer::Retransmission => self.on_retransmission_timeout(now),
                 Timer::Recovery => self.on_recovery_deadline(now),
                 // It only wakes the sender.
@@ -32,24 +33,27 @@ impl Endpoint {
     /// RFC 6298 §5.4 to §5.7, and the end of retries (RFC 9293 §3.8.3).
     pub(crate) fn on_retransmission_timeout(&mut self, now: Instant) {
         let Some(oldest) = self.sending.board.front() else { return };
-        let (range, is_syn) = (oldest.range, oldest.syn);
+        let (range, is_syn, first_sent) = (oldest.range, oldest.syn, oldest.first_sent);
         let closed = self.sending.peer_window.is_closed();
         let repeated = oldest.transmissions > 1 && (self.sending.rto.expirations() > 0 || closed);
         let retries = if is_syn { self.config.plain.syn_retries } else { self.config.plain.retries };
-        if self.sending.rto.expirations() >= retries {
+        if self.sending.rto.expirations() >= retries || self.user_gives_up(now, first_sent) {
             return self.give_up(CloseReason::TimedOut);
         }
         self.sending.rto.on_timeout(self.sending.nxt);
+        self.sending.tail_probe.end();
         if is_syn {
             // A lost SYN says nothing about the data that follows: recovery must not hold it against them.
             self.sending.board.mark_lost(0, Cause::Timeout);
+            self.on_syn_timeout();
         } else {
             self.start_over(now, repeated);
         }
+        let deadline = self.before_user_gives_up(self.sending.rto_from(now), first_sent);
         if is_syn {
-            self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
+            self.timers.set(Timer::Retransmission, deadline);
         } else {
-            self.set_retransmission_timer(self.sending.rto_from(now));
+            self.set_retransmission_timer(deadline);
         }
         self.note(now, Decision::Timeout, if repeated { "again" } else { "" }, range.start, range.len());
     }
@@ -66,6 +70,7 @@ impl Endpoint {
             ssthresh: sending.congestion.ssthresh(),
             smss: sending.smss,
             repeated,
+            srtt: sending.rto.srtt(),
         };
         if sending.board.front().is_some_and(|oldest| oldest.sacked) {
             // RFC 2018 §8: the oldest segment is sent again, SACKed or not; the receiver has not kept it.
@@ -85,7 +90,7 @@ impl Endpoint {
 
     /// The deadline of the recovery algorithm has come.
     fn on_recovery_deadline(&mut self, now: Instant) {
-        if self.sending.board.is_empty() || !self.state.sends_data() {
+        if self.sending.board.is_empty() || !self.may_send_data() {
             return;
         }
         self.sending.deadline_met = Some(now);
@@ -97,9 +102,12 @@ impl Endpoint {
     /// Keeps the recovery algorithm's timer at the deadline of the algorithm. The ACK that ends a connection
     /// does not reach it any more.
     pub(crate) fn watch_recovery_deadline(&mut self, now: Instant) {
+        if self.sending.recovery.is_idle() {
+            return self.timers.clear(Timer::Recovery);
+        }
         let deadline = self.sending.recovery_deadline();
         // The handshake has the usual timer, and a connection that is given up has none.
-        let outstanding = !self.sending.board.is_empty() && self.state.sends_data();
+        let outstanding = !self.sending.board.is_empty() && self.may_send_data();
         let at_work = outstanding && self.sending.persist == Persist::Idle;
         match deadline.filter(|_| at_work) {
             // An ACK may shorten the wait of a segment that was sent long ago: its deadline has then passed already.
@@ -111,8 +119,14 @@ impl Endpoint {
     /// RFC 9293 §3.8.6.1: probe, at growing intervals, for as long as the peer answers.
     fn on_persist_timeout(&mut self, now: Instant) {
         let Persist::Probing { probes, .. } = self.sending.persist else { return };
-        if self.sending.rto.expirations() > self.config.plain.retries {
+        let since = *self.sending.user_timeout.probing_since.get_or_insert(now);
+        if self.sending.rto.expirations() > self.config.plain.retries || self.user_gives_up(now, since) {
             return self.give_up(CloseReason::TimedOut);
+        }
+        if self.new_segment_may_go() && !self.sending.user_timeout.device_refuses {
+            // A partial segment has waited for more data, not for the window: the wait is over.
+            self.sending.partial.pushes = true;
+            return self.stop_probing();
         }
         self.sending.rto.on_probe();
         self.sending.persist = Persist::Probing { probes, due: true };

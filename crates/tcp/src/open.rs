@@ -6,6 +6,7 @@ use wire::{Flags, Payload, Segment, Timestamps};
 use crate::endpoint::{CloseReason, Endpoint};
 use crate::options::{Agreed, offer};
 use crate::peer_window::PeerWindow;
+use crate::receiving::AckDue;
 use crate::scoreboard::{Mark, New};
 use crate::spurious::Needs;
 use crate::state::{Change, State};
@@ -24,6 +25,7 @@ impl Endpoint {
             self.sending.nxt = range.end;
             self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
             *out = self.syn(now);
+            self.add_fast_open(now, out);
             return Some(Kind::Syn);
         }
         let oldest = self.sending.board.front()?;
@@ -76,6 +78,7 @@ impl Endpoint {
             self.ports.remote = segment.source_port;
             self.take_syn(now, segment);
             self.change(Change::SynArrived);
+            self.judge_fast_open(now, segment);
         }
     }
 
@@ -115,6 +118,7 @@ impl Endpoint {
         if let Some(theirs) = segment.options.timestamps.filter(|_| self.agreed.timestamps) {
             self.receiving.ts_recent = Some((Timestamp(theirs.value), now));
         }
+        self.take_ecn_of_syn(now, segment);
         self.sending.smss = self.agreed.smss;
         // A window field on a SYN is never scaled (RFC 7323 §2.2).
         let window = Bytes(u64::from(segment.window));
@@ -125,12 +129,19 @@ impl Endpoint {
     fn finish_active_open(&mut self, now: Instant, segment: &Segment) {
         let acked = self.sending.board.acknowledge(segment.ack);
         self.sending.una = segment.ack;
+        self.sending.stream_acked += acked.bytes;
         self.sending.rto.on_answer();
         if self.take_sample(now, segment, &acked, Bytes::ZERO).is_some() {
             self.sending.rto.end_backoff();
         }
         self.timers.clear(Timer::Retransmission);
         self.begin(now);
+        self.conclude_fast_open(now, segment);
+        if self.sending.board.has_lost() {
+            // The data of the SYN that go again carry the ACK (Linux `tcp_rcv_fastopen_synack`).
+            self.receiving.ack_due = AckDue::Now;
+            return;
+        }
         // It goes out before the user hears of the connection, and so never carries data.
         let mut third = self.segment(self.sending.nxt, Flags::empty(), Payload::EMPTY);
         self.complete(now, &mut third);
@@ -141,7 +152,15 @@ impl Endpoint {
     pub(crate) fn establish(&mut self, now: Instant) {
         self.timers.clear(Timer::Retransmission);
         self.change(Change::SynAcked);
-        self.begin(now);
+        if !self.is_fast_open() {
+            self.begin(now);
+        } else if let Some(rtt) = self.sending.rto.srtt() {
+            // The windows have started already, without a sample.
+            self.sending.congestion.on_handshake(rtt);
+        }
+        if !self.sending.board.is_empty() {
+            self.start_retransmission_timer(self.sending.rto_deadline(now));
+        }
     }
 
     /// Does without a detector of spurious losses that needs options which were not agreed.
@@ -169,10 +188,11 @@ impl Endpoint {
     }
 
     /// The handshake is done at this end: the windows start, and data may flow.
-    fn begin(&mut self, now: Instant) {
+    pub(crate) fn begin(&mut self, now: Instant) {
         self.settle_recovery(now);
         self.settle_evidence(now);
         self.settle_polls(now);
+        self.sending.tail_probe.settle(self.sending.recovery.traits().probes_tail);
         self.settle_marks(now);
         let smss = self.sending.smss;
         let initial = self.config.plain.initial_window.bytes(smss);
@@ -182,7 +202,11 @@ impl Endpoint {
         if syn_lost {
             self.sending.rto.on_lost_syn();
         }
+        self.sending.congestion.seed(u64::from(self.sending.iss.0));
         self.sending.congestion.start(smss, window);
+        if let Some(rtt) = self.sending.rto.srtt() {
+            self.sending.congestion.on_handshake(rtt);
+        }
         if let Some(ssthresh) = self.sending.inherited_ssthresh {
             // RFC 9040 §6: the window itself is not inherited, only where slow start ends.
             self.sending.congestion.on_restore(window, ssthresh.max(smss * 2));
@@ -191,6 +215,7 @@ impl Endpoint {
             self.sending.congestion.on_restore(window, threshold.bytes(smss).max(smss * 2));
             self.note(now, Decision::Inherit, "a threshold of the profile", self.sending.una, 0);
         }
+        self.sending.grow_buffer();
         self.restart_keep_alive(now);
         self.events.push_back(Event::Connected);
         self.note(now, Decision::Established, "", self.sending.una, 0);

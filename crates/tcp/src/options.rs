@@ -1,10 +1,13 @@
 //! The options of the handshake: those that an end offers, and those that hold for the connection.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::Bytes;
 use wire::{Flags, Options, Segment, Timestamps};
 
 use crate::Config;
-use crate::timestamp::Timestamp;
+use crate::ecn::{EcnFeedback, agreed_feedback};
+use crate::timestamp::{OneWayDelay, Timestamp};
 
 /// The options in force on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +22,41 @@ pub struct Agreed {
     pub timestamps: bool,
     /// Whether ACKs carry SACK blocks.
     pub sack: bool,
-    /// Whether queues on the way may mark packets (RFC 3168 §6.1.1).
-    pub ecn: bool,
+    /// How marks of queues on the way are told, if they may mark (RFC 3168 §6.1.1).
+    pub ecn: EcnFeedback,
     /// Whether both ends understand polls.
     pub polls: bool,
 }
 
+/// The order and the padding of the options on a SYN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OptionLayout {
+    /// MSS, SACK-permitted with timestamps, NOP and window scale; NOPs fill each word (Linux `tcp_options_write`).
+    #[default]
+    Linux,
+    /// MSS, NOP and window scale, SACK-permitted with timestamps; zeros fill the header (FreeBSD `tcp_addoptions`).
+    FreeBsd,
+    /// The same, but with two NOPs before SACK-permitted where there are no timestamps (Windows 10, by nmap's
+    /// `nmap-os-db`).
+    Windows,
+    /// MSS, NOP and window scale, timestamps behind two NOPs, SACK-permitted, and zeros (macOS, by nmap's `nmap-os-db`).
+    Darwin,
+}
+
+impl From<OptionLayout> for wire::OptionLayout {
+    fn from(layout: OptionLayout) -> Self {
+        match layout {
+            OptionLayout::Linux => Self::Linux,
+            OptionLayout::FreeBsd => Self::FreeBsd,
+            OptionLayout::Windows => Self::Windows,
+            OptionLayout::Darwin => Self::Darwin,
+        }
+    }
+}
+
 /// The SYN's payload limit where the peer names none (RFC 9293 §3.7.1, for IPv4).
-const DEFAULT_MSS: u16 = 536;
+pub(crate) const DEFAULT_MSS: u16 = 536;
 /// RFC 7323 §2.3: a larger shift is taken for this one.
 const GREATEST_SHIFT: u8 = 14;
 /// Room of the timestamps option on every segment (RFC 7323 appendix A).
@@ -40,7 +70,7 @@ impl Agreed {
         receive_shift: 0,
         timestamps: false,
         sack: false,
-        ecn: false,
+        ecn: EcnFeedback::Absent,
         polls: false,
     };
 
@@ -58,7 +88,7 @@ impl Agreed {
             receive_shift: if scaled { shift_for(config.greatest_window) } else { 0 },
             timestamps,
             sack: config.plain.sack && theirs.sack_permitted,
-            ecn: config.plain.ecn && crate::ecn::offers(syn.flags),
+            ecn: agreed_feedback(config.plain.ecn, syn.flags),
             polls: config.understands_polls() && syn.flags.contains(Flags::POLL),
         }
     }
@@ -67,6 +97,12 @@ impl Agreed {
     #[must_use]
     pub(crate) fn echo(&self, segment: &Segment) -> Option<Timestamp> {
         segment.options.timestamps.filter(|_| self.timestamps).map(|theirs| Timestamp(theirs.echo))
+    }
+
+    /// The one-way delay that `segment` tells of, where timestamps are agreed.
+    pub(crate) fn one_way(&self, segment: &Segment) -> Option<OneWayDelay> {
+        let theirs = segment.options.timestamps.filter(|_| self.timestamps)?;
+        Some(OneWayDelay::between(theirs.echo, theirs.value))
     }
 }
 
@@ -82,6 +118,7 @@ pub fn offer(config: &Config, syn: Option<&Options>, timestamps: Timestamps) -> 
         sack_permitted: config.plain.sack && welcome(|options| options.sack_permitted),
         timestamps: (config.plain.timestamps && welcome(|options| options.timestamps.is_some()))
             .then_some(timestamps),
+        layout: config.plain.option_layout.into(),
         ..Options::default()
     }
 }

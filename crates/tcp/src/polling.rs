@@ -98,7 +98,7 @@ impl Endpoint {
         if !sending.is_open() || sending.board.sacked().is_zero() {
             sending.polls.held_back = Bytes::ZERO;
         } else {
-            let usable = sending.window().saturating_sub(sending.recovery.pipe(&sending.board));
+            let usable = sending.window().saturating_sub(sending.pipe());
             sending.polls.hold_back(ack, usable);
         }
     }

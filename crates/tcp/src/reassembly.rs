@@ -119,6 +119,12 @@ impl Reassembly {
         !self.pieces.is_empty()
     }
 
+    /// The end of the last piece that waits behind a gap.
+    #[must_use]
+    pub fn highest(&self) -> Option<Seq> {
+        self.pieces.back().map(|piece| piece.range.end)
+    }
+
     /// The blocks to report, most recent first (RFC 2018 §4), at most `limit`.
     #[must_use]
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {

@@ -11,6 +11,7 @@ use crate::receiving::AckDue;
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::timestamp::Timestamp;
+use crate::window::Arrived;
 
 impl Endpoint {
     /// Takes in a segment that is addressed to this connection.
@@ -18,6 +19,8 @@ impl Endpoint {
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         if self.is_predicted(segment) {
             self.take_in_predicted(now, segment);
+        } else if self.is_predicted_ack(segment) {
+            self.take_in_predicted_ack(now, segment);
         } else {
             self.handle_any_segment(now, segment);
         }
@@ -33,7 +36,7 @@ impl Endpoint {
     fn is_predicted(&self, segment: &Segment) -> bool {
         let Self { receiving, sending, .. } = self;
         segment.seq == receiving.stream.next()
-            && segment.flags.without(Flags::PSH) == Flags::ACK
+            && segment.flags.without(Flags::PSH) == self.quiet_flags()
             && self.state == State::Established
             && segment.ack == sending.una
             && sending.board.is_empty()
@@ -45,7 +48,7 @@ impl Endpoint {
     }
 
     /// Whether the peer's clock has not gone back.
-    fn is_next_clock(&self, theirs: Option<Timestamps>) -> bool {
+    pub(crate) fn is_next_clock(&self, theirs: Option<Timestamps>) -> bool {
         let clock = theirs.map(|theirs| Timestamp(theirs.value));
         let recent = self.receiving.ts_recent.map(|(recent, _)| recent);
         clock.zip(recent).is_some_and(|(clock, recent)| !clock.is_older_than(recent))
@@ -54,14 +57,18 @@ impl Endpoint {
     /// Takes in a segment that was predicted.
     fn take_in_predicted(&mut self, now: Instant, segment: &Segment) {
         self.remember_timestamp(now, segment);
-        self.note_mark(segment);
+        self.note_mark(now, segment);
         self.restart_keep_alive(now);
         self.update_window(now, segment);
         let len = Bytes(u64::from(segment.payload.len()));
         let (rtt, full) = (self.round_trip(now, segment), self.receiving.largest_segment.max(len));
+        let unread = self.receiving.stream.held().unread;
         self.receiving.stream.append_in_order(segment.payload.clone());
         self.receiving.stream_received += len;
-        self.events.push_back(Event::Readable);
+        self.readable = true;
+        if self.receiving.tunes_window {
+            self.tune_window(now, segment, (len, unread));
+        }
         self.owe_ack(Data { now, len, arrival: Arrival::InOrder, gap: false, full, polled: false, rtt });
     }
 
@@ -96,7 +103,7 @@ impl Endpoint {
             return;
         }
         self.remember_timestamp(now, segment);
-        self.note_mark(segment);
+        self.note_mark(now, segment);
         self.restart_keep_alive(now);
         if self.on_acknowledgment(now, segment) {
             self.on_data(now, segment);
@@ -136,7 +143,8 @@ impl Endpoint {
 
     /// RFC 7323 §3.2: without the timestamps that were agreed on, a segment is dropped, unless it is a reset.
     fn lacks_timestamps(&self, segment: &Segment) -> bool {
-        self.agreed.timestamps && segment.options.timestamps.is_none() && !segment.flags.contains(Flags::RST)
+        let required = self.agreed.timestamps && self.config.plain.timestamps_required;
+        required && segment.options.timestamps.is_none() && !segment.flags.contains(Flags::RST)
     }
 
     /// PAWS, RFC 7323 §5.3 step 1.
@@ -165,7 +173,7 @@ impl Endpoint {
 
     /// Updates TS.Recent, which our segments echo: it is of the last segment that advanced the acknowledgment
     /// (RFC 7323 §4.3).
-    fn remember_timestamp(&mut self, now: Instant, segment: &Segment) {
+    pub(crate) fn remember_timestamp(&mut self, now: Instant, segment: &Segment) {
         let Some(theirs) = segment.options.timestamps else { return };
         if self.agreed.timestamps && segment.seq.at_or_before(self.receiving.last_ack_sent) {
             self.receiving.ts_recent = Some((Timestamp(theirs.value), now));
@@ -202,6 +210,10 @@ impl Endpoint {
         if !self.state.accepts_data() {
             return;
         }
+        if self.receiving.shut && self.reaches_nobody(segment) {
+            self.refuse(segment);
+            return self.give_up(crate::endpoint::CloseReason::Aborted);
+        }
         if segment.flags.contains(Flags::FIN) {
             self.receiving.fin_at = Some(segment.seq + segment.payload.len());
         }
@@ -216,7 +228,7 @@ impl Endpoint {
     }
 
     /// Puts the data that lie inside the window into the stream, and asks the policy when to acknowledge them.
-    fn take_in(&mut self, now: Instant, segment: &Segment) {
+    pub(crate) fn take_in(&mut self, now: Instant, segment: &Segment) {
         let polled = self.agreed.polls && segment.flags.contains(Flags::POLL);
         let rtt = self.round_trip(now, segment);
         let whole = SeqRange::new(segment.seq, segment.payload.len());
@@ -225,7 +237,7 @@ impl Endpoint {
         let payload = &segment.payload;
         let payload = if inside < whole.len() { payload.slice(0, inside) } else { payload.clone() };
         let known = self.duplicate_part(range);
-        let before = self.receiving.stream.next();
+        let (before, unread) = (self.receiving.stream.next(), self.receiving.stream.held().unread);
         let arrival = self.receiving.stream.insert(range, payload);
         if let Some(part) = known {
             self.report_duplicate(part);
@@ -233,9 +245,33 @@ impl Endpoint {
         let advanced = self.receiving.stream.next().since(before);
         self.receiving.stream_received += Bytes(u64::from(advanced));
         if advanced > 0 {
-            self.events.push_back(Event::Readable);
+            self.readable = true;
+        }
+        if self.receiving.tunes_window && arrival != Arrival::Duplicate {
+            self.tune_window(now, segment, (Bytes(u64::from(inside)), unread));
         }
         self.owe_ack(Data { polled, rtt, ..self.arrived(now, range, arrival) });
+    }
+
+    /// Tells a window that sizes itself of data that have arrived: so many bytes, and so many were unread before.
+    fn tune_window(&mut self, now: Instant, segment: &Segment, (len, unread): (Bytes, Bytes)) {
+        let echoed = self.agreed.echo(segment).and_then(|echo| echo.age(now)).map(|age| now - age);
+        let receiving = &mut self.receiving;
+        let (next, out_of_order) = (receiving.stream.next(), receiving.stream.held().out_of_order);
+        let behind_gap = receiving.stream.highest().map_or(0, |end| end.since(next));
+        let arrived = Arrived {
+            now,
+            len,
+            received: receiving.stream_received,
+            unread,
+            out_of_order,
+            behind_gap: Bytes(u64::from(behind_gap)),
+            offered: receiving.wnd(),
+            echoed,
+        };
+        if receiving.window.on_data(&arrived) {
+            receiving.ack_policy.on_window_opened();
+        }
     }
 
     /// The round trip as a receiver knows it: by the echoed clock, else as its own data have measured it.
@@ -286,6 +322,9 @@ impl Endpoint {
         self.receiving.edge = self.receiving.edge.max(self.receiving.stream.next());
         self.receiving.ack_due = AckDue::Now;
         self.change(Change::FinArrived);
+        if std::mem::take(&mut self.readable) {
+            self.events.push_back(Event::Readable);
+        }
         self.events.push_back(Event::PeerClosed);
         if self.state == State::TimeWait {
             self.enter_time_wait(now);

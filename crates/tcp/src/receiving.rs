@@ -24,6 +24,8 @@ pub(crate) struct Receiving {
     /// Whether other connections have a part in the window.
     pub shares_window: bool,
     pub greatest_window: Bytes,
+    /// Whether the window is told of data that arrive.
+    pub tunes_window: bool,
     pub ack_policy: Box<dyn AckPolicy>,
     pub ack_due: AckDue,
     /// The acknowledgment numbers of the next ACKs, where the policy wants several at once.
@@ -35,6 +37,8 @@ pub(crate) struct Receiving {
     /// Sequence number of the peer's FIN, once that has arrived and while data before it are missing.
     pub fin_at: Option<Seq>,
     pub stream_received: Bytes,
+    /// The user reads no more, and data that come once our own stream is closed reset the connection.
+    pub shut: bool,
     /// TS.Recent and when it was taken (RFC 7323 §4.3 and §5.5).
     pub ts_recent: Option<(Timestamp, Instant)>,
     /// Last.ACK.sent (RFC 7323 §4.3).
@@ -62,6 +66,7 @@ impl Receiving {
             stream: Reassembly::new(Seq::default()),
             edge: Seq::default(),
             shares_window: window.sharing().is_some(),
+            tunes_window: window.observes_data(),
             window,
             greatest_window: config.greatest_window,
             ack_policy: config.ack.build(),
@@ -71,6 +76,7 @@ impl Receiving {
             duplicate: None,
             fin_at: None,
             stream_received: Bytes::ZERO,
+            shut: false,
             ts_recent: None,
             last_ack_sent: Seq::default(),
         }
@@ -83,6 +89,12 @@ impl Receiving {
         self.stream = Reassembly::new(irs + 1);
         self.edge = irs + 1;
         self.last_ack_sent = irs + 1;
+    }
+
+    /// The peer's SYN brings data that are to be taken in: the window is open before our SYN-ACK has said so (RFC 7413
+    /// §4.2.1).
+    pub(crate) fn open_for_syn(&mut self) {
+        self.edge = self.stream.next() + u32::from(self.offer_on_syn());
     }
 
     /// The window field of a SYN, which is never scaled (RFC 7323 §2.2).
@@ -159,6 +171,11 @@ impl Receiving {
     pub(crate) fn offer(&mut self, ack: Seq, shift: u8) -> u16 {
         let ahead = if ack.before(self.stream.next()) { self.stream.next().since(ack) } else { 0 };
         let offered = Bytes(u64::from(if ack.before(self.edge) { self.edge.since(ack) } else { 0 }));
+        let greatest = self.greatest_window + Bytes(u64::from(ahead));
+        if offered.0 >> shift >= greatest.0 >> shift && !offered.is_zero() && !self.shares_window {
+            // The window is open as wide as it can be, and the edge stays.
+            return u16::try_from(offered.0 >> shift).unwrap_or(u16::MAX);
+        }
         let room = self.window.room(&self.stream.held()) + Bytes(u64::from(ahead));
         // RFC 9293 §3.8.6.2.2: the edge moves by worthwhile steps only, and never back.
         let grows = room >= offered + self.least_step()

@@ -5,11 +5,12 @@ use wire::Segment;
 
 /// A segment to be sent, and why.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Transmit {
-    /// The segment.
-    pub segment: Segment,
     /// What it is for.
     pub kind: Kind,
+    /// The segment.
+    pub segment: Segment,
 }
 
 /// What a segment is for.
@@ -55,6 +56,10 @@ pub enum Cause {
     Scoreboard,
     /// The peer's window was closed to it.
     Probe,
+    /// It was the last of a flight, and no ACK came (RFC 8985 §7).
+    TailLossProbe,
+    /// It went with the SYN, and the SYN-ACK did not acknowledge it (RFC 7413 §4.2.2).
+    Handshake,
 }
 
 impl Cause {
@@ -68,6 +73,8 @@ impl Cause {
             Self::PartialAck => "partial_ack",
             Self::Scoreboard => "scoreboard",
             Self::Probe => "probe",
+            Self::TailLossProbe => "tail_loss_probe",
+            Self::Handshake => "handshake",
         }
     }
 }

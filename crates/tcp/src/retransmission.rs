@@ -11,6 +11,8 @@ pub(crate) struct RetransmissionTimer {
     estimator: Box<dyn Rto>,
     /// The estimator's answers, kept: they are asked for with each segment and change with each sample only.
     estimate: Option<Estimate>,
+    /// The shortest round trip, and when it was measured.
+    min_rtt: Option<(Duration, Instant)>,
     length: Duration,
     longest: Duration,
     /// How often the length is doubled.
@@ -28,6 +30,7 @@ impl RetransmissionTimer {
     pub(crate) fn new(estimator: Box<dyn Rto>, iss: Seq) -> Self {
         Self {
             estimate: estimator.estimate(),
+            min_rtt: None,
             length: estimator.length(),
             longest: estimator.longest(),
             backoff: 0,
@@ -42,8 +45,12 @@ impl RetransmissionTimer {
 
     /// A round trip was measured.
     pub(crate) fn on_sample(&mut self, sample: &Sample) {
-        self.estimator.on_sample(sample);
-        self.keep();
+        let rtt = sample.now - sample.sent;
+        let outdated = |(least, at): (Duration, Instant)| rtt <= least || sample.now - at > MIN_RTT_LIFETIME;
+        if self.min_rtt.is_none_or(outdated) {
+            self.min_rtt = Some((rtt, sample.now));
+        }
+        (self.estimate, self.length) = self.estimator.after_sample(sample);
     }
 
     /// The estimate to go on from, as an earlier connection has left it.
@@ -117,6 +124,11 @@ impl RetransmissionTimer {
         self.estimate.map(|estimate| estimate.srtt)
     }
 
+    /// The shortest round trip of the last minutes, once there is a sample.
+    pub(crate) fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt.map(|(least, _)| least)
+    }
+
     /// The length without back-off.
     pub(crate) const fn base_length(&self) -> Duration {
         self.length
@@ -153,6 +165,9 @@ impl RetransmissionTimer {
         self.timeouts
     }
 }
+
+/// A shortest round trip is forgotten after five minutes, as the path may have changed (Linux `tcp_min_rtt_wlen`).
+const MIN_RTT_LIFETIME: Duration = Duration::from_secs(300);
 
 #[cfg(test)]
 mod tests {

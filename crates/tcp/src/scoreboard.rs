@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use units::{Bytes, Instant, Seq, SeqRange};
 use wire::Payload;
 
+use crate::delivery_rate::DeliveryRate;
 use crate::ranges::RangeSet;
 
 /// One segment that was sent.
@@ -70,6 +71,38 @@ pub struct Scoreboard {
     sacked_runs: RangeSet,
     /// Those of the segments that are marked lost.
     lost_runs: RangeSet,
+    /// What congestion control wants to know of the network's speed, if it does.
+    delivery_rate: Option<Box<DeliveryRate>>,
+    /// How many segments are SACKed.
+    sacked_segments: usize,
+    /// What the ACK at hand has delivered, while anything is unusual.
+    delivered: Delivered,
+    /// End of what was outstanding when a segment was last SACKed or sent again: until it is acknowledged, deliveries
+    /// are not simply the oldest segments in their order.
+    unusual_until: Option<Seq>,
+}
+
+/// What an ACK delivers, cumulatively or selectively, as far as time and order say something of losses. It is kept while
+/// segments are SACKed or were sent again; else an ACK delivers the oldest segments, each sent once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Of the segments that were sent once, the one sent last.
+    pub once: Option<Newest>,
+    /// Of the segments that were sent more than once, the one sent last.
+    pub again: Option<Newest>,
+    /// The lowest of the segments that were sent once.
+    pub lowest_once: Option<SeqRange>,
+    /// End of the highest SACKed segment before the ACK.
+    pub fack: Option<Seq>,
+}
+
+/// When a delivered segment was last sent, and where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newest {
+    /// Its last transmission.
+    pub sent: Instant,
+    /// The number behind it.
+    pub end: Seq,
 }
 
 /// A segment that is sent for the first time.
@@ -95,6 +128,12 @@ pub struct Acked {
     /// When the last segment that was taken off was sent; `None` where a segment that was sent more
     /// than once is among them, as its round trip is ambiguous (Karn's rule, RFC 6298 §3).
     pub sample: Option<Instant>,
+    /// When the first segment that was taken off was sent, on the same condition.
+    pub first_sample: Option<Instant>,
+    /// The same of the last of them that no SACK has told of before.
+    pub newest_sample: Option<Instant>,
+    /// When the last segment that was taken off was sent, if it was sent once, whatever became of those before it.
+    pub last_sample: Option<Instant>,
     /// How many segments were taken off whole.
     pub segments: u32,
     /// Whether our SYN is among them.
@@ -120,7 +159,55 @@ impl Scoreboard {
         twice: Bytes::ZERO,
         sacked_runs: RangeSet::EMPTY,
         lost_runs: RangeSet::EMPTY,
+        delivery_rate: None,
+        sacked_segments: 0,
+        delivered: Delivered { once: None, again: None, lowest_once: None, fack: None },
+        unusual_until: None,
     };
+
+    /// A board without segments, which keeps account of the delivery rate or does not.
+    #[must_use]
+    pub fn with_delivery_rate(kept: bool) -> Self {
+        Self { delivery_rate: kept.then(Box::default), ..Self::EMPTY }
+    }
+
+    /// The account of the delivery rate, where it is kept.
+    #[must_use]
+    pub fn delivery_rate(&self) -> Option<&DeliveryRate> {
+        self.delivery_rate.as_deref()
+    }
+
+    /// The same, to be asked for samples.
+    pub(crate) fn delivery_rate_mut(&mut self) -> Option<&mut DeliveryRate> {
+        self.delivery_rate.as_deref_mut()
+    }
+
+    /// An ACK is about to be entered.
+    #[inline]
+    pub fn begin_ack(&mut self) {
+        if let Some(until) = self.unusual_until {
+            self.delivered = Delivered { fack: self.highest_sacked(), ..Delivered::default() };
+            let over = self.sent.front().is_none_or(|first| first.range.start.at_or_after(until));
+            self.unusual_until = self.unusual_until.filter(|_| !over);
+        }
+    }
+
+    /// What the ACK that was entered last has delivered, while anything is unusual.
+    #[must_use]
+    pub const fn delivered(&self) -> &Delivered {
+        &self.delivered
+    }
+
+    /// How many segments are SACKed.
+    #[must_use]
+    pub const fn sacked_segments(&self) -> usize {
+        self.sacked_segments
+    }
+
+    /// Deliveries are unusual until all that is outstanding now is acknowledged.
+    fn become_unusual(&mut self) {
+        self.unusual_until = self.sent.back().map(|last| last.range.end);
+    }
 
     /// A new segment is sent, at `now` and under the congestion window `cwnd`.
     #[inline]
@@ -145,10 +232,15 @@ impl Scoreboard {
             sacked: false,
             twice: false,
         });
+        let pipe = self.pipe();
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.on_new(now, pipe);
+        }
     }
 
     /// The segment at `index` is sent again, at `now` and under the congestion window `cwnd`.
     pub fn on_retransmitted(&mut self, index: usize, now: Instant, cwnd: Bytes) {
+        self.become_unusual();
         let sent = &mut self.sent[index];
         sent.last_sent = now;
         sent.cwnd = cwnd;
@@ -161,6 +253,10 @@ impl Scoreboard {
             self.lost -= sent.size();
             self.lost_runs.remove(sent.range);
         }
+        let pipe = self.pipe();
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.on_retransmitted(index, pipe);
+        }
     }
 
     /// Takes off everything before `ack`. A segment acknowledged in part stays, shortened.
@@ -168,6 +264,8 @@ impl Scoreboard {
         let mut acked = Acked::default();
         let mut sent_once = true;
         let mut last_sent = None;
+        let first_sent = self.sent.front().map(|first| first.last_sent);
+        let mut newest = None;
         while let Some(front) = self.sent.front() {
             if front.range.start.at_or_after(ack) {
                 break;
@@ -178,18 +276,36 @@ impl Scoreboard {
                 break;
             }
             last_sent = Some(front.last_sent);
+            acked.last_sample = last_sent.filter(|_| front.transmissions == 1);
+            newest = if front.sacked { newest } else { last_sent };
+            if self.unusual_until.is_some() {
+                self.delivered.count(front);
+                self.sacked_segments -= usize::from(front.sacked);
+            }
             acked.segments += 1;
             acked.syn |= front.syn;
             acked.fin |= front.fin;
             let (size, share) = (front.size(), front.share());
+            if let Some(rate) = &mut self.delivery_rate {
+                rate.on_acknowledged(front);
+            }
             self.sent.pop_front();
             self.uncount(size, share, &mut acked);
         }
         self.outstanding -= acked.bytes;
-        self.sacked_runs.remove_before(ack);
-        self.lost_runs.remove_before(ack);
+        if self.has_marks() {
+            self.sacked_runs.remove_before(ack);
+            self.lost_runs.remove_before(ack);
+        }
         acked.sample = last_sent.filter(|_| sent_once);
+        acked.first_sample = acked.sample.and(first_sent);
+        acked.newest_sample = acked.sample.and(newest);
         acked
+    }
+
+    #[inline]
+    fn has_marks(&self) -> bool {
+        !(self.sacked_runs.is_empty() && self.lost_runs.is_empty())
     }
 
     /// Takes what lies before `ack` off the first segment, of which a part stays.
@@ -198,6 +314,9 @@ impl Scoreboard {
         let before = front.size();
         acked.syn |= front.take_front(ack.since(front.range.start));
         let (part, share) = (before - front.size(), front.share());
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.on_shortened(part);
+        }
         self.uncount(part, share, acked);
     }
 
@@ -244,13 +363,19 @@ impl Scoreboard {
     /// A segment is SACKed that was not before.
     fn sack_segment(&mut self, index: usize) {
         self.forget_first_copy(index);
+        self.become_unusual();
+        self.sacked_segments += 1;
         let sent = &mut self.sent[index];
+        self.delivered.count(sent);
         sent.sacked = true;
         self.sacked += sent.size();
         if sent.mark != Mark::InFlight {
             sent.mark = Mark::InFlight;
             self.lost -= sent.size();
             self.lost_runs.remove(sent.range);
+        }
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.on_sacked(index, &self.sent[index]);
         }
     }
 
@@ -259,6 +384,7 @@ impl Scoreboard {
         let runs = std::mem::take(&mut self.sacked_runs);
         self.for_each_in(&runs, |sent| sent.sacked = false);
         self.sacked = Bytes::ZERO;
+        self.sacked_segments = 0;
     }
 
     /// Marks the segment at `index` as lost, unless it is SACKed or marked already.
@@ -271,6 +397,9 @@ impl Scoreboard {
         sent.mark = Mark::Lost(cause);
         self.lost += sent.size();
         self.lost_runs.insert(sent.range, ());
+        if let Some(rate) = &mut self.delivery_rate {
+            rate.on_lost(index, sent.size());
+        }
     }
 
     /// Of two copies of the segment at `index` that count in the pipe, takes one out.
@@ -315,6 +444,13 @@ impl Scoreboard {
         }
     }
 
+    /// Whether any segment is marked lost.
+    #[must_use]
+    #[inline]
+    pub fn has_lost(&self) -> bool {
+        !self.lost_runs.is_empty()
+    }
+
     /// The first segment that waits to be sent again, and why.
     #[must_use]
     #[inline]
@@ -323,6 +459,18 @@ impl Scoreboard {
         match self.sent[index].mark {
             Mark::Lost(cause) => Some((index, cause)),
             Mark::InFlight => unreachable!("a lost run begins with a segment that is marked"),
+        }
+    }
+
+    /// Of the segments that were sent for the first time before `newest`, the last that is not SACKed.
+    #[must_use]
+    pub fn last_hole_before(&self, newest: &Newest) -> Option<&Sent> {
+        let before = |sent: &Sent| newest.is_after(sent.first_sent, sent.range.end);
+        let last = self.sent.partition_point(before).checked_sub(1)?;
+        let run = self.sacked_runs.containing(self.sent[last].range.start);
+        match run {
+            Some(run) => self.sent.get(self.index_of(run.start).checked_sub(1)?),
+            None => self.sent.get(last),
         }
     }
 
@@ -464,6 +612,43 @@ impl Scoreboard {
             }
         }
         low
+    }
+}
+
+impl Delivered {
+    /// A segment is delivered that was not SACKed before.
+    fn count(&mut self, sent: &Sent) {
+        if sent.sacked {
+            return;
+        }
+        let this = Newest { sent: sent.last_sent, end: sent.range.end };
+        let newest = if sent.transmissions > 1 { &mut self.again } else { &mut self.once };
+        *newest = Some(newest.map_or(this, |other| other.max(this)));
+        if sent.transmissions == 1 {
+            let lowest = self.lowest_once.filter(|lowest| lowest.start.before(sent.range.start));
+            self.lowest_once = Some(lowest.unwrap_or(sent.range));
+        }
+    }
+
+    /// A segment below one that was delivered before it, though neither was sent again: the network has reordered them.
+    #[must_use]
+    pub fn overtaken(&self) -> Option<SeqRange> {
+        let fack = self.fack?;
+        self.lowest_once.filter(|lowest| lowest.end.before(fack))
+    }
+}
+
+impl Newest {
+    /// Whether it was sent after a segment that was sent `at` and ends at `end` (`RACK_sent_after()` of RFC 8985 §6.2).
+    #[must_use]
+    pub fn is_after(&self, at: Instant, end: Seq) -> bool {
+        self.sent > at || (self.sent == at && self.end.after(end))
+    }
+
+    /// The one that was sent later.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        if other.is_after(self.sent, self.end) { other } else { self }
     }
 }
 

@@ -68,7 +68,10 @@ impl Endpoint {
 
     /// The next segment of an end that has something to send, or to hear of.
     fn poll_stream(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
-        let room = self.room();
+        let mut room = self.room();
+        if room.new.is_none() && self.sending.buffer_is_full() && self.grow_send_buffer(&room) {
+            room = self.room();
+        }
         match self.next_in_stream(now, &room) {
             Next::Retransmit { index, cause } => return Some(self.retransmit(now, index, cause, out)),
             Next::New => return Some(self.send_new(now, room.new.unwrap_or(Bytes::ZERO), out)),
@@ -91,7 +94,7 @@ impl Endpoint {
     /// Data and FIN, new or again.
     #[inline]
     fn next_in_stream(&mut self, now: Instant, room: &Room) -> Next {
-        if !self.state.sends_data() {
+        if !self.may_send_data() {
             return Next::Nothing;
         }
         if self.pacing_holds(now) {
@@ -100,16 +103,21 @@ impl Endpoint {
         if let Some(next) = self.sending.spurious.next(room) {
             return next;
         }
+        if self.sending.tail_probe.is_due() {
+            return self.next_tail_probe(room);
+        }
+        if self.sending.recovery.is_idle() && !self.sending.board.has_lost() {
+            return room.next_new();
+        }
         self.sending.recovery.next(&self.sending.board, room)
     }
 
     /// The room that the windows leave, and the new segment that is ready for it.
     fn room(&self) -> Room {
         let sending = &self.sending;
+        let (window, pipe) = sending.window_and_pipe();
         Room {
-            usable: sending
-                .window()
-                .saturating_sub(sending.recovery.pipe(&sending.board) + sending.polls.held_back()),
+            usable: window.saturating_sub(pipe + sending.polls.held_back()),
             smss: sending.smss,
             new: self.new_segment_len(),
         }
@@ -119,9 +127,9 @@ impl Endpoint {
     /// of silly windows are concerned (RFC 9293 §3.7.4 and §3.8.6.2.1).
     fn new_segment_len(&self) -> Option<Bytes> {
         let sending = &self.sending;
-        let unsent = sending.queue.len();
+        let unsent = sending.sendable();
         let room = sending.peer_room();
-        if room.is_zero() || (unsent.is_zero() && sending.fin != Fin::Wanted) {
+        if room.is_zero() || (unsent.is_zero() && !self.fin_may_go()) {
             return None;
         }
         let len = unsent.min(sending.smss).min(room);
@@ -132,18 +140,39 @@ impl Endpoint {
             // The peer's window cuts it short: worth sending if it is half of all the peer ever offered.
             return (len >= sending.peer_window.greatest() / 2).then_some(len);
         }
-        let last_of_all = sending.fin == Fin::Wanted;
-        let nagle_holds = self.config.plain.nagle && !sending.board.is_empty() && !last_of_all;
-        (!nagle_holds).then_some(len)
+        (!self.partial_segment_waits()).then_some(len)
+    }
+
+    /// Whether nothing but our FIN is left to send. The FIN of a Fast Open waits for the end of the handshake.
+    fn fin_may_go(&self) -> bool {
+        let sending = &self.sending;
+        sending.fin == Fin::Wanted && sending.queue.is_empty() && self.state.sends_data()
+    }
+
+    /// The send buffer is full: it may grow if the congestion window has room (Linux `tcp_should_expand_sndbuf`). One that
+    /// does not is as if the user wrote no more.
+    #[cold]
+    fn grow_send_buffer(&mut self, room: &Room) -> bool {
+        if room.usable.is_zero() {
+            return false;
+        }
+        let grows = self.sending.grow_buffer();
+        if !grows {
+            self.sending.on_application_limited();
+        }
+        grows
+    }
+
+    /// Whether peer and partial segments hold nothing back.
+    pub(crate) fn new_segment_may_go(&self) -> bool {
+        self.new_segment_len().is_some()
     }
 
     /// Writes `len` bytes of new data into `out`, with the FIN if they are the last.
     #[inline]
     fn send_new(&mut self, now: Instant, len: Bytes, out: &mut Segment) -> Kind {
         let payload = self.sending.queue.take(u32::try_from(len.0).expect("at most one segment"));
-        let fin = self.sending.queue.is_empty()
-            && self.sending.fin == Fin::Wanted
-            && self.sending.peer_room() > len;
+        let fin = self.fin_may_go() && self.sending.peer_room() > len;
         let kind = if fin { Kind::Fin } else { Kind::Data };
         self.tell_writable();
         self.send_first(now, payload, fin, kind, out);
@@ -154,7 +183,7 @@ impl Endpoint {
     #[inline]
     fn send_first(&mut self, now: Instant, payload: Payload, fin: bool, kind: Kind, out: &mut Segment) {
         let range = SeqRange::new(self.sending.nxt, payload.len() + u32::from(fin));
-        let push = self.sending.queue.is_empty() && !payload.is_empty();
+        let push = self.sending.queue.is_empty() && self.sending.partial.pushes && !payload.is_empty();
         self.sending.nxt = range.end;
         let new = New { range, payload: payload.clone(), syn: false, fin };
         self.sending.board.push(new, now, self.sending.congestion.cwnd());
@@ -165,8 +194,13 @@ impl Endpoint {
         if !self.timers.is_set(Timer::Retransmission) && kind != Kind::ZeroWindowProbe {
             self.set_retransmission_timer(self.sending.rto_from(now));
         }
+        if self.sending.tail_probe.is_on() {
+            self.schedule_tail_probe(now, false);
+        }
         let len = Bytes(u64::from(payload.len()));
-        self.tell_recovery(self.sending.board.len() - 1, len, false);
+        if !self.sending.recovery.is_idle() {
+            self.tell_recovery(self.sending.board.len() - 1, len, false);
+        }
         self.sending.spurious.on_new(len);
         self.tell_departure(now, len, false);
         let flags = stream_flags(push, fin).with(self.poll_flag(len, range.end, false));
@@ -184,12 +218,17 @@ impl Endpoint {
         self.tell_recovery(index, Bytes(u64::from(payload.len())), true);
         self.sending.spurious.on_retransmitted(now, range);
         self.tell_departure(now, Bytes(u64::from(payload.len())), true);
-        if !self.timers.is_set(Timer::Retransmission) && self.sending.persist == Persist::Idle {
+        let restarts = index == 0
+            && cause != Cause::TailLossProbe
+            && self.sending.recovery.traits().restarts_timer_for_oldest
+            && !self.timers.is_set(Timer::Recovery);
+        if (restarts || !self.timers.is_set(Timer::Retransmission)) && self.sending.persist == Persist::Idle {
             self.set_retransmission_timer(self.sending.rto_from(now));
         }
         self.note(now, Decision::Retransmit, cause.id(), range.start, range.len());
         let poll = self.poll_flag(Bytes(u64::from(payload.len())), range.end, true);
-        self.begin_segment(out, range.start, stream_flags(!payload.is_empty(), fin).with(poll), payload);
+        let push = !payload.is_empty() && self.pushes_again(range.end);
+        self.begin_segment(out, range.start, stream_flags(push, fin).with(poll), payload);
         self.complete(now, out);
         Kind::Retransmission { cause, earlier_copies }
     }
@@ -202,7 +241,7 @@ impl Endpoint {
 
     fn tell_departure(&mut self, now: Instant, len: Bytes, retransmission: bool) {
         let sending = &mut self.sending;
-        if sending.tells_departures {
+        if sending.congestion_traits.observes_sends {
             let (flight, rto) = (sending.board.outstanding(), sending.rto.base_length());
             let (application_limited, advertised) =
                 (sending.queue.is_empty(), sending.peer_window.greatest());
@@ -241,6 +280,9 @@ impl Endpoint {
         }
         let payload = self.sending.queue.take(u32::try_from(room.0).expect("at most one segment").max(1));
         self.send_first(now, payload, false, kind, out);
+        if self.sending.queue.is_empty() {
+            out.flags = out.flags.with(Flags::PSH);
+        }
         Some(kind)
     }
 
@@ -249,7 +291,7 @@ impl Endpoint {
     fn watch_peer_window(&mut self, now: Instant) {
         let sending = &self.sending;
         let waits = !sending.queue.is_empty() || sending.fin == Fin::Wanted;
-        let held_back = waits && sending.board.is_empty() && self.state.sends_data();
+        let held_back = waits && sending.board.is_empty() && self.may_send_data();
         if held_back && sending.persist == Persist::Idle && self.new_segment_len().is_none() {
             self.timers.set(Timer::Persist, sending.rto_from(now));
             self.sending.persist = Persist::Probing { probes: 0, due: false };
@@ -282,6 +324,9 @@ impl Endpoint {
         }
         if self.agreed.sack && segment.payload.is_empty() {
             self.add_sack_blocks(segment);
+        }
+        if segment.payload.is_empty() {
+            self.add_accecn_option(segment);
         }
         let more = !self.receiving.planned_acks.is_empty();
         self.receiving.ack_due = if more { AckDue::Now } else { AckDue::No };

@@ -6,15 +6,20 @@
 use units::{Bytes, Duration, Instant, Seq};
 
 use crate::Config;
-use crate::congestion::{CongestionControl, CongestionEvent, CongestionSignal};
+use crate::congestion::{self, CongestionControl, CongestionEvent, CongestionSignal};
 use crate::dupthresh::{DupThresh, View};
+use crate::pacing::Pacer;
+use crate::partial::PartialSegments;
 use crate::peer_window::PeerWindow;
 use crate::polling::Polls;
 use crate::queue::SendQueue;
 use crate::recovery::{Recovery, RecoveryState, SendWindow};
 use crate::retransmission::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
+use crate::send_buffer::{SendBuffer, Sender};
+use crate::tail_loss_probe::TailLossProbe;
 use crate::undo::SpuriousDetection;
+use crate::user_timeout::UserTimeout;
 
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -33,6 +38,12 @@ pub(crate) struct Sending {
     pub smss: Bytes,
     pub board: Scoreboard,
     pub queue: SendQueue,
+    buffer: Box<dyn SendBuffer>,
+    /// Its size, kept: it is asked for with each segment.
+    buffer_size: Bytes,
+    /// The segment size that was announced.
+    announced_mss: Bytes,
+    pub partial: PartialSegments,
     pub fin: Fin,
     pub fin_acked: bool,
     pub congestion: Box<dyn CongestionControl>,
@@ -40,8 +51,7 @@ pub(crate) struct Sending {
     pub dupthresh: Box<dyn DupThresh>,
     pub spurious: SpuriousDetection,
     pub polls: Polls,
-    /// No segment leaves before this, where segments are paced.
-    pub paced_until: Instant,
+    pub pacer: Pacer,
     pub duplicates: DuplicateAcks,
     /// When a deadline of the recovery algorithm was last met.
     pub deadline_met: Option<Instant>,
@@ -51,8 +61,10 @@ pub(crate) struct Sending {
     /// The slow-start threshold that an earlier connection has left.
     pub inherited_ssthresh: Option<Bytes>,
     pub persist: Persist,
-    /// Whether congestion control wants to hear of what is sent.
-    pub tells_departures: bool,
+    pub tail_probe: TailLossProbe,
+    /// What congestion control wants to hear of, and what it takes over.
+    pub congestion_traits: congestion::Traits,
+    pub user_timeout: UserTimeout,
     /// The duplicate threshold, where it never changes.
     pub fixed_threshold: Option<u32>,
     pub fast_retransmits: u64,
@@ -84,7 +96,8 @@ pub(crate) enum Persist {
 impl Sending {
     pub(crate) fn new(config: &Config, iss: Seq) -> Self {
         let (congestion, dupthresh) = (config.congestion.build(), config.dupthresh.build());
-        let recovery = config.recovery.build();
+        let (recovery, buffer) = (config.recovery.build(), config.send_buffer.build());
+        let congestion_traits = congestion.traits();
         Self {
             iss,
             una: iss,
@@ -92,11 +105,15 @@ impl Sending {
             peer_window: PeerWindow::default(),
             overrun: config.plain.overrun,
             smss: config.plain.mss,
-            board: Scoreboard::EMPTY,
+            board: Scoreboard::with_delivery_rate(congestion_traits.observes_deliveries),
             queue: SendQueue::default(),
+            buffer_size: buffer.size(),
+            buffer,
+            announced_mss: config.plain.mss,
+            partial: PartialSegments::new(config),
             fin: Fin::Open,
             fin_acked: false,
-            tells_departures: congestion.observes_sends(),
+            congestion_traits,
             fixed_threshold: dupthresh.constant(),
             congestion,
             has_own_timer: recovery.traits().replaces_timer,
@@ -104,12 +121,14 @@ impl Sending {
             dupthresh,
             spurious: SpuriousDetection::new(&config.spurious),
             polls: Polls::new(config.poll.build()),
-            paced_until: Instant::START,
+            pacer: Pacer::new(config.plain.pacing.as_ref(), congestion_traits.paces),
             duplicates: DuplicateAcks::default(),
             deadline_met: None,
             rto: RetransmissionTimer::new(config.rto.build(), iss),
             inherited_ssthresh: None,
             persist: Persist::Idle,
+            user_timeout: UserTimeout::default(),
+            tail_probe: TailLossProbe::default(),
             fast_retransmits: 0,
             stream_acked: Bytes::ZERO,
             told_writable: false,
@@ -119,6 +138,7 @@ impl Sending {
     /// Exchanges the recovery, as the peer's options demand.
     pub(crate) fn set_recovery(&mut self, recovery: Box<dyn Recovery>) {
         self.has_own_timer = recovery.traits().replaces_timer;
+        self.tail_probe = TailLossProbe::default();
         self.recovery = recovery;
     }
 
@@ -130,8 +150,25 @@ impl Sending {
     /// cwnd with what recovery adds to it or takes off, or the window that it holds instead; at least one
     /// segment.
     pub(crate) fn window(&self) -> Bytes {
+        if self.congestion_traits.governs_recovery || self.recovery.is_idle() {
+            return self.congestion.cwnd().max(self.smss);
+        }
         let SendWindow { cwnd, inflation } = self.recovery.window(self.congestion.cwnd());
         cwnd.saturating_add_signed(inflation).max(self.smss)
+    }
+
+    /// The estimate of what is in the network.
+    pub(crate) fn pipe(&self) -> Bytes {
+        if self.recovery.is_idle() { self.board.pipe() } else { self.recovery.pipe(&self.board) }
+    }
+
+    /// The window that is sent by, and the estimate of what is in the network.
+    #[inline]
+    pub(crate) fn window_and_pipe(&self) -> (Bytes, Bytes) {
+        if self.recovery.is_idle() {
+            return (self.congestion.cwnd().max(self.smss), self.board.pipe());
+        }
+        (self.window(), self.pipe())
     }
 
     /// Whether no loss is being repaired.
@@ -143,16 +180,18 @@ impl Sending {
     /// left.
     pub(crate) fn reduce(&mut self, event: CongestionEvent, held: Option<Bytes>, plus: Bytes) {
         let congestion = &mut self.congestion;
-        if let Some(held) = held {
-            congestion.on_restore(held, congestion.ssthresh());
+        let governs = self.congestion_traits.governs_recovery;
+        if let Some(held) = held.filter(|_| !governs) {
+            // What congestion control has lowered itself meanwhile (LEDBAT++ in a slowdown) stays low.
+            congestion.on_restore(held.min(congestion.cwnd()), congestion.ssthresh());
         }
         let event = &CongestionEvent { cwnd: congestion.cwnd(), ..event };
         match event.signal {
             CongestionSignal::Loss => congestion.on_loss(event),
             CongestionSignal::Timeout { .. } => congestion.on_timeout(event),
-            CongestionSignal::EcnEcho => congestion.on_mark(event),
+            CongestionSignal::EcnEcho | CongestionSignal::CountedMarks => congestion.on_mark(event),
         }
-        if !plus.is_zero() {
+        if !plus.is_zero() && !governs {
             let window = congestion.cwnd() + plus;
             congestion.on_recovery_exit(window);
         }
@@ -170,6 +209,56 @@ impl Sending {
     pub(crate) fn peer_room(&self) -> Bytes {
         let beyond = if self.peer_window.is_closed() { Bytes::ZERO } else { self.overrun };
         (self.peer_window.size() + beyond).saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
+    }
+
+    /// Of what is not sent yet, how much the user could have written into the buffer, in whole segments.
+    #[inline]
+    pub(crate) fn sendable(&self) -> Bytes {
+        let unsent = self.queue.len();
+        if self.buffer_size == Bytes::MAX { unsent } else { self.sendable_of(unsent) }
+    }
+
+    fn sendable_of(&self, unsent: Bytes) -> Bytes {
+        let outstanding = self.board.outstanding();
+        let room = self.buffer_size.saturating_sub(outstanding);
+        if unsent <= room {
+            return unsent;
+        }
+        // A buffer without room for a segment still sends what it holds.
+        let whole = self.smss * room.whole(self.smss);
+        if whole.is_zero() && outstanding.is_zero() { room } else { whole }
+    }
+
+    /// Whether the send buffer alone holds data back.
+    pub(crate) fn buffer_is_full(&self) -> bool {
+        !self.queue.is_empty() && self.sendable().is_zero()
+    }
+
+    /// Lets the send buffer grow; whether it has.
+    pub(crate) fn grow_buffer(&mut self) -> bool {
+        let mss = self.announced_mss.max(self.smss);
+        let (cwnd, smss, dupthresh) = (self.congestion.cwnd(), self.smss, self.dup_threshold());
+        self.buffer.grow(&Sender { cwnd, smss, mss, dupthresh });
+        let before = std::mem::replace(&mut self.buffer_size, self.buffer.size());
+        self.buffer_size > before
+    }
+
+    /// Before the user writes: where less than a segment waits, nothing is to be sent again and the window has room, the
+    /// flight was limited by the application (draft-cheng-iccrg-delivery-rate-estimation, `CheckIfApplicationLimited`).
+    pub(crate) fn check_application_limited(&mut self) {
+        if self.queue.len() < self.smss {
+            self.on_application_limited();
+        }
+    }
+
+    /// The user gives less than the window takes.
+    pub(crate) fn on_application_limited(&mut self) {
+        if self.congestion_traits.observes_deliveries && self.board.first_lost().is_none() {
+            let (pipe, window) = (self.recovery.pipe(&self.board), self.window());
+            if let Some(account) = self.board.delivery_rate_mut().filter(|_| pipe < window) {
+                account.on_application_limited(pipe);
+            }
+        }
     }
 
     /// Whether all that the user wants to send was sent and acknowledged.

@@ -74,6 +74,12 @@ impl Timers {
         self.set & timer.bit() != 0
     }
 
+    /// When a timer runs out, if it is set.
+    #[must_use]
+    pub fn at(&self, timer: Timer) -> Option<Instant> {
+        self.is_set(timer).then(|| self.at[timer as usize])
+    }
+
     /// When the next one runs out.
     #[must_use]
     #[inline]

@@ -28,6 +28,25 @@ impl Timestamp {
     }
 }
 
+/// What the peer's clock read when it acknowledged, less what ours read when we sent: the one-way delay, and with it the
+/// difference of the two clocks, which is constant. Only differences of two of them mean anything (RFC 6817 §2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneWayDelay(i32);
+
+impl OneWayDelay {
+    /// The clock `value` of a peer that echoes our `echo`.
+    #[must_use]
+    pub const fn between(echo: u32, value: u32) -> Self {
+        Self(value.wrapping_sub(echo) as i32)
+    }
+
+    /// In nanoseconds, of a peer whose clock has a tick of a millisecond as ours has (RFC 7323 §5.4 allows 1 ms to 1 s).
+    #[must_use]
+    pub const fn as_nanos(self) -> i64 {
+        self.0 as i64 * NANOS_PER_TICK as i64
+    }
+}
+
 const NANOS_PER_TICK: u64 = 1_000_000;
 
 #[cfg(test)]
@@ -38,6 +57,13 @@ mod tests {
     fn a_reading_before_the_clock_wraps_is_older_than_one_after() {
         let [before, after] = [Timestamp(u32::MAX), Timestamp(1)];
         assert!(before.is_older_than(after) && !after.is_older_than(before) && !after.is_older_than(after));
+    }
+
+    #[test]
+    fn delays_differ_by_what_the_path_differs_whatever_the_clocks_read() {
+        let delay = |echo, value| OneWayDelay::between(echo, value).as_nanos();
+        assert_eq!(delay(u32::MAX, 70) - delay(5, 46), 30_000_000);
+        assert_eq!(delay(5_000_000, 60), -4_999_940_000_000);
     }
 
     #[test]

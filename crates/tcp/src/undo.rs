@@ -71,6 +71,12 @@ impl SpuriousDetection {
         self.detector.needs()
     }
 
+    /// Whether it wants to see an ACK that tells of new data and of nothing else.
+    #[inline]
+    pub(crate) fn observes_advances(&self) -> bool {
+        self.rto_adaptation.is_some() || (self.active && self.detector.observes_advances())
+    }
+
     /// The peer does not give the evidence that the detector needs: every signal is believed.
     pub(crate) fn disable(&mut self) {
         self.detector = without_evidence();

@@ -16,6 +16,7 @@ algorithms! {
     every_segment,
     delayed,
     linux_2000,
+    linux,
     polled,
     bsd,
     taba,
@@ -28,6 +29,10 @@ algorithms! {
 pub trait AckPolicy: std::fmt::Debug + Send {
     /// A segment with data arrived.
     fn on_data(&mut self, data: &Data) -> When;
+
+    /// The window has opened for the data that come next. Called before [`on_data`](AckPolicy::on_data), where the window
+    /// sizes itself.
+    fn on_window_opened(&mut self) {}
 
     /// An acknowledgment went out, alone or with data.
     fn on_ack_sent(&mut self);

@@ -14,7 +14,7 @@ use super::classic::{Classic, Policy};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
-use super::{CongestionControl, CongestionEvent};
+use super::{AckSample, CongestionControl, CongestionEvent};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -91,7 +91,7 @@ struct Aimd {
 }
 
 impl Policy for Aimd {
-    fn alpha(&mut self, _window: &Window) -> Alpha {
+    fn alpha(&mut self, _window: &Window, _ack: &AckSample) -> Alpha {
         self.alpha
     }
 

@@ -1,16 +1,16 @@
-//! What AIMD, Westwood+ and HighSpeed TCP have in common: slow start as in RFC 5681, α segments a round
-//! trip in congestion avoidance, a new threshold on a loss. They differ in their [`Policy`].
+//! What AIMD, Westwood+, HighSpeed TCP, BIC, H-TCP and many others have in common: slow start as in RFC 5681, α segments
+//! a round trip in congestion avoidance, a new threshold on a loss. They differ in their [`Policy`].
 
 use units::Bytes;
 
 use super::increase::{Avoidance, Increase};
 use super::window::{Alpha, SsthreshUnit, Window};
-use super::{AckSample, CongestionControl, CongestionEvent};
+use super::{AckSample, CongestionControl, CongestionEvent, Traits, is_cwnd_limited};
 
 /// By how much the window grows, and what a loss leaves of it.
 pub(super) trait Policy: std::fmt::Debug + Send {
-    /// Segments that a round trip of congestion avoidance adds.
-    fn alpha(&mut self, window: &Window) -> Alpha;
+    /// Segments that a round trip of congestion avoidance adds, as of this ACK.
+    fn alpha(&mut self, window: &Window, ack: &AckSample) -> Alpha;
 
     /// What a loss leaves: the new threshold, two segments at least.
     fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes;
@@ -27,6 +27,33 @@ pub(super) trait Policy: std::fmt::Debug + Send {
 
     /// Sees every ACK of new data.
     fn observe(&mut self, _ack: &AckSample) {}
+
+    /// A number that differs from connection to connection, for choices that are to be random.
+    fn seed(&mut self, _seed: u64) {}
+
+    /// An ACK came outside of recovery: what was measured may change the window. Whether the window may then grow as usual.
+    fn before_growth(&mut self, _window: &mut Window, _ack: &AckSample) -> bool {
+        true
+    }
+
+    /// Whether the window grows only while it is used to the full (RFC 2861 §3.1), as under every algorithm of Linux
+    /// (`tcp_is_cwnd_limited`).
+    fn validates(&self) -> bool {
+        false
+    }
+
+    /// Whether it is told of every ACK that counts marks, and decides how often they reduce the window.
+    fn governs_marks(&self) -> bool {
+        false
+    }
+
+    /// Whether connections of it share a link equally.
+    fn shares_equally(&self) -> bool {
+        true
+    }
+
+    /// Both windows are set by others: a reduction is undone, or an idle time is over.
+    fn on_restore(&mut self) {}
 
     /// What ssthresh is counted in.
     fn ssthresh_unit(&self) -> SsthreshUnit {
@@ -73,15 +100,29 @@ impl<P: Policy> CongestionControl for Classic<P> {
         self.window.start(smss, initial_window);
     }
 
+    fn traits(&self) -> Traits {
+        Traits { governs_marks: self.policy.governs_marks(), ..Traits::default() }
+    }
+
+    fn seed(&mut self, seed: u64) {
+        self.policy.seed(seed);
+    }
+
     fn observe(&mut self, ack: &AckSample) {
         self.policy.observe(ack);
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
+        if !self.policy.before_growth(&mut self.window, ack) {
+            return;
+        }
+        if self.policy.validates() && !is_cwnd_limited(self.cwnd(), ack.flight, self.window.smss) {
+            return;
+        }
         if self.in_slow_start() {
             self.policy.slow_start(&mut self.window, ack.acked);
         } else {
-            let alpha = self.policy.alpha(&self.window);
+            let alpha = self.policy.alpha(&self.window, ack);
             self.avoidance.on_ack(&mut self.window, ack.acked, alpha);
         }
     }
@@ -102,6 +143,10 @@ impl<P: Policy> CongestionControl for Classic<P> {
         self.avoidance.clear();
     }
 
+    fn shares_equally(&self) -> bool {
+        self.policy.shares_equally()
+    }
+
     fn on_recovery_exit(&mut self, window: Bytes) {
         let window = self.policy.after_recovery(&self.window, window);
         self.window.set_cwnd(window);
@@ -110,6 +155,7 @@ impl<P: Policy> CongestionControl for Classic<P> {
 
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.window.restore(cwnd, ssthresh);
+        self.policy.on_restore();
     }
 
     fn in_slow_start(&self) -> bool {

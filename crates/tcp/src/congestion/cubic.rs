@@ -30,6 +30,10 @@ pub struct Params {
     pub c: f64,
     /// Whether a flow that loses below its last maximum makes room for others (RFC 9438 §4.7).
     pub fast_convergence: bool,
+    /// What each segment acknowledged in congestion avoidance opens at the least, in segments, while no loss has shown a
+    /// maximum: nothing in RFC 9438; 0.05 in Linux, 5 % in a round trip (`bictcp_update`).
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub growth_before_loss: f64,
 }
 
 impl Default for Params {
@@ -40,6 +44,7 @@ impl Default for Params {
             ssthresh_unit: SsthreshUnit::default(),
             c: 0.4,
             fast_convergence: true,
+            growth_before_loss: 0.0,
         }
     }
 }
@@ -136,15 +141,17 @@ impl Cubic {
         epoch.w_est += alpha * (ack.acked.0 as f64 / self.window.smss.0 as f64) / cwnd;
         self.epoch = Some(epoch);
         let t = ack.now.saturating_since(epoch.began).as_secs_f64();
+        let least = if self.starts_flat { self.params.growth_before_loss } else { 0.0 };
+        let least = least * (ack.acked.0 as f64 / self.window.smss.0 as f64);
         if self.w_cubic(&epoch, t) < epoch.w_est {
             // The Reno-friendly region.
-            self.grow((epoch.w_est - cwnd).max(0.0));
+            self.grow((epoch.w_est - cwnd).max(least));
         } else {
             // §4.2: where the function will be after a round trip, but no less than there is, and half again at most.
             let rtt = self.srtt.unwrap_or_default().as_secs_f64();
             let target = self.w_cubic(&epoch, t + rtt).clamp(cwnd, cwnd * MOST);
             // §4.4 and §4.5: the concave and the convex region.
-            self.grow((target - cwnd) / cwnd);
+            self.grow(((target - cwnd) / cwnd).max(least));
         }
     }
 
@@ -238,7 +245,7 @@ impl CongestionControl for Cubic {
 
 /// RFC 9438 §4.2: the target is no more than this times the window.
 const MOST: f64 = 1.5;
-/// The steepest function that makes sense to anybody: a hundred segments in the first second.
+/// The steepest function that is accepted: a hundred segments in the first second.
 const STEEPEST: f64 = 100.0;
 
 /// This algorithm in the registry.
@@ -251,6 +258,13 @@ pub const ENTRY: Entry<dyn CongestionControl> = Entry {
         if !(params.c > 0.0 && params.c <= STEEPEST) {
             let c = params.c;
             return Err(refusal(format!("c is {c}"), format!("a number above 0, up to {STEEPEST}")));
+        }
+        let least = params.growth_before_loss;
+        if !(0.0..=0.5).contains(&least) {
+            return Err(refusal(
+                format!("growth_before_loss is {least}"),
+                "a number from 0 to 0.5; Linux has 0.05",
+            ));
         }
         Ok(Arc::new(move || Box::new(Cubic::new(params.clone()))))
     },
@@ -274,6 +288,30 @@ mod tests {
         cubic.on_loss(&loss(SMSS * segments));
         cubic.on_recovery_exit(cubic.ssthresh());
         cubic
+    }
+
+    #[test]
+    fn before_any_loss_the_window_of_linux_grows_by_a_twentieth_in_a_round_trip() {
+        let grown = |growth_before_loss| {
+            let mut cubic = Cubic::new(Params { growth_before_loss, ..Params::default() });
+            cubic.start(SMSS, SMSS * 100);
+            cubic.on_restore(SMSS * 100, SMSS * 100);
+            rounds(&mut cubic, 0.0, 1);
+            cubic.cwnd().0 as f64 / SMSS.0 as f64 - 100.0
+        };
+        assert!((grown(0.05) - 5.0).abs() < 0.1, "{}", grown(0.05));
+        assert!(grown(0.0) < 1.1, "as fast as a standard TCP: {}", grown(0.0));
+    }
+
+    #[test]
+    fn after_a_loss_the_function_alone_counts() {
+        let segments = |growth_before_loss| {
+            let mut cubic = after_a_loss_at(100);
+            cubic.params.growth_before_loss = growth_before_loss;
+            rounds(&mut cubic, 0.0, 10);
+            cubic.cwnd()
+        };
+        assert_eq!(segments(0.05), segments(0.0));
     }
 
     /// One ACK of a segment, after so long.

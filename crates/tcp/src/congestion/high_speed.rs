@@ -12,7 +12,7 @@ use super::classic::{Classic, Policy};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, Window};
-use super::{CongestionControl, CongestionEvent};
+use super::{AckSample, CongestionControl, CongestionEvent};
 use crate::registry::Entry;
 
 /// Parameters. Those of the response function are RFC 3649's own (§5) and no keys.
@@ -54,7 +54,7 @@ impl HighSpeed {
 }
 
 impl Policy for HighSpeed {
-    fn alpha(&mut self, window: &Window) -> Alpha {
+    fn alpha(&mut self, window: &Window, _ack: &AckSample) -> Alpha {
         self.look_up(window);
         self.alpha
     }
@@ -114,7 +114,7 @@ pub const ENTRY: Entry<dyn CongestionControl> = Entry {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{SMSS, ack, built, reduced};
+    use super::super::testing::{SMSS, ack, built, mean_window_at, reduced};
     use super::*;
 
     /// RFC 3649 appendix B: window, a(w), b(w); each row is the least window with that a(w).
@@ -197,5 +197,15 @@ mod tests {
         assert_eq!(left.whole(SMSS), 563);
         ack(high.as_mut(), left.whole(SMSS) + 1);
         assert_eq!(high.cwnd(), left + SMSS * 5);
+    }
+
+    /// RFC 3649 §5, table 4: w = 0.12/p^0.835.
+    #[test]
+    fn the_window_is_that_of_the_rfcs_response_function() {
+        for p in [1e-3, 1e-4, 1e-5, 1e-6] {
+            let mut high = built(ENTRY.id, json!({}));
+            let ratio = mean_window_at(high.as_mut(), p) / (0.12 / libm::pow(p, 0.835));
+            assert!((0.85..1.15).contains(&ratio), "{ratio} of the law at {p}");
+        }
     }
 }

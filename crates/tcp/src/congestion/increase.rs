@@ -24,6 +24,13 @@ pub enum Increase {
     CountAcks,
 }
 
+impl Increase {
+    /// As Linux counts (`tcp_cong_avoid_ai`): every acknowledged segment, however few the ACKs.
+    pub(super) const fn of_linux() -> Self {
+        Self::PerByte
+    }
+}
+
 /// Congestion avoidance with what it has counted towards the next segment.
 #[derive(Debug)]
 pub(super) struct Avoidance {

@@ -8,9 +8,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
-use super::{AckSample, CongestionControl, CongestionEvent, ENTRIES, SendEvent};
+use super::{
+    AckSample, CongestionControl, CongestionEvent, DeliverySample, ENTRIES, LostSegment, Pace, SendEvent,
+    Traits,
+};
 use crate::config::axis_schema;
 use crate::registry::{Choice, refusal};
 
@@ -32,7 +35,7 @@ pub(super) trait Rule: std::fmt::Debug + Send {
         inner.on_sent(sent);
     }
 
-    /// Whether the rule itself wants to hear of what is sent.
+    /// Whether the rule itself is told of what is sent.
     fn observes_sends(&self) -> bool {
         false
     }
@@ -98,8 +101,37 @@ impl<R: Rule> CongestionControl for Layer<R> {
         self.rule.on_sent(self.inner.as_mut(), sent);
     }
 
-    fn observes_sends(&self) -> bool {
-        self.rule.observes_sends() || self.inner.observes_sends()
+    fn seed(&mut self, seed: u64) {
+        self.inner.seed(seed);
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.inner.limits_itself()
+    }
+
+    fn on_handshake(&mut self, rtt: Duration) {
+        self.inner.on_handshake(rtt);
+    }
+
+    fn traits(&self) -> Traits {
+        let traits = self.inner.traits();
+        Traits { observes_sends: traits.observes_sends || self.rule.observes_sends(), ..traits }
+    }
+
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        self.inner.on_segment_lost(lost);
+    }
+
+    fn on_delivery(&mut self, sample: &DeliverySample) {
+        self.inner.on_delivery(sample);
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        self.inner.pace()
+    }
+
+    fn shares_equally(&self) -> bool {
+        self.inner.shares_equally()
     }
 
     fn on_loss(&mut self, event: &CongestionEvent) {

@@ -9,16 +9,22 @@
 //! modifications over any algorithm.
 
 mod classic;
+mod draws;
 mod increase;
 mod layer;
+mod marked_share;
 mod proportion;
+mod queueing_delay;
+mod round_trips;
 #[cfg(test)]
 mod testing;
 mod window;
 
-use units::{Bytes, Duration, Instant, Seq};
+use units::{Bytes, Duration, Instant, Rate, Seq};
 
+pub use crate::delivery_rate::{LostSegment, RateSample};
 use crate::registry::algorithms;
+pub use crate::timestamp::OneWayDelay;
 
 algorithms! {
     /// The congestion controls.
@@ -29,12 +35,35 @@ algorithms! {
     westwood,
     high_speed,
     cubic,
+    cubic_linux,
+    dctcp,
+    prague,
+    scalable,
+    bic,
+    h_tcp,
+    hybla,
+    veno,
+    illinois,
+    yeah,
+    vegas_linux,
+    vegas_ns_2,
+    cdg,
+    nv,
+    compound,
+    ledbat,
+    ledbat_plus_plus,
+    lp,
     byte_counting,
     limited_slow_start,
     packet_pair,
     window_validation,
+    window_usage,
     idle_restart,
     growth_limit,
+    hystart,
+    hystart_plus_plus,
+    bbr,
+    bbr3,
     whole_segments,
 }
 
@@ -42,6 +71,18 @@ algorithms! {
 pub trait CongestionControl: std::fmt::Debug + Send {
     /// The connection is established: its segment size and its first window are known.
     fn start(&mut self, smss: Bytes, initial_window: Bytes);
+
+    /// The handshake has measured a round trip; called after [`start`](CongestionControl::start).
+    fn on_handshake(&mut self, _rtt: Duration) {}
+
+    /// A number that differs from connection to connection, for choices that are to be random: an endpoint draws no random
+    /// numbers. Called before [`start`](CongestionControl::start).
+    fn seed(&mut self, _seed: u64) {}
+
+    /// What it is to be told of beyond ACKs and congestion events, and what it takes over from other parts.
+    fn traits(&self) -> Traits {
+        Traits::default()
+    }
 
     /// Sees every ACK of new data, in fast recovery too, before recovery judges it: for estimators of round trip and
     /// bandwidth.
@@ -51,12 +92,21 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     fn on_ack(&mut self, ack: &AckSample);
 
     /// Data was sent, for the first time or again. Called only where
-    /// [`observes_sends`](CongestionControl::observes_sends).
+    /// [`observes_sends`](Traits::observes_sends).
     fn on_sent(&mut self, _sent: &SendEvent) {}
 
-    /// Whether [`on_sent`](CongestionControl::on_sent) is to be called. Most algorithms go by ACKs alone.
-    fn observes_sends(&self) -> bool {
-        false
+    /// A segment was marked as lost. Called before [`on_delivery`](CongestionControl::on_delivery), and only where
+    /// [`observes_deliveries`](Traits::observes_deliveries).
+    fn on_segment_lost(&mut self, _lost: &LostSegment) {}
+
+    /// An ACK was judged, whatever it acknowledges and in whatever state the sender is: recovery has marked what is
+    /// lost, and the windows have followed. Called only where [`observes_deliveries`](Traits::observes_deliveries).
+    fn on_delivery(&mut self, _sample: &DeliverySample) {}
+
+    /// The rate at which segments leave, where the algorithm sets it. Asked only where it [`paces`](Traits::paces); the
+    /// key `pacing` of the profile does not count then.
+    fn pace(&self) -> Option<Pace> {
+        None
     }
 
     /// Duplicate or selective ACKs tell of a loss: fast recovery begins, and the window is reduced.
@@ -78,6 +128,12 @@ pub trait CongestionControl: std::fmt::Debug + Send {
         self.on_recovery_exit(self.ssthresh().min(before));
     }
 
+    /// Whether the algorithm itself sends less than it might, to measure something: until what is in flight is delivered,
+    /// delivery-rate samples then count as limited by the application.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
     /// Fast recovery has ended, and the recovery algorithm sets this window.
     fn on_recovery_exit(&mut self, window: Bytes);
 
@@ -94,14 +150,89 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// The slow-start threshold; [`Bytes::MAX`] until there was a loss.
     fn ssthresh(&self) -> Bytes;
 
+    /// Whether connections of it that share a link get equal shares, whatever their windows and whenever they began. Where
+    /// an algorithm by its nature does not see to that, its file says why.
+    fn shares_equally(&self) -> bool {
+        true
+    }
+
     /// Whether the window is below the threshold (RFC 5681 §3.1).
     fn in_slow_start(&self) -> bool {
         self.cwnd() < self.ssthresh()
     }
 }
 
-/// An acknowledgment of new data.
+/// What a congestion control is to be told of, and what it takes over from other parts of the sender. Most go by ACKs and
+/// losses alone, and what they do not ask for costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// It is told of each segment with data that is sent ([`CongestionControl::on_sent`]).
+    pub observes_sends: bool,
+    /// It is told what each ACK delivers, at what rate, and what is lost ([`CongestionControl::on_delivery`]).
+    pub observes_deliveries: bool,
+    /// Its window counts in recovery too: recovery adds nothing to it, takes nothing off, and sets no other.
+    pub governs_recovery: bool,
+    /// It sets a rate at which segments leave ([`CongestionControl::pace`]).
+    pub paces: bool,
+    /// It is told of every ACK that counts marks ([`CongestionControl::on_mark`]) and decides how often they reduce the
+    /// window; all others hear of the first in each window of data.
+    pub governs_marks: bool,
+}
+
+/// A rate at which segments leave, and in what portions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The rate of the data.
+    pub rate: Rate,
+    /// Data that may leave at once, one segment at least; the pause after them makes up for it.
+    pub quantum: Bytes,
+}
+
+/// What an ACK tells of the network, for algorithms that go by the delivery rate.
 #[derive(Clone, Copy, Debug)]
+pub struct DeliverySample {
+    /// When the ACK came.
+    pub now: Instant,
+    /// Data that it is the first to tell of, cumulatively or selectively.
+    pub newly_delivered: Bytes,
+    /// Data that were marked as lost since the last sample.
+    pub newly_lost: Bytes,
+    /// Of what it delivers, the data that the peer reports as marked (RFC 3168, RFC 8257, RFC 9768).
+    pub marked: Bytes,
+    /// All data delivered so far.
+    pub delivered: Bytes,
+    /// All data marked as lost so far.
+    pub lost: Bytes,
+    /// The rate of the newest segment that it delivers.
+    pub rate: Option<RateSample>,
+    /// The round-trip time that it measured, if it measured one.
+    pub rtt: Option<Duration>,
+    /// Whether the receiver may have delayed it: it acknowledges one segment alone, in order (Linux'
+    /// `FLAG_ACK_MAYBE_DELAYED`).
+    pub maybe_delayed: bool,
+    /// Data in the network before it (RFC 6675's pipe).
+    pub prior_in_flight: Bytes,
+    /// Data in the network after it, and after what recovery has marked as lost.
+    pub in_flight: Bytes,
+    /// Whether the application has too little to send now.
+    pub application_limited: bool,
+    /// Where the sender stands in its reaction to losses.
+    pub phase: LossPhase,
+}
+
+/// Where a sender stands in its reaction to losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossPhase {
+    /// No loss is being repaired.
+    Open,
+    /// Losses that ACKs told of are being repaired.
+    FastRecovery,
+    /// Losses that the timer told of are being repaired.
+    AfterTimeout,
+}
+
+/// An acknowledgment of new data.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
     /// When it arrived.
     pub now: Instant,
@@ -113,6 +244,18 @@ pub struct AckSample {
     pub flight: Bytes,
     /// The round-trip time that it measured, if it measured one.
     pub rtt: Option<Duration>,
+    /// The round-trip time of the newest segment that it acknowledges and no SACK has told of before, where none was sent
+    /// again: the delay of a delayed ACK is not part of it (Linux' `ca_rtt_us`).
+    pub newest_rtt: Option<Duration>,
+    /// The round-trip time of the last segment that it acknowledges, if that one was sent once, whatever became of those
+    /// before it (Vegas of ns-2; Karn's rule does without it).
+    pub last_rtt: Option<Duration>,
+    /// The one-way delay of what it acknowledges, where timestamps are agreed.
+    pub one_way: Option<OneWayDelay>,
+    /// Of the data that it tells of, those that the peer reports as marked (RFC 3168, RFC 8257, RFC 9768): with classic ECN
+    /// all that an ACK with an echo tells of, with Accurate ECN as many as it counts. They are left out of `acked` where
+    /// that lets the window grow.
+    pub marked: Bytes,
     /// Its acknowledgment number, which is SND.UNA now.
     pub number: Seq,
     /// SND.NXT: what is sent from now on is acknowledged a round trip later.
@@ -175,8 +318,10 @@ pub enum CongestionSignal {
         /// Whether the segment that timed out had timed out before: ssthresh is then held.
         repeated: bool,
     },
-    /// An echoed congestion mark (RFC 3168 §6.1.2).
+    /// An echoed congestion mark, one signal a round trip, which counts as a loss (RFC 3168 §6.1.2).
     EcnEcho,
+    /// Marks, each of which is told of: [`AckSample::marked`] says how many bytes had them (RFC 8257 §3.2, RFC 9768).
+    CountedMarks,
 }
 
 impl CongestionEvent {

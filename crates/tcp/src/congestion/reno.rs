@@ -155,7 +155,7 @@ pub const ENTRY: Entry<dyn CongestionControl> = Entry {
 
 #[cfg(test)]
 mod tests {
-    use units::{Instant, Seq};
+    use units::Seq;
 
     use super::super::testing::{loss, mark, timeout};
     use super::*;
@@ -176,7 +176,7 @@ mod tests {
 
     fn ack_sample(flight: Bytes) -> AckSample {
         let seq = Seq::default();
-        AckSample { now: Instant::START, acked: SMSS, segments: 1, flight, rtt: None, number: seq, nxt: seq }
+        AckSample { acked: SMSS, segments: 1, flight, number: seq, nxt: seq, ..AckSample::default() }
     }
 
     /// A loss with so many segments in flight, which fill the window.

@@ -19,7 +19,7 @@ pub(super) fn built(id: &str, keys: Value) -> Box<dyn CongestionControl> {
 pub(super) fn ack_sample(acked: Bytes, flight: Bytes) -> AckSample {
     let seq = Seq::default();
     let segments = acked.whole(SMSS) as u32;
-    AckSample { now: Instant::START, acked, segments, flight, rtt: None, number: seq, nxt: seq }
+    AckSample { acked, segments, flight, number: seq, nxt: seq, ..AckSample::default() }
 }
 
 /// So many segments are acknowledged one by one, the window full.
@@ -44,6 +44,11 @@ pub(super) fn mark(flight: Bytes) -> CongestionEvent {
     event(CongestionSignal::EcnEcho, flight)
 }
 
+/// Marks that are counted, with a full window in flight.
+pub(super) fn counted_marks(flight: Bytes) -> CongestionEvent {
+    event(CongestionSignal::CountedMarks, flight)
+}
+
 fn event(signal: CongestionSignal, flight: Bytes) -> CongestionEvent {
     CongestionEvent { now: Instant::START, signal, cwnd: flight, flight, pipe: flight }
 }
@@ -53,6 +58,32 @@ pub(super) fn reduced(congestion: &mut dyn CongestionControl, segments: u64) {
     congestion.on_restore(SMSS * segments, congestion.ssthresh());
     congestion.on_loss(&loss(SMSS * segments));
     congestion.on_recovery_exit(congestion.ssthresh());
+}
+
+/// The mean window in segments where one segment in 1/p is lost, each loss is repaired at once and every segment is
+/// acknowledged alone, in round trips of 100 ms: the response function w(p) of a loss-based algorithm. The mean is that
+/// of round trips, after the first half of the losses.
+pub(super) fn mean_window_at(congestion: &mut dyn CongestionControl, p: f64) -> f64 {
+    const LOSSES: u32 = 40;
+    let mut path = Path::new();
+    congestion.on_restore(SMSS * 20, SMSS * 2);
+    let (mut sent, mut windows, mut rounds, mut losses) = (0.0, 0.0, 0.0, 0);
+    while losses < LOSSES {
+        let window = congestion.cwnd().whole(SMSS);
+        path.round(congestion, Duration::from_millis(100), Duration::ZERO);
+        sent += window as f64;
+        if losses >= LOSSES / 2 {
+            windows += window as f64;
+            rounds += 1.0;
+        }
+        if sent >= 1.0 / p {
+            sent -= 1.0 / p;
+            losses += 1;
+            congestion.on_loss(&CongestionEvent { now: path.now, ..loss(congestion.cwnd()) });
+            congestion.on_recovery_exit(congestion.ssthresh());
+        }
+    }
+    windows / rounds
 }
 
 /// A sender with a clock, whose window is always full and whose every segment is acknowledged alone.
@@ -69,6 +100,11 @@ impl Path {
         Self { now: Instant::START, free: Instant::START, una: Seq::default() }
     }
 
+    /// When the first ACK of the last round trip came.
+    pub(super) fn now(&self) -> Instant {
+        self.now
+    }
+
     /// One round trip that takes `rtt`: all of the window is acknowledged, one segment each `spacing`.
     pub(super) fn round(&mut self, congestion: &mut dyn CongestionControl, rtt: Duration, spacing: Duration) {
         let flight = congestion.cwnd().whole(SMSS);
@@ -80,6 +116,8 @@ impl Path {
             let ack = AckSample {
                 now: self.now + spacing * step,
                 rtt: Some(rtt + spacing * step),
+                newest_rtt: Some(rtt + spacing * step),
+                last_rtt: Some(rtt + spacing * step),
                 number: self.una,
                 nxt,
                 ..ack_sample(SMSS, congestion.cwnd())

@@ -15,7 +15,7 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use crate::registry::{Entry, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -25,6 +25,11 @@ pub struct Params {
     pub increase: Increase,
     /// The part of a new sample in the low-pass filter. 1/8, as in Linux (`westwood_do_filter`).
     pub(super) gain: Proportion,
+    /// How many low-pass filters are in a row. 1; 2 in Linux (`westwood_filter`).
+    #[schemars(range(min = 1, max = 2))]
+    pub filters: u32,
+    /// Whether a loss forgets the least round trip: the next sample begins it anew, as in Linux (`reset_rtt_min`).
+    pub loss_resets_least_rtt: bool,
     /// Samples are taken over no less than this. 50 ms, as in Linux (`TCP_WESTWOOD_RTT_MIN`).
     pub least_sample: Duration,
 }
@@ -34,6 +39,8 @@ impl Default for Params {
         Self {
             increase: Increase::default(),
             gain: Proportion(0.125),
+            filters: 1,
+            loss_resets_least_rtt: false,
             least_sample: Duration::from_millis(50),
         }
     }
@@ -42,10 +49,14 @@ impl Default for Params {
 #[derive(Debug)]
 struct Westwood {
     gain: f64,
+    filters: u32,
+    loss_resets_least_rtt: bool,
     least_sample: Duration,
     /// When the present sample began; its ACK is not part of it.
     began: Option<Instant>,
     acked: Bytes,
+    /// The output of the first of two filters, in bytes a second.
+    first_filter: Option<f64>,
     /// The estimate in bytes a second.
     bandwidth: Option<f64>,
     rtt: Option<Duration>,
@@ -56,9 +67,12 @@ impl Westwood {
     const fn new(params: &Params) -> Self {
         Self {
             gain: params.gain.0,
+            filters: params.filters,
+            loss_resets_least_rtt: params.loss_resets_least_rtt,
             least_sample: params.least_sample,
             began: None,
             acked: Bytes::ZERO,
+            first_filter: None,
             bandwidth: None,
             rtt: None,
             least_rtt: None,
@@ -66,13 +80,18 @@ impl Westwood {
     }
 
     fn filter(&mut self, sample: f64) {
-        let old = self.bandwidth.unwrap_or(sample);
-        self.bandwidth = Some(old + self.gain * (sample - old));
+        let smoothed = |old: Option<f64>, new: f64| old.map_or(new, |old| old + self.gain * (new - old));
+        let mut input = sample;
+        if self.filters == 2 {
+            input = smoothed(self.first_filter, sample);
+            self.first_filter = Some(input);
+        }
+        self.bandwidth = Some(smoothed(self.bandwidth, input));
     }
 }
 
 impl Policy for Westwood {
-    fn alpha(&mut self, _window: &Window) -> Alpha {
+    fn alpha(&mut self, _window: &Window, _ack: &AckSample) -> Alpha {
         Alpha::ONE
     }
 
@@ -96,10 +115,14 @@ impl Policy for Westwood {
 
     /// The estimate, even where it lies above the window; without one half of what was in use, as a standard TCP.
     fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
-        match (self.bandwidth, self.least_rtt) {
+        let kept = match (self.bandwidth, self.least_rtt) {
             (Some(bandwidth), Some(rtt)) => Bytes((bandwidth * rtt.as_secs_f64()) as u64),
             _ => ReductionOf::Smaller.kept(0.5, event),
+        };
+        if self.loss_resets_least_rtt {
+            self.least_rtt = None;
         }
+        kept
     }
 
     /// Most recoveries end at ssthresh, which may be an estimate above the window: slow start goes on up to there.
@@ -115,6 +138,9 @@ pub const ENTRY: Entry<dyn CongestionControl> = Entry {
     source: "Mascolo et al. 2001; Grieco and Mascolo 2004",
     parse: |value| {
         let params: Params = Entry::<dyn CongestionControl>::read(value)?;
+        if !(1..=2).contains(&params.filters) {
+            return Err(refusal(format!("filters is {}", params.filters), "1 or 2"));
+        }
         Ok(Arc::new(move || Box::new(Classic::new(Westwood::new(&params), params.increase))))
     },
     schema: Entry::<dyn CongestionControl>::describe::<Params>,
@@ -182,6 +208,18 @@ mod tests {
         assert_eq!(westwood.bandwidth, Some(50_000.0));
         westwood.observe(&at(200));
         assert_eq!(westwood.bandwidth, Some(50_000.0 - 40_000.0 / 8.0));
+    }
+
+    #[test]
+    fn a_second_filter_follows_the_first_and_a_loss_may_forget_the_least_round_trip() {
+        let mut westwood =
+            Westwood::new(&Params { filters: 2, loss_resets_least_rtt: true, ..Params::default() });
+        [8000.0, 16_000.0].into_iter().for_each(|sample| westwood.filter(sample));
+        // The first goes an eighth of the way to the new sample, the second an eighth of that.
+        assert_eq!((westwood.first_filter, westwood.bandwidth), (Some(9000.0), Some(8125.0)));
+        westwood.least_rtt = Some(RTT);
+        assert_eq!(westwood.kept(&Window::UNSET, &loss(SMSS * 20)), Bytes(812));
+        assert_eq!(westwood.least_rtt, None);
     }
 
     #[test]

@@ -43,6 +43,13 @@ impl Window {
         self.cwnd = cwnd.0.saturating_mul(UNIT);
     }
 
+    #[cfg(test)]
+    pub fn of(cwnd: Bytes, smss: Bytes) -> Self {
+        let mut window = Self::UNSET;
+        window.start(smss, cwnd);
+        window
+    }
+
     /// Adds whole bytes; the fraction stays.
     pub fn open(&mut self, by: Bytes) {
         self.cwnd = self.cwnd.saturating_add(by.0.saturating_mul(UNIT));
@@ -53,6 +60,11 @@ impl Window {
         self.cwnd = self.cwnd.saturating_add((bytes * UNIT as f64).round() as u64);
     }
 
+    /// Takes off a number of bytes with its fraction.
+    pub fn close_by(&mut self, bytes: f64) {
+        self.cwnd = self.cwnd.saturating_sub((bytes * UNIT as f64).round() as u64);
+    }
+
     /// Adds α·SMSS·acked/cwnd bytes: α segments in a round trip in which a whole window is acknowledged.
     pub fn open_by_part(&mut self, acked: Bytes, alpha: Alpha) {
         let (product, cwnd) = (self.smss.0 * acked.0, self.cwnd().0.max(1));
@@ -61,7 +73,7 @@ impl Window {
         } else {
             (u128::from(product) * u128::from(UNIT) / u128::from(cwnd)) as u64
         };
-        self.cwnd = self.cwnd.saturating_add(alpha.scaled(part) >> FRACTION_BITS);
+        self.cwnd = self.cwnd.saturating_add(alpha.times(part));
     }
 
     /// RFC 5681 equation 2: at most a segment for each ACK.
@@ -115,6 +127,14 @@ impl Alpha {
     /// α times a number of bytes or ACKs, in units of 2^-20.
     pub const fn scaled(self, number: u64) -> u64 {
         self.0 * number
+    }
+
+    /// α times a number, rounded down.
+    const fn times(self, number: u64) -> u64 {
+        match self.0.checked_mul(number) {
+            Some(product) => product >> FRACTION_BITS,
+            None => ((self.0 as u128 * number as u128) >> FRACTION_BITS) as u64,
+        }
     }
 
     /// Its whole segments.
@@ -211,5 +231,8 @@ mod tests {
         window.start(Bytes(65_000), Bytes(1 << 30));
         window.open_by_part(Bytes(1 << 30), Alpha::ONE);
         assert_eq!(window.cwnd(), Bytes((1 << 30) + 65_000));
+        let before = window.cwnd();
+        window.open_by_part(before, Alpha::new(10_000.0));
+        assert_eq!(window.cwnd() - before, Bytes(650_000_000));
     }
 }

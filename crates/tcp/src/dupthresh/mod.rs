@@ -18,6 +18,7 @@ algorithms! {
     ewma,
     rr,
     winthresh,
+    linux,
 }
 
 /// Chooses the threshold.
@@ -33,6 +34,9 @@ pub trait DupThresh: std::fmt::Debug + Send {
 
     /// Segments arrived out of order: what seemed missing came, or had been sent again in vain.
     fn on_reordering(&mut self, _reordering: &Reordering) {}
+
+    /// SACKs show that a segment came behind others sent after it, so many segments beyond it.
+    fn on_overtaken(&mut self, _segments: u32) {}
 
     /// The retransmission timer ran out.
     fn on_timeout(&mut self) {}

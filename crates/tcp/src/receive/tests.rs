@@ -79,16 +79,26 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => (mostly(1000, 1..3000u32), shift, header())
             .prop_map(|(len, shift, header)| Step::Data { len, shift, header }),
-        2 => header().prop_map(Step::Ack),
-        1 => (1..5000u32).prop_map(Step::Write),
+        6 => header().prop_map(Step::Ack),
+        4 => (1..5000u32).prop_map(Step::Write),
         4 => Just(Step::Read),
         4 => (0..300u64).prop_map(Step::Wait),
     ]
 }
 
-/// Each policy of acknowledging, with and without timestamps, marks, a small window and keep-alive.
+/// Each policy of acknowledging, recovery, congestion control and detector of spurious signals, with and without timestamps, marks, a small
+/// window and keep-alive.
 fn profiles() -> Vec<Value> {
-    let policies = crate::ack::ENTRIES.iter().map(|entry| json!({ "ack": { "algorithm": entry.id } }));
+    let acks = crate::ack::ENTRIES.iter().map(|entry| json!({ "ack": { "algorithm": entry.id } }));
+    let recoveries = crate::recovery::ENTRIES.iter().map(|entry| entry.id);
+    let recoveries =
+        recoveries.map(|id| json!({ "recovery": { "algorithm": id }, "timestamps": true, "sack": true }));
+    let congestion = crate::congestion::ENTRIES.iter();
+    let congestion = congestion.map(|entry| json!({ "congestion": { "algorithm": entry.id } }));
+    let detectors = crate::spurious::ENTRIES.iter();
+    let detectors =
+        detectors.map(|entry| json!({ "spurious": { "algorithm": entry.id }, "timestamps": true }));
+    let policies = acks.chain(recoveries).chain(congestion).chain(detectors);
     let others = [
         json!({ "timestamps": true }),
         json!({ "timestamps": true, "paws": false, "ecn": true }),
@@ -106,6 +116,7 @@ struct Twins {
     plain: Endpoint,
     peer_next: Seq,
     predicted: u32,
+    predicted_acks: u32,
 }
 
 impl Twins {
@@ -113,10 +124,14 @@ impl Twins {
         let config = Arc::new(Config::from_profile(profile).expect("a profile"));
         let listen = || Endpoint::listen(&config, 80, Seq(u32::MAX - 7000));
         let now = Instant::START + Duration::from_secs(1);
-        let mut twins = Self { now, predicting: listen(), plain: listen(), peer_next: IRS, predicted: 0 };
+        let (predicting, plain) = (listen(), listen());
+        let mut twins = Self { now, predicting, plain, peer_next: IRS, predicted: 0, predicted_acks: 0 };
         let mut syn = twins.segment(IRS, 0, &Header::usual());
-        syn.flags =
-            Flags::SYN.with(if config.plain.ecn { Flags::ECE.with(Flags::CWR) } else { Flags::empty() });
+        syn.flags = Flags::SYN.with(if config.plain.ecn.is_on() {
+            Flags::ECE.with(Flags::CWR)
+        } else {
+            Flags::empty()
+        });
         syn.options = crate::options::offer(&config, None, Timestamps { value: 1000, echo: 0 });
         twins.hear(&syn);
         twins.peer_next += 1;
@@ -149,6 +164,7 @@ impl Twins {
 
     fn hear(&mut self, segment: &Segment) {
         self.predicted += u32::from(self.predicting.is_predicted(segment));
+        self.predicted_acks += u32::from(self.predicting.is_predicted_ack(segment));
         self.predicting.handle_segment(self.now, segment);
         self.plain.handle_any_segment(self.now, segment);
         self.settle();
@@ -234,6 +250,31 @@ fn each_segment_of_a_bulk_transfer_is_predicted() {
         }
         assert_eq!(twins.predicted, 20, "{profile}");
     }
+}
+
+#[test]
+fn each_ack_of_new_data_is_predicted_while_nothing_is_lost() {
+    let mut twins = Twins::connected(&json!({}));
+    for _ in 0..20 {
+        twins.take(&Step::Write(1000));
+        twins.take(&Step::Ack(Header::usual()));
+    }
+    assert_eq!(twins.predicted_acks, 20);
+}
+
+#[test]
+fn an_ack_with_something_to_tell_is_not_predicted() {
+    let mut twins = Twins::connected(&json!({}));
+    let acks = [
+        Header { flags: Flags::ECE, ..Header::usual() },
+        Header { sack: true, ..Header::usual() },
+        Header { ack_lag: 1000, ..Header::usual() },
+    ];
+    for header in acks {
+        twins.take(&Step::Write(1000));
+        twins.take(&Step::Ack(header));
+    }
+    assert_eq!(twins.predicted_acks, 0);
 }
 
 #[test]

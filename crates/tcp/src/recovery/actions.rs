@@ -135,7 +135,12 @@ impl Actions {
 
     /// The timer ran out, and the window is reduced for it; the endpoint sets the timer anew.
     pub const fn timeout(event: CongestionEvent) -> Self {
-        let window = WindowAction::Reduce { event, held: None, plus: Bytes::ZERO };
+        Self::timeout_with(event, Bytes::ZERO)
+    }
+
+    /// The same, where the window is `plus` larger than congestion control leaves it.
+    pub const fn timeout_with(event: CongestionEvent, plus: Bytes) -> Self {
+        let window = WindowAction::Reduce { event, held: None, plus };
         Self { window, timer: TimerAction::Leave, finding: Finding::Nothing }
     }
 }

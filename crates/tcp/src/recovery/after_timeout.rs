@@ -28,6 +28,10 @@ pub enum Style {
     /// Only the first segment is taken for lost; each ACK that advances points at the next one. No new
     /// data until all that was outstanding is acknowledged.
     Hold,
+    /// What the detector of losses takes for lost by then, and later (RFC 8985 §6.3, Linux `tcp_timeout_mark_lost`): the
+    /// first segment is, others may still arrive. Not for files, as it is a part of such a detector.
+    #[serde(skip)]
+    ByDetector,
 }
 
 /// The mode after a timeout, while it lasts.
@@ -46,14 +50,23 @@ impl AfterTimeout {
         Self { style, recover: None, left: Bytes::ZERO }
     }
 
+    /// What is lost is the detector's to say.
+    #[must_use]
+    pub const fn by_detector() -> Self {
+        Self::new(Style::ByDetector)
+    }
+
     /// The timer ran out with data up to `nxt` outstanding.
     pub fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
         self.recover = Some(nxt);
         self.left = Bytes::ZERO;
-        board.clear_lost();
+        if self.style != Style::ByDetector {
+            board.clear_lost();
+        }
         match self.style {
             Style::GoBackN | Style::Linux => board.mark_all_lost(),
             Style::ResendAll | Style::Hold => board.mark_lost(0, Cause::Timeout),
+            Style::ByDetector => {}
         }
     }
 
@@ -66,7 +79,7 @@ impl AfterTimeout {
             return;
         }
         match self.style {
-            Style::GoBackN => {}
+            Style::GoBackN | Style::ByDetector => {}
             Style::ResendAll if ack.advances => {
                 (0..board.len()).for_each(|index| board.mark_lost(index, Cause::AfterTimeout));
             }
@@ -98,6 +111,13 @@ impl AfterTimeout {
     #[must_use]
     pub fn forces(&self) -> bool {
         self.recover.is_some() && matches!(self.style, Style::Hold | Style::ResendAll)
+    }
+
+    /// What the window has room for beyond the one segment that a timeout leaves: what is still in the network, where
+    /// not everything is taken for lost (Linux `tcp_enter_loss`).
+    #[must_use]
+    pub fn window_beyond_one(&self, board: &Scoreboard) -> Bytes {
+        if self.style == Style::ByDetector { board.pipe() } else { Bytes::ZERO }
     }
 
     /// Whether new data may be sent.

@@ -9,7 +9,8 @@
 //!   ACK that covers it tells, as with Eifel detection, which copy had arrived.
 //! - *Timeout Corroboration*: the same after a timeout.
 //!
-//! A genuine loss then goes on as in `sack_6675.rs`, or as in ns-2's `sack1`, in which TCP-Aix was evaluated.
+//! A genuine loss then goes on as in `sack_6675.rs`, as in RFC 3517, to which the senders of its evaluation were
+//! modified, or as in ns-2's `sack1` before that.
 
 use std::sync::Arc;
 
@@ -62,6 +63,9 @@ pub enum RepairBy {
     #[default]
     #[serde(rename = "sack-6675")]
     Sack6675,
+    /// By RFC 3517.
+    #[serde(rename = "sack-3517")]
+    Sack3517,
     /// As in ns-2's `sack1`: `sack-3517` with a counted pipe, and any hole is sent again.
     #[serde(rename = "sack1")]
     Sack1,
@@ -187,6 +191,7 @@ impl Aix {
     fn new(params: Params) -> Self {
         let sack = match params.repair {
             RepairBy::Sack6675 => sack_6675::composed(params.after_timeout),
+            RepairBy::Sack3517 => sack_3517::beneath(params.after_timeout),
             RepairBy::Sack1 => sack_3517::sack1(params.after_timeout),
         };
         Self { params, sack, mode: Mode::Plain }

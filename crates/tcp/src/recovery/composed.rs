@@ -8,7 +8,7 @@ use units::{Bytes, Instant, Seq};
 use super::disorder::{Change, Disorder};
 use super::{
     AckEvent, Actions, AfterTimeout, Finding, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent,
-    TimeoutEvent, Traits,
+    TailProbes, TimeoutEvent, Traits,
 };
 use crate::scoreboard::Scoreboard;
 
@@ -21,7 +21,7 @@ pub(super) trait LossDetector: std::fmt::Debug + Send {
     fn begin(&mut self, ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard);
 
     /// The retransmission timer ran out with data up to `nxt` outstanding.
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard);
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard);
 
     /// The last loss signal was spurious.
     fn on_spurious(&mut self);
@@ -34,8 +34,8 @@ pub(super) trait LossDetector: std::fmt::Debug + Send {
         None
     }
 
-    /// The deadline has come.
-    fn on_deadline(&mut self, _ack: &AckEvent, _board: &mut Scoreboard) -> Detection {
+    /// The deadline has come; whether a loss is being repaired.
+    fn on_deadline(&mut self, _ack: &AckEvent, _repairing: bool, _board: &mut Scoreboard) -> Detection {
         Detection::Nothing
     }
 
@@ -91,8 +91,11 @@ pub(super) trait Response: std::fmt::Debug + Send {
         Actions::reduce(ack.congestion_event(ack.flight), super::actions::DUPLICATES)
     }
 
-    /// An ACK came in fast recovery.
-    fn in_recovery(&mut self, ack: &AckEvent, board: &Scoreboard) -> Actions;
+    /// Fast recovery has begun, and what is lost is marked.
+    fn entered(&mut self, _ack: &AckEvent, _board: &Scoreboard) {}
+
+    /// An ACK came in fast recovery, and may have told of a further loss.
+    fn in_recovery(&mut self, ack: &AckEvent, found: Detection, board: &Scoreboard) -> Actions;
 
     /// Whether this ACK ends fast recovery.
     fn is_over(&self, ack: &AckEvent, recover: Seq) -> bool {
@@ -106,6 +109,14 @@ pub(super) trait Response: std::fmt::Debug + Send {
 
     /// A timeout or a spurious loss signal ends whatever was going on.
     fn reset(&mut self) {}
+
+    /// A congestion mark has reduced the window, which was `before`, with data up to `nxt` sent.
+    fn on_mark(&mut self, _before: Bytes, _nxt: Seq) {}
+
+    /// Whether an ACK that only advances means what it always means; such ACKs are then not told.
+    fn is_idle(&self) -> bool {
+        true
+    }
 
     /// A segment was sent.
     fn on_sent(&mut self, _sent: &SentEvent, _disorder: &Disorder, _board: &Scoreboard) {}
@@ -217,6 +228,18 @@ impl Composed {
         self
     }
 
+    /// The tail of a flight is probed.
+    pub const fn probing_tail(mut self, probes: Option<TailProbes>) -> Self {
+        self.traits.probes_tail = probes;
+        self
+    }
+
+    /// A retransmission of the oldest segment starts the retransmission timer anew.
+    pub const fn restarting_timer_for_oldest(mut self) -> Self {
+        self.traits.restarts_timer_for_oldest = true;
+        self
+    }
+
     /// Go-back-N after a timeout outlives a fast retransmit.
     pub const fn with_go_back_n_that_goes_on(mut self, goes_on: bool) -> Self {
         self.go_back_n_goes_on = goes_on;
@@ -234,8 +257,9 @@ impl Composed {
             return self.enter(ack, board);
         }
         let settled = open && ack.advances && self.disorder.flight().is_none();
-        self.quiet = settled && self.detector.is_idle();
-        self.response.in_order(ack, found, change, board)
+        let actions = self.response.in_order(ack, found, change, board);
+        self.quiet = settled && self.detector.is_idle() && self.response.is_idle();
+        actions
     }
 
     fn enter(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
@@ -254,6 +278,7 @@ impl Composed {
             return actions;
         }
         self.selector.begin(ack, &recovery, board);
+        self.response.entered(ack, board);
         self.fast_recovery = Some(recovery);
         actions
     }
@@ -267,9 +292,9 @@ impl Composed {
         }
         let high_rxt = recovery.high_rxt.max(ack.number);
         let recovery = self.fast_recovery.insert(FastRecovery { high_rxt, ..recovery });
-        self.detector.on_ack(ack, Stage::FastRecovery(recovery), board);
+        let found = self.detector.on_ack(ack, Stage::FastRecovery(recovery), board);
         self.selector.on_ack(ack, board);
-        self.response.in_recovery(ack, board)
+        self.response.in_recovery(ack, found, board)
     }
 
     fn leave(&mut self) {
@@ -294,20 +319,27 @@ impl Recovery for Composed {
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions {
         let counted = timeout.flight.saturating_sub(self.response.limited_transmit(&self.disorder));
         self.leave();
-        self.detector.on_timeout(timeout.nxt, board);
+        self.detector.on_timeout(timeout, board);
         self.after_timeout.on_timeout(timeout.nxt, board);
-        Actions::timeout(timeout.congestion_event(counted))
+        let plus = self.after_timeout.window_beyond_one(board);
+        Actions::timeout_with(timeout.congestion_event(counted), plus)
     }
 
     fn on_deadline(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions {
-        match self.detector.on_deadline(ack, board) {
-            Detection::Loss => self.enter(ack, board),
-            Detection::Nothing | Detection::Duplicate => Actions::NONE,
+        let repairing = self.state() != RecoveryState::Open;
+        match self.detector.on_deadline(ack, repairing, board) {
+            Detection::Loss if !repairing => self.enter(ack, board),
+            Detection::Loss | Detection::Nothing | Detection::Duplicate => Actions::NONE,
         }
     }
 
     fn deadline(&self, board: &Scoreboard) -> Option<Instant> {
         if self.quiet { None } else { self.detector.deadline(board) }
+    }
+
+    fn on_mark(&mut self, before: Bytes, nxt: Seq) {
+        self.response.on_mark(before, nxt);
+        self.quiet = self.quiet && self.response.is_idle();
     }
 
     fn on_spurious(&mut self) {
@@ -317,17 +349,12 @@ impl Recovery for Composed {
     }
 
     fn next(&self, board: &Scoreboard, room: &Room) -> Next {
-        if self.quiet && board.first_lost().is_none() {
-            return super::new_within(room);
-        }
         let next = self.selector.next(self.fast_recovery.as_ref(), &self.after_timeout, board, room);
         if self.response.allows(next, &self.disorder, board, room) { next } else { Next::Nothing }
     }
 
     fn on_sent(&mut self, sent: &SentEvent, board: &mut Scoreboard) {
-        if self.quiet && !sent.again {
-            return;
-        }
+        self.quiet = false;
         self.disorder.on_sent(board);
         self.detector.on_sent(sent, board);
         if let Some(recovery) = &mut self.fast_recovery {
@@ -337,15 +364,16 @@ impl Recovery for Composed {
     }
 
     fn window(&self, cwnd: Bytes) -> SendWindow {
-        if self.quiet {
-            return SendWindow { cwnd, inflation: 0 };
-        }
         let window = self.response.window(cwnd, &self.disorder);
         SendWindow { inflation: window.inflation + self.after_timeout.inflation(), ..window }
     }
 
     fn pipe(&self, board: &Scoreboard) -> Bytes {
-        if self.quiet { board.pipe() } else { self.selector.pipe(self.state(), board) }
+        self.selector.pipe(self.state(), board)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.quiet
     }
 
     fn state(&self) -> RecoveryState {
@@ -379,7 +407,7 @@ impl Selector for LostFirst {
 pub(super) struct HalveAtOnce;
 
 impl Response for HalveAtOnce {
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         Actions::hold(super::TimerAction::restart_if(ack.advances))
     }
 }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Instant, Seq};
+use units::Instant;
 
 use super::composed::{Composed, Detection, FastRecovery, LossDetector, Stage};
 use super::disorder::Change;
 use super::rr::WholeWindow;
 use super::sack_6675::{IsLost, NextSeg};
-use super::{AckEvent, AfterTimeout, Recovery, Style};
+use super::{AckEvent, AfterTimeout, Recovery, Style, TimeoutEvent};
 use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
 
@@ -74,9 +74,9 @@ impl LossDetector for Delayed {
         self.sack.begin(ack, recovery, board);
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
         self.waiting = None;
-        self.sack.on_timeout(nxt, board);
+        self.sack.on_timeout(timeout, board);
     }
 
     fn on_spurious(&mut self) {
@@ -91,7 +91,7 @@ impl LossDetector for Delayed {
         self.waiting.filter(|waiting| waiting.enough && all_sacked).map(|waiting| waiting.until)
     }
 
-    fn on_deadline(&mut self, ack: &AckEvent, _board: &mut Scoreboard) -> Detection {
+    fn on_deadline(&mut self, ack: &AckEvent, _repairing: bool, _board: &mut Scoreboard) -> Detection {
         self.respond(ack)
     }
 

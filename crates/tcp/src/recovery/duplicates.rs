@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Seq;
 
-use super::AckEvent;
 use super::composed::{Detection, FastRecovery, LossDetector, Stage};
+use super::{AckEvent, TimeoutEvent};
 use crate::Cause;
 use crate::scoreboard::Scoreboard;
 
@@ -152,9 +152,9 @@ impl LossDetector for DuplicateThreshold {
         board.mark_lost(0, Cause::FastRetransmit);
     }
 
-    fn on_timeout(&mut self, nxt: Seq, _board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, _board: &mut Scoreboard) {
         self.duplicates.clear();
-        self.barred_to = Some(nxt);
+        self.barred_to = Some(timeout.nxt);
     }
 
     fn on_spurious(&mut self) {
@@ -179,7 +179,7 @@ impl LossDetector for NoDetection {
 
     fn begin(&mut self, _ack: &AckEvent, _recovery: &mut FastRecovery, _board: &mut Scoreboard) {}
 
-    fn on_timeout(&mut self, _nxt: Seq, _board: &mut Scoreboard) {}
+    fn on_timeout(&mut self, _timeout: &TimeoutEvent, _board: &mut Scoreboard) {}
 
     fn on_spurious(&mut self) {}
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Seq};
+use units::Bytes;
 
 use super::actions::DUPLICATES;
 use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Selector, Stage};
@@ -19,7 +19,7 @@ use super::duplicates::Duplicates;
 use super::forward::{Forward, NewData};
 use super::{
     AckEvent, Actions, AfterTimeout, Finding, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent,
-    Style, TimerAction, lost_first, new_within,
+    Style, TimeoutEvent, TimerAction, lost_first,
 };
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
@@ -103,11 +103,11 @@ impl LossDetector for BelowSack {
         self.forward.skip_first(board);
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
         self.duplicates.clear();
         // RFC 2018 §8: the receiver may have reneged.
         board.forget_sacks();
-        self.forward.start_over(nxt);
+        self.forward.start_over(timeout.nxt);
     }
 
     fn on_spurious(&mut self) {
@@ -160,7 +160,7 @@ impl Selector for OnceBelieved {
             return lost_first(board, room, after_timeout.forces(), after_timeout.allows_new());
         }
         // Not yet believed to be lost, though it is off the pipe: new data may take its place (section 2).
-        new_within(room)
+        room.next_new()
     }
 
     fn pipe(&self, state: RecoveryState, board: &Scoreboard) -> Bytes {
@@ -207,7 +207,7 @@ impl Response for Rampdown {
         Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         if self.rampdown {
             self.delivered += ack.delivered;
             self.above = Some(self.before.saturating_sub(ack.cwnd + self.delivered / 2));
@@ -239,7 +239,7 @@ impl Response for Restart {
         Actions::reduce(CongestionEvent { signal, ..ack.congestion_event(ack.flight) }, DUPLICATES)
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         Actions::grow(ack.smss, TimerAction::Restart)
     }
 

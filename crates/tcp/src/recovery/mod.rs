@@ -20,17 +20,20 @@ mod duplicates;
 mod forward;
 mod judged;
 mod limited_transmit;
+mod prr;
+mod rack;
 
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
 pub use actions::{Actions, Finding, TimerAction, WindowAction};
 pub use after_timeout::{AfterTimeout, Style};
+pub use rack_tlp::TailProbes;
 
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::registry::algorithms;
 use crate::scoreboard::{Scoreboard, Sent};
-use crate::timestamp::Timestamp;
+use crate::timestamp::{OneWayDelay, Timestamp};
 
 algorithms! {
     /// The loss recoveries.
@@ -42,6 +45,7 @@ algorithms! {
     new_reno,
     sack_6675,
     sack_3517,
+    rack_tlp,
     ncr,
     dcr,
     rr,
@@ -71,6 +75,10 @@ pub trait Recovery: std::fmt::Debug + Send {
         None
     }
 
+    /// A congestion mark has reduced the window, which was `before`, with data up to `nxt` sent. Without a rule of the
+    /// recovery it falls at once.
+    fn on_mark(&mut self, _before: Bytes, _nxt: Seq) {}
+
     /// The last loss signal was spurious. The marks on the board are cleared already, and the endpoint restores the
     /// windows.
     fn on_spurious(&mut self);
@@ -89,6 +97,13 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// The estimate of what is in the network (RFC 6675 §4, `SetPipe`).
     fn pipe(&self, board: &Scoreboard) -> Bytes {
         board.pipe()
+    }
+
+    /// Whether nothing is going on: no loss is suspected or being repaired, the window to send by is cwnd, the pipe is the
+    /// board's, and what [`Actions::ordinary`] says is all that an ACK which only advances means. Such ACKs, and new
+    /// segments, are then not told.
+    fn is_idle(&self) -> bool {
+        false
     }
 
     /// Where the algorithm stands.
@@ -111,12 +126,23 @@ pub struct Traits {
     pub judges_signals: bool,
     /// Its deadlines take the place of the retransmission timer.
     pub replaces_timer: bool,
+    /// The tail of a flight is probed before the retransmission timer runs out.
+    pub probes_tail: Option<TailProbes>,
+    /// A retransmission of the oldest segment starts the retransmission timer anew, so that a copy that was lost and sent
+    /// again has time to arrive (Linux `tcp_xmit_retransmit_queue`).
+    pub restarts_timer_for_oldest: bool,
 }
 
 impl Traits {
     /// Those of an algorithm that needs selective acknowledgments and nothing else.
-    const SACK: Self =
-        Self { needs_sack: true, needs_timestamps: false, judges_signals: false, replaces_timer: false };
+    const SACK: Self = Self {
+        needs_sack: true,
+        needs_timestamps: false,
+        judges_signals: false,
+        replaces_timer: false,
+        probes_tail: None,
+        restarts_timer_for_oldest: false,
+    };
 }
 
 /// The window to send by.
@@ -169,6 +195,8 @@ pub struct AckEvent {
     pub acked: Bytes,
     /// Segments that it took off the board whole.
     pub segments: u32,
+    /// Whether SACK is agreed.
+    pub sack: bool,
     /// Bytes that it newly SACKed.
     pub newly_sacked: Bytes,
     /// Bytes that it is the first to tell of, SACKed or not.
@@ -196,12 +224,22 @@ pub struct AckEvent {
     pub advertised: Bytes,
     /// The clock value that it echoes, where timestamps are agreed (RFC 7323 §3).
     pub echo: Option<Timestamp>,
+    /// The one-way delay that it tells of, where timestamps are agreed.
+    pub one_way: Option<OneWayDelay>,
     /// The segment that it reports as arrived twice (RFC 2883 §4).
     pub dsack: Option<SeqRange>,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
+    /// The shortest round trip of the last minutes, once there is a sample.
+    pub min_rtt: Option<Duration>,
     /// The round trip that this ACK measured, if it measured one.
     pub rtt: Option<Duration>,
+    /// The same of the newest segment that it acknowledges and no SACK has told of before.
+    pub newest_rtt: Option<Duration>,
+    /// That of the last segment that it acknowledges, if that one was sent once, whatever became of those before it.
+    pub last_rtt: Option<Duration>,
+    /// Of the data that it tells of, those that the peer reports as marked.
+    pub marked: Bytes,
 }
 
 impl AckEvent {
@@ -214,8 +252,8 @@ impl AckEvent {
 
     /// The ACK proves that a timeout was right; up to `recover` all was outstanding then.
     const fn as_timeout(&self, recover: Seq) -> TimeoutEvent {
-        let Self { now, flight, pipe, cwnd, ssthresh, smss, .. } = *self;
-        TimeoutEvent { now, nxt: recover, flight, pipe, cwnd, ssthresh, smss, repeated: false }
+        let Self { now, flight, pipe, cwnd, ssthresh, smss, srtt, .. } = *self;
+        TimeoutEvent { now, nxt: recover, flight, pipe, cwnd, ssthresh, smss, repeated: false, srtt }
     }
 }
 
@@ -238,6 +276,8 @@ pub struct TimeoutEvent {
     pub smss: Bytes,
     /// Whether the same segment's timer has run out before.
     pub repeated: bool,
+    /// The smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
 }
 
 impl TimeoutEvent {
@@ -271,6 +311,17 @@ pub struct Room {
     pub smss: Bytes,
     /// Length of the new segment that is ready and that the peer's window allows, if there is one.
     pub new: Option<Bytes>,
+}
+
+impl Room {
+    /// New data, as the window allows.
+    #[must_use]
+    pub fn next_new(&self) -> Next {
+        match self.new {
+            Some(len) if len <= self.usable => Next::New,
+            _ => Next::Nothing,
+        }
+    }
 }
 
 /// What to send.
@@ -309,13 +360,5 @@ fn lost_first(board: &Scoreboard, room: &Room, forced: bool, new_allowed: bool) 
         let len = board.get(index).map_or(Bytes::ZERO, Sent::size);
         return if forced || len <= room.usable { Next::Retransmit { index, cause } } else { Next::Nothing };
     }
-    if new_allowed { new_within(room) } else { Next::Nothing }
-}
-
-/// New data, as the window allows.
-fn new_within(room: &Room) -> Next {
-    match room.new {
-        Some(len) if len <= room.usable => Next::New,
-        _ => Next::Nothing,
-    }
+    if new_allowed { room.next_new() } else { Next::Nothing }
 }

@@ -1,21 +1,20 @@
 //! TCP-NCR, robustness to non-congestion events (RFC 4653): SACK recovery that waits for as many duplicate
 //! ACKs as a round trip brings, and keeps the ACK clock going meanwhile (extended limited transmit).
 //!
-//! It differs from `sack_6675.rs` only from the first duplicate ACK until the gap is closed or taken for a
-//! loss; the letters and numbers are those of the RFC's steps.
+//! It differs from `sack_6675.rs`, or from RFC 3517 on which it was written, only from the first duplicate ACK until
+//! the gap is closed or taken for a loss; the letters and numbers are those of the RFC's steps.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Seq};
+use units::Bytes;
 
-use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Stage};
+use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Selector, Stage};
 use super::disorder::{Change, Disorder};
-use super::sack_6675::{IsLost, NextSeg};
 use super::{
-    AckEvent, Actions, AfterTimeout, Finding, Recovery, SendWindow, SentEvent, Style, TimerAction,
-    WindowAction,
+    AckEvent, Actions, AfterTimeout, Finding, Recovery, SendWindow, SentEvent, Style, TimeoutEvent,
+    TimerAction, WindowAction, sack_3517, sack_6675,
 };
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
@@ -26,8 +25,22 @@ use crate::scoreboard::Scoreboard;
 pub struct Params {
     /// How much new data duplicate ACKs let out.
     pub transmit: Transmit,
+    /// By which standard losses are found and repaired.
+    pub repair: RepairBy,
     /// What happens after a timeout.
     pub after_timeout: Style,
+}
+
+/// By which standard losses are found and repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub enum RepairBy {
+    /// By RFC 6675: enough is SACKed anywhere above a segment.
+    #[default]
+    #[serde(rename = "sack-6675")]
+    Sack6675,
+    /// By RFC 3517, which RFC 4653 extends: as many duplicates of the first gap as the threshold asks for.
+    #[serde(rename = "sack-3517")]
+    Sack3517,
 }
 
 /// How much new data duplicate ACKs let out (RFC 4653 §3).
@@ -43,16 +56,16 @@ pub enum Transmit {
     Aggressive,
 }
 
-/// RFC 6675's detection by a threshold of as many duplicates as a round trip brings.
+/// The standard's detection by a threshold of as many duplicates as a round trip brings.
 #[derive(Debug)]
-struct RoundTripThreshold {
+struct RoundTripThreshold<D> {
     transmit: Transmit,
-    sack: IsLost,
+    sack: D,
     /// `DupThresh` as it was last set; it holds in recovery too.
     threshold: u32,
 }
 
-impl LossDetector for RoundTripThreshold {
+impl<D: LossDetector> LossDetector for RoundTripThreshold<D> {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
         let dupthresh = match stage {
             Stage::Open(_) => {
@@ -69,8 +82,8 @@ impl LossDetector for RoundTripThreshold {
         self.sack.begin(&AckEvent { dupthresh: self.threshold, ..*ack }, recovery, board);
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
-        self.sack.on_timeout(nxt, board);
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
+        self.sack.on_timeout(timeout, board);
     }
 
     fn on_spurious(&mut self) {
@@ -102,7 +115,7 @@ impl Response for ExtendedLimitedTransmit {
         disorder.reduce(ack)
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         Actions::hold(TimerAction::restart_if(ack.advances))
     }
 
@@ -147,19 +160,34 @@ impl Transmit {
     }
 }
 
+fn composed(params: &Params) -> Composed {
+    match params.repair {
+        RepairBy::Sack6675 => over(sack_6675::IsLost::new(), sack_6675::NextSeg::new(), params),
+        RepairBy::Sack3517 => {
+            let (sack, selector) = sack_3517::parts_beneath();
+            over(sack, selector, params)
+        }
+    }
+}
+
+fn over(
+    sack: impl LossDetector + 'static,
+    selector: impl Selector + 'static,
+    &Params { transmit, after_timeout, .. }: &Params,
+) -> Composed {
+    let detector = RoundTripThreshold { transmit, sack, threshold: 0 };
+    let response = ExtendedLimitedTransmit { transmit, skipped: Bytes::ZERO };
+    Composed::new(detector, selector, response, AfterTimeout::new(after_timeout)).on_sack()
+}
+
 /// This algorithm in the registry.
 pub const ENTRY: Entry<dyn Recovery> = Entry {
     id: "ncr",
     summary: "waits a round trip's duplicates for what is missing, and keeps sending meanwhile",
     source: "RFC 4653",
     parse: |value| {
-        let Params { transmit, after_timeout } = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || {
-            let detector = RoundTripThreshold { transmit, sack: IsLost::new(), threshold: 0 };
-            let response = ExtendedLimitedTransmit { transmit, skipped: Bytes::ZERO };
-            let after_timeout = AfterTimeout::new(after_timeout);
-            Box::new(Composed::new(detector, NextSeg::new(), response, after_timeout).on_sack())
-        }))
+        let params: Params = Entry::<dyn Recovery>::read(value)?;
+        Ok(Arc::new(move || Box::new(composed(&params))))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

@@ -107,7 +107,7 @@ impl Response for Inflate {
         Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         if ack.advances {
             return self.on_partial_ack(ack);
         }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::composed::Response;
+use super::composed::{Detection, Response};
 use super::disorder::Disorder;
 use super::fack::{self, Rampdown};
 use super::{AckEvent, Actions, Finding, Recovery, SendWindow, SentEvent, Style, TimerAction, WindowAction};
@@ -45,8 +45,8 @@ impl Response for HalveTheRate {
         self.rampdown.enter(ack, disorder, board)
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, board: &Scoreboard) -> Actions {
-        self.rampdown.in_recovery(ack, board)
+    fn in_recovery(&mut self, ack: &AckEvent, found: Detection, board: &Scoreboard) -> Actions {
+        self.rampdown.in_recovery(ack, found, board)
     }
 
     /// Sections 7.10 to 7.14. One segment for two acknowledged makes half of the window; each hole took the place of a

@@ -66,6 +66,12 @@ pub(super) struct Inflate {
     /// Whether the loss of a segment that was sent before the last reduction reduces nothing.
     reduces_once_per_window: bool,
     reduced_at: Option<Instant>,
+    /// Whether fast recovery begins with an inflation by the duplicates that came, and not by three; and whether
+    /// duplicates after a retransmission outside of it inflate too.
+    inflates_by_duplicates: bool,
+    /// Duplicates in a row, and whether something was sent again since the last ACK of new data.
+    duplicates: u32,
+    repaired: bool,
     inflation: Bytes,
     /// The most that it may become.
     greatest_inflation: Bytes,
@@ -75,8 +81,13 @@ impl Response for Inflate {
     fn in_order(&mut self, ack: &AckEvent, found: Detection, _: Change, _board: &Scoreboard) -> Actions {
         if ack.advances {
             self.limited_transmit.end();
+            self.deflate();
         } else if found == Detection::Duplicate {
             self.limited_transmit.on_duplicate(ack);
+            self.duplicates += 1;
+            if self.inflates_by_duplicates && self.repaired {
+                self.inflation += ack.smss;
+            }
         }
         self.on_any(ack)
     }
@@ -85,7 +96,8 @@ impl Response for Inflate {
         let counted = ack.flight.saturating_sub(self.limited_transmit.sent());
         self.limited_transmit.end();
         self.greatest_inflation = if self.limits_inflation { board.outstanding() } else { Bytes::MAX };
-        self.inflation = (ack.smss * u64::from(ack.dupthresh)).min(self.greatest_inflation);
+        let left = if self.inflates_by_duplicates { self.duplicates + 1 } else { ack.dupthresh };
+        self.inflation = (ack.smss * u64::from(left)).min(self.greatest_inflation);
         let first_sent = board.front().map(|first| first.first_sent);
         if self.reduces_once_per_window && first_sent < self.reduced_at {
             return Actions { finding: DUPLICATES, ..Actions::hold(TimerAction::StartWhole) };
@@ -94,7 +106,7 @@ impl Response for Inflate {
         Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         if ack.duplicate {
             self.inflation = (self.inflation + ack.smss).min(self.greatest_inflation);
         }
@@ -107,19 +119,20 @@ impl Response for Inflate {
 
     /// RFC 5681 §3.2 step 6: deflate to ssthresh.
     fn exit(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
-        self.inflation = Bytes::ZERO;
+        self.deflate();
         Actions::exit(ack.ssthresh)
     }
 
     fn reset(&mut self) {
         self.limited_transmit.end();
-        self.inflation = Bytes::ZERO;
+        self.deflate();
         // A reduction that was undone was none.
         self.reduced_at = None;
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, board: &Scoreboard) {
         self.limited_transmit.on_sent(sent, board);
+        self.repaired |= sent.again;
     }
 
     fn limited_transmit(&self, _disorder: &Disorder) -> Bytes {
@@ -140,6 +153,9 @@ impl Inflate {
             limits_inflation: false,
             reduces_once_per_window: false,
             reduced_at: None,
+            inflates_by_duplicates: false,
+            duplicates: 0,
+            repaired: false,
             inflation: Bytes::ZERO,
             greatest_inflation: Bytes::MAX,
         }
@@ -149,6 +165,19 @@ impl Inflate {
     pub(super) const fn reducing_once_per_window(mut self) -> Self {
         self.reduces_once_per_window = true;
         self
+    }
+
+    /// Fast recovery begins with an inflation by the duplicates that came, and duplicates after a retransmission
+    /// outside of it inflate too.
+    pub(super) const fn inflating_by_duplicates(mut self) -> Self {
+        self.inflates_by_duplicates = true;
+        self
+    }
+
+    fn deflate(&mut self) {
+        self.inflation = Bytes::ZERO;
+        self.duplicates = 0;
+        self.repaired = false;
     }
 
     fn on_any(&self, ack: &AckEvent) -> Actions {

@@ -66,7 +66,7 @@ impl Response for WholeWindow {
         disorder.reduce(ack)
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         Actions::hold(TimerAction::restart_if(ack.advances))
     }
 

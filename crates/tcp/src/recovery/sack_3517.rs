@@ -26,7 +26,7 @@ use super::judged::Judged;
 use super::limited_transmit::LimitedTransmit;
 use super::{
     AckEvent, Actions, AfterTimeout, Next, Recovery, RecoveryState, Room, SendWindow, SentEvent, Style,
-    TimerAction, lost_first,
+    TimeoutEvent, TimerAction, lost_first,
 };
 use crate::Cause;
 use crate::registry::{Entry, refusal};
@@ -89,7 +89,7 @@ pub enum Pipe {
 
 /// `IsLost()` of RFC 3517 §4, and the duplicate ACKs of RFC 2581.
 #[derive(Debug)]
-struct IsLost {
+pub(super) struct IsLost {
     lost: LostBy,
     duplicates: Duplicates,
     judged: Judged,
@@ -126,7 +126,7 @@ impl LossDetector for IsLost {
         self.judged.mark_below(edge, ack, recovery, board);
     }
 
-    fn on_timeout(&mut self, _nxt: Seq, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, _timeout: &TimeoutEvent, board: &mut Scoreboard) {
         self.duplicates.clear();
         if self.after_timeout == AfterTimeoutBoard::Cleared {
             board.forget_sacks();
@@ -152,7 +152,7 @@ impl IsLost {
 
 /// `NextSeg()` of RFC 3517 §4, and `SetPipe()`.
 #[derive(Debug)]
-struct NextSeg {
+pub(super) struct NextSeg {
     per_ack: Option<u32>,
     /// Segments that the last ACK has let out.
     let_out: u32,
@@ -247,7 +247,7 @@ impl Response for LimitedThenHalf {
         Actions::reduce(ack.congestion_event(counted), DUPLICATES)
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         Actions::hold(TimerAction::restart_if(ack.advances))
     }
 
@@ -268,7 +268,8 @@ impl Response for LimitedThenHalf {
     }
 }
 
-fn composed(params: &Params, beneath: bool) -> Composed {
+/// What finds a loss and what is sent then; `beneath` an algorithm that has rules of its own until the loss.
+fn parts(params: &Params, beneath: bool) -> (IsLost, NextSeg) {
     let detector = IsLost {
         lost: params.lost,
         duplicates: Duplicates::NONE,
@@ -277,7 +278,16 @@ fn composed(params: &Params, beneath: bool) -> Composed {
         counts_sacks: beneath,
     };
     let (per_ack, pipe) = (params.per_ack, params.pipe);
-    let selector = NextSeg { per_ack, let_out: 0, pipe, counted: Bytes::ZERO, withholds: !beneath };
+    (detector, NextSeg { per_ack, let_out: 0, pipe, counted: Bytes::ZERO, withholds: !beneath })
+}
+
+/// RFC 3517's parts beneath such an algorithm.
+pub(super) fn parts_beneath() -> (IsLost, NextSeg) {
+    parts(&Params::default(), true)
+}
+
+fn composed(params: &Params, beneath: bool) -> Composed {
+    let (detector, selector) = parts(params, beneath);
     let limited_transmit = LimitedTransmit::new(params.limited_transmit && !beneath);
     let after_timeout = AfterTimeout::new(params.after_timeout);
     Composed::new(detector, selector, LimitedThenHalf { limited_transmit }, after_timeout).on_sack()
@@ -287,6 +297,11 @@ fn composed(params: &Params, beneath: bool) -> Composed {
 pub(super) fn sack1(after_timeout: Style) -> Composed {
     let params = Params { pipe: Pipe::Counted, lost: LostBy::AnyHole, after_timeout, ..Params::default() };
     composed(&params, true)
+}
+
+/// RFC 3517 beneath such an algorithm.
+pub(super) fn beneath(after_timeout: Style) -> Composed {
+    composed(&Params { after_timeout, ..Params::default() }, true)
 }
 
 impl LostBy {

@@ -14,17 +14,29 @@ use super::composed::{
 };
 use super::duplicates::Duplicates;
 use super::judged::Judged;
-use super::{AckEvent, AfterTimeout, Next, Recovery, Room, SentEvent, Style, lost_first};
+use super::prr::{Prr, RecoveryFrom, Reduction};
+use super::{AckEvent, AfterTimeout, Next, Recovery, Room, SentEvent, Style, TimeoutEvent, lost_first};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 
 /// Parameters.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
     /// What happens after a timeout.
     pub after_timeout: Style,
+    /// What becomes of the window in recovery: it falls at once (RFC 6675 §5), or evenly over a round trip.
+    pub reduction: Reduction,
+    /// What an even reduction is a part of.
+    pub recovery_from: RecoveryFrom,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let (after_timeout, recovery_from) = (Style::default(), RecoveryFrom::default());
+        Self { after_timeout, reduction: Reduction::AtOnce, recovery_from }
+    }
 }
 
 /// `IsLost()` of RFC 6675 §4, and its duplicate ACKs (§2).
@@ -62,7 +74,7 @@ impl LossDetector for IsLost {
         self.judged.mark_below(lost_edge(ack, board), ack, recovery, board);
     }
 
-    fn on_timeout(&mut self, _nxt: Seq, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, _timeout: &TimeoutEvent, board: &mut Scoreboard) {
         self.on_spurious();
         // RFC 6675 §5.1: the receiver may have reneged.
         board.forget_sacks();
@@ -181,8 +193,11 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
     summary: "keeps the pipe full from the SACK scoreboard",
     source: "RFC 6675",
     parse: |value| {
-        let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(composed(after_timeout))))
+        let Params { after_timeout, reduction, recovery_from } = Entry::<dyn Recovery>::read(value)?;
+        Ok(Arc::new(move || match reduction {
+            Reduction::AtOnce => Box::new(composed(after_timeout)),
+            Reduction::Proportional => Box::new(respond_by(Prr::new(recovery_from), after_timeout)),
+        }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,
 };

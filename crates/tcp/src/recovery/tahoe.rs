@@ -64,7 +64,7 @@ impl Response for StartOver {
         Actions::reduce(CongestionEvent { signal, ..event }, Finding::Collapse("duplicate ACKs"))
     }
 
-    fn in_recovery(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+    fn in_recovery(&mut self, ack: &AckEvent, _found: Detection, _board: &Scoreboard) -> Actions {
         Actions::ordinary(ack)
     }
 

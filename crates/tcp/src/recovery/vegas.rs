@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Duration, Instant, Seq};
+use units::{Duration, Instant};
 
 use super::composed::{Composed, Detection, FastRecovery, LossDetector, Stage};
 use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
 use super::limited_transmit::LimitedTransmit;
 use super::reno::Inflate;
 use super::tahoe::FastRetransmitFirst;
-use super::{AckEvent, AfterTimeout, Recovery, SentEvent, Style};
+use super::{AckEvent, AfterTimeout, Recovery, SentEvent, Style, TimeoutEvent};
 use crate::Cause;
 use crate::registry::Entry;
 use crate::rto::Estimate;
@@ -29,15 +29,79 @@ pub struct Params {
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042).
     pub limited_transmit: bool,
+    /// Whose fine-grained timer, and whose rules for what it finds.
+    pub variant: Variant,
+}
+
+/// How long a segment may take before it is overdue, and when that is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// The mean round trip and four times its deviation; the first and the second ACK after any retransmission ask
+    /// (Brakmo and Peterson 1995, §3.1).
+    #[default]
+    Paper,
+    /// The mean and twice the deviation, which begins at a quarter of the first sample, and a sixteenth more; an eighth
+    /// more after a fast retransmit, twice as much after another one of the same segment (`v_timeout_` of ns-2). Only
+    /// the first and the second ACK after a fast retransmit ask, the second if the first has found something
+    /// (`v_worried_`). Duplicates after what they found inflate the window; duplicates after a timeout ask nothing.
+    #[serde(rename = "ns-2")]
+    Ns2,
+}
+
+/// The round trip as the fine-grained timer sees it.
+#[derive(Clone, Copy, Debug)]
+struct FineGrainedEstimate {
+    smoothed: Estimate,
+    /// What the timer allows now.
+    timeout: Duration,
+}
+
+impl Variant {
+    fn updated(self, earlier: Option<FineGrainedEstimate>, rtt: Duration) -> FineGrainedEstimate {
+        let mut smoothed = Estimate::updated(earlier.map(|earlier| earlier.smoothed), rtt);
+        let timeout = match self {
+            Self::Paper => smoothed.srtt + smoothed.rttvar * 4,
+            Self::Ns2 => {
+                if earlier.is_none() {
+                    smoothed.rttvar = rtt / 4;
+                }
+                (smoothed.srtt + smoothed.rttvar * 2) * 17 / 16
+            }
+        };
+        FineGrainedEstimate { smoothed, timeout }
+    }
+
+    /// The sample of an ACK; ns-2 takes that of its last segment, whatever became of those before it.
+    const fn sample(self, ack: &AckEvent) -> Option<Duration> {
+        match self {
+            Self::Paper => ack.rtt,
+            Self::Ns2 => ack.last_rtt,
+        }
+    }
+
+    fn after_fast_retransmit(self, timeout: Duration) -> Duration {
+        if self == Self::Ns2 { timeout * 9 / 8 } else { timeout }
+    }
+
+    const fn threshold(self) -> DuplicateThreshold {
+        match self {
+            Self::Paper => DuplicateThreshold::new(Bugfix::None, Remembers::Losses),
+            Self::Ns2 => DuplicateThreshold::new(Bugfix::Careful, Remembers::Timeouts),
+        }
+    }
 }
 
 /// A threshold of duplicate ACKs, and a fine-grained timer that may be earlier.
 #[derive(Debug)]
 struct FineGrained {
     threshold: DuplicateThreshold,
-    estimate: Option<Estimate>,
+    variant: Variant,
+    estimate: Option<FineGrainedEstimate>,
     /// ACKs of new data after a retransmission that are still to be checked.
     checks: u32,
+    /// The first segment goes again because such an ACK found it overdue.
+    found_by_check: bool,
 }
 
 /// ACKs of new data that are checked after a retransmission (Brakmo and Peterson 1995, §3.1).
@@ -45,26 +109,40 @@ const CHECKED: u32 = 2;
 
 impl LossDetector for FineGrained {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
-        if let Some(rtt) = ack.rtt {
-            self.estimate = Some(Estimate::updated(self.estimate, rtt));
+        if let Some(rtt) = self.variant.sample(ack) {
+            self.estimate = Some(self.variant.updated(self.estimate, rtt));
         }
         let in_recovery = matches!(stage, Stage::FastRecovery(_));
         let found = self.threshold.on_ack(ack, stage, board);
         if ack.advances {
             self.check_next(ack.now, board);
-        } else if found == Detection::Duplicate && !in_recovery && self.is_overdue(ack.now, board) {
-            return Detection::Loss;
+            return found;
         }
-        found
+        if in_recovery {
+            self.check_again(ack, board);
+            return found;
+        }
+        match found {
+            Detection::Duplicate if self.is_overdue(ack.now, board) => Detection::Loss,
+            // The third duplicate finds what is on its way again already.
+            Detection::Loss if self.found_by_check && !self.is_overdue(ack.now, board) => {
+                Detection::Duplicate
+            }
+            found => found,
+        }
     }
 
     fn begin(&mut self, ack: &AckEvent, recovery: &mut FastRecovery, board: &mut Scoreboard) {
         self.threshold.begin(ack, recovery, board);
+        if let Some(estimate) = &mut self.estimate {
+            estimate.timeout = self.variant.after_fast_retransmit(estimate.timeout);
+        }
+        self.checks = CHECKED;
     }
 
-    fn on_timeout(&mut self, nxt: Seq, board: &mut Scoreboard) {
+    fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
         self.checks = 0;
-        self.threshold.on_timeout(nxt, board);
+        self.threshold.on_timeout(timeout, board);
     }
 
     fn on_spurious(&mut self) {
@@ -73,7 +151,7 @@ impl LossDetector for FineGrained {
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _board: &Scoreboard) {
-        if sent.again {
+        if sent.again && self.variant == Variant::Paper {
             self.checks = CHECKED;
         }
     }
@@ -85,30 +163,40 @@ impl LossDetector for FineGrained {
 }
 
 impl FineGrained {
-    const fn new() -> Self {
-        let threshold = DuplicateThreshold::new(Bugfix::None, Remembers::Losses);
-        Self { threshold, estimate: None, checks: 0 }
+    const fn new(variant: Variant) -> Self {
+        Self { threshold: variant.threshold(), variant, estimate: None, checks: 0, found_by_check: false }
     }
 
     /// An ACK of new data: soon after a retransmission, the segment that is the first now may be overdue too.
     fn check_next(&mut self, now: Instant, board: &mut Scoreboard) {
-        if self.checks > 0 {
-            self.checks -= 1;
-            if self.is_overdue(now, board) {
-                board.mark_lost(0, Cause::FastRetransmit);
+        self.found_by_check = false;
+        if self.checks == 0 {
+            return;
+        }
+        self.checks -= 1;
+        if self.is_overdue(now, board) {
+            board.mark_lost(0, Cause::FastRetransmit);
+            self.found_by_check = self.variant == Variant::Ns2;
+        } else if self.variant == Variant::Ns2 {
+            self.checks = 0;
+        }
+    }
+
+    /// A duplicate ACK in fast recovery: ns-2 asks for the retransmission too.
+    fn check_again(&mut self, ack: &AckEvent, board: &mut Scoreboard) {
+        if self.variant == Variant::Ns2 && ack.duplicate && self.is_overdue(ack.now, board) {
+            board.mark_lost(0, Cause::FastRetransmit);
+            self.checks = CHECKED;
+            if let Some(estimate) = &mut self.estimate {
+                estimate.timeout = estimate.timeout * 2;
             }
         }
     }
 
     fn is_overdue(&self, now: Instant, board: &Scoreboard) -> bool {
         let Some((estimate, first)) = self.estimate.zip(board.front()) else { return false };
-        first.mark == Mark::InFlight && first.last_sent + fine_grained_timeout(estimate) < now
+        first.mark == Mark::InFlight && first.last_sent + estimate.timeout < now
     }
-}
-
-/// The mean round trip and four times its deviation, without the ticks of the retransmission timer.
-fn fine_grained_timeout(estimate: Estimate) -> Duration {
-    estimate.srtt + estimate.rttvar * 4
 }
 
 /// This algorithm in the registry.
@@ -120,9 +208,17 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         let params: Params = Entry::<dyn Recovery>::read(value)?;
         Ok(Arc::new(move || {
             let limited_transmit = LimitedTransmit::new(params.limited_transmit);
-            let response = Inflate::new(limited_transmit).reducing_once_per_window();
+            let mut response = Inflate::new(limited_transmit).reducing_once_per_window();
+            if params.variant == Variant::Ns2 {
+                response = response.inflating_by_duplicates();
+            }
             let after_timeout = AfterTimeout::new(params.after_timeout);
-            Box::new(Composed::new(FineGrained::new(), FastRetransmitFirst, response, after_timeout))
+            Box::new(Composed::new(
+                FineGrained::new(params.variant),
+                FastRetransmitFirst,
+                response,
+                after_timeout,
+            ))
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

@@ -18,6 +18,7 @@ algorithms! {
     dyn Rto:
     rfc6298,
     linux_2000,
+    linux,
     bsd,
     eifel,
     windows_2000,
@@ -28,6 +29,12 @@ algorithms! {
 pub trait Rto: std::fmt::Debug + Send {
     /// A round trip was measured: by the echoed clock, or without timestamps by a segment that was sent once.
     fn on_sample(&mut self, sample: &Sample);
+
+    /// The same, and what follows from it for the timer.
+    fn after_sample(&mut self, sample: &Sample) -> (Option<Estimate>, Duration) {
+        self.on_sample(sample);
+        (self.estimate(), self.length())
+    }
 
     /// The last timeout turned out to be spurious: `earlier` was the estimate before it, and `rtt` is the first
     /// round trip of data sent after it, of which a sample was given already (RFC 4015 §3.1, step 11).

@@ -3,7 +3,7 @@
 //! SRTT has three bits below the tick and the deviation two, and what is below is cut off. A deviation of less
 //! than a tick so never decays: on a path whose round trips are all alike the timer stays three ticks above them,
 //! where that of RFC 6298 may come down to one. A doubled length is kept until new data are acknowledged, also
-//! where timestamps time what was sent again.
+//! where timestamps time what was sent again, unless `backoff` says otherwise.
 
 use std::sync::Arc;
 
@@ -30,6 +30,9 @@ pub struct Params {
     pub tick: Duration,
     /// Which round trips are samples: all with timestamps, one for each round trip without.
     pub samples: Samples,
+    /// How long a doubled length is kept: until data are acknowledged that were sent after the timeout for the first
+    /// time. With timestamps and `ts_resetRTO_` every ACK of new data is a sample that ends it: `until-new-ack`.
+    pub backoff: Backoff,
 }
 
 impl Default for Params {
@@ -40,6 +43,7 @@ impl Default for Params {
             max: Duration::from_secs(60),
             tick: Duration::from_millis(10),
             samples: Samples::default(),
+            backoff: Backoff::UntilNewData,
         }
     }
 }
@@ -90,7 +94,7 @@ impl Rto for Ns2 {
     }
 
     fn backoff(&self) -> Backoff {
-        Backoff::UntilNewData
+        self.params.backoff
     }
 
     fn longest(&self) -> Duration {

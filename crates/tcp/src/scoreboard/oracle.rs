@@ -40,6 +40,8 @@ impl PlainScoreboard {
     pub(super) fn acknowledge(&mut self, ack: Seq) -> Acked {
         let mut acked = Acked::default();
         let mut ambiguous = false;
+        let mut newest = None;
+        let oldest = self.sent.first().map(|first| first.last_sent);
         while let Some(first) = self.sent.first_mut().filter(|first| first.range.start.before(ack)) {
             ambiguous |= first.transmissions > 1;
             let whole = first.range.end.at_or_before(ack);
@@ -49,6 +51,8 @@ impl PlainScoreboard {
             if whole {
                 acked.fin |= first.fin;
                 acked.sample = Some(first.last_sent);
+                acked.last_sample = if first.transmissions == 1 { acked.sample } else { None };
+                newest = if sacked { newest } else { acked.sample };
                 acked.segments += 1;
                 self.sent.remove(0);
             } else {
@@ -59,6 +63,8 @@ impl PlainScoreboard {
             acked.newly += if sacked { Bytes::ZERO } else { taken };
         }
         acked.sample = acked.sample.filter(|_| !ambiguous);
+        acked.first_sample = acked.sample.and(oldest);
+        acked.newest_sample = acked.sample.and(newest);
         acked
     }
 

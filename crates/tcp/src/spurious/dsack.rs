@@ -86,6 +86,10 @@ impl Spurious for Dsack {
         Judgement::Spurious
     }
 
+    fn observes_advances(&self) -> bool {
+        false
+    }
+
     fn explains_duplicate(&self, ack: &AckEvent) -> bool {
         ack.dsack.is_some() && ack.newly_sacked.is_zero()
     }

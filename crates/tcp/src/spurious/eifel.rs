@@ -80,6 +80,10 @@ impl Spurious for Eifel {
         Judgement::Spurious
     }
 
+    fn observes_advances(&self) -> bool {
+        self.recover.is_some() || !matches!(self.mode, Mode::Idle)
+    }
+
     fn response(&self) -> Response {
         self.params.response
     }

@@ -100,6 +100,10 @@ impl Spurious for FRto {
         judgement
     }
 
+    fn observes_advances(&self) -> bool {
+        !matches!(self.mode, Mode::Idle)
+    }
+
     fn send_limit(&self) -> SendLimit {
         match self.mode {
             Mode::SecondAck { new } if new < PROBES => SendLimit::NewData,

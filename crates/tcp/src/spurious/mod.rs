@@ -23,6 +23,7 @@ algorithms! {
     f_rto,
     dsack,
     rtt_comparison,
+    linux,
 }
 
 /// The name of the detector that believes every signal.
@@ -47,6 +48,11 @@ pub trait Spurious: std::fmt::Debug + Send {
 
     /// An acceptable ACK came and is entered on the board: what does it say of the last signal?
     fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement;
+
+    /// Whether it wants to see an ACK that tells of new data and of nothing else.
+    fn observes_advances(&self) -> bool {
+        true
+    }
 
     /// Whether a duplicate ACK is the answer to a needless copy and so says nothing of a loss.
     fn explains_duplicate(&self, _ack: &AckEvent) -> bool {

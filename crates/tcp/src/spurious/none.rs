@@ -22,6 +22,10 @@ impl Spurious for Believe {
     fn on_ack(&mut self, _ack: &AckEvent, _board: &Scoreboard) -> Judgement {
         Judgement::Undecided
     }
+
+    fn observes_advances(&self) -> bool {
+        false
+    }
 }
 
 /// This policy in the registry.

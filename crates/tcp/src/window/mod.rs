@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use units::Bytes;
+use units::{Bytes, Instant};
 
 pub use shared::{Over, Pool};
 
@@ -16,6 +16,7 @@ algorithms! {
     dyn Window:
     fixed,
     linux,
+    right_sizing,
     shared,
 }
 
@@ -26,6 +27,16 @@ pub trait Window: std::fmt::Debug + Send {
 
     /// The most that the policy will ever offer: it decides the window scale (RFC 7323 §2.3).
     fn greatest(&self) -> Bytes;
+
+    /// Whether it is told of data that arrive ([`Window::on_data`]).
+    fn observes_data(&self) -> bool {
+        false
+    }
+
+    /// Data have arrived, before they are acknowledged; whether more will be offered for it.
+    fn on_data(&mut self, _arrived: &Arrived) -> bool {
+        false
+    }
 
     /// With which other connections it wants to share a [`Pool`], if with any.
     fn sharing(&self) -> Option<Over> {
@@ -40,6 +51,27 @@ pub trait Window: std::fmt::Debug + Send {
 
     /// The peer's stream has ended, or the connection has.
     fn leave(&mut self) {}
+}
+
+/// Data that have arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// When.
+    pub now: Instant,
+    /// How many bytes.
+    pub len: Bytes,
+    /// Bytes in order since the connection began, with these.
+    pub received: Bytes,
+    /// Of them, those that the user had not read before these came.
+    pub unread: Bytes,
+    /// Bytes that wait behind a gap.
+    pub out_of_order: Bytes,
+    /// How far they reach beyond the bytes in order.
+    pub behind_gap: Bytes,
+    /// The window as the peer knows it.
+    pub offered: Bytes,
+    /// When we sent the clock that they echo.
+    pub echoed: Option<Instant>,
 }
 
 /// What the receive buffer holds.

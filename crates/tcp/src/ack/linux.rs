@@ -1,0 +1,208 @@
+//! The acknowledgments of today's Linux (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_send_delayed_ack`): at once
+//! while a transfer is young and for each second full segment, else delayed by 40 to 200 ms; and while a gap lasts, a few
+//! duplicate ACKs at once and the others compressed.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::text::{Segments, write_duration};
+use units::{Bytes, Duration, Instant};
+
+use super::{AckPolicy, Data, When};
+use crate::reassembly::Arrival;
+use crate::registry::{Entry, refusal};
+
+/// Parameters; the defaults are the kernel's constants and sysctls.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The shortest wait: 40 ms (`TCP_ATO_MIN`).
+    pub min: Duration,
+    /// The longest wait: 200 ms (`TCP_DELACK_MAX`). None is longer than a round trip, unless that is below the shortest.
+    pub max: Duration,
+    /// How many ACKs go out at once at the start, after an idle time and after a segment that came twice: 16
+    /// (`TCP_MAX_QUICKACKS`).
+    pub quick: Segments,
+    /// An idle time as long begins a transfer anew. The kernel takes its retransmission timer: 200 ms and a round trip.
+    pub idle: Duration,
+    /// How many duplicate ACKs go out at once when a gap appears: 3 (`TCP_FASTRETRANS_THRESH`).
+    pub duplicates: u32,
+    /// How many duplicate ACKs one may stand for after that: 44 (`tcp_comp_sack_nr`).
+    pub compressed: u32,
+    /// How long it may wait: 1 ms (`tcp_comp_sack_delay_ns`), and no longer than a twentieth of the round trip.
+    pub compression: Duration,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            min: Duration::from_millis(40),
+            max: Duration::from_millis(200),
+            quick: Segments(16),
+            idle: Duration::from_millis(200),
+            duplicates: 3,
+            compressed: 44,
+            compression: Duration::from_millis(1),
+        }
+    }
+}
+
+/// Of a round trip, the part that a compressed ACK waits at most.
+const COMPRESSION_PARTS: u64 = 20;
+
+#[derive(Debug)]
+struct Linux {
+    params: Params,
+    /// The present wait (`ato`).
+    wait: Duration,
+    last_arrival: Option<Instant>,
+    waiting: Bytes,
+    /// ACKs that go out at once yet (`icsk_ack.quick`).
+    quick: u64,
+    /// Duplicate ACKs that the present gap has drawn at once (`dup_ack_counter`), and those that wait to be sent as one
+    /// (`compressed_ack`).
+    duplicates: u32,
+    compressed: u32,
+}
+
+impl Linux {
+    const fn new(params: Params) -> Self {
+        let (wait, quick) = (params.min, params.quick.0);
+        Self { params, wait, last_arrival: None, waiting: Bytes::ZERO, quick, duplicates: 0, compressed: 0 }
+    }
+
+    /// `tcp_event_data_recv`.
+    fn adapt(&mut self, data: &Data) {
+        let Some(last) = self.last_arrival.replace(data.now) else { return };
+        let (gap, half) = (data.now - last, self.params.min / 2);
+        if gap <= half {
+            self.wait = self.wait / 2 + half;
+        } else if gap < self.wait {
+            self.wait = self.wait / 2 + gap;
+        } else if gap > self.params.idle + data.rtt.unwrap_or_default() {
+            self.quick = self.quick.max(self.params.quick.0);
+        }
+    }
+
+    /// `tcp_send_delayed_ack`.
+    fn delay(&self, data: &Data) -> Duration {
+        let round_trip = data.rtt.map_or(self.params.max, |rtt| rtt.max(self.params.min));
+        self.wait.min(self.params.max).min(round_trip)
+    }
+
+    /// A segment behind a gap: the first duplicates at once, then one for many.
+    fn on_gap(&mut self, data: &Data) -> When {
+        if self.duplicates < self.params.duplicates {
+            self.duplicates += 1;
+            return When::Now;
+        }
+        self.compressed += 1;
+        if self.compressed > self.params.compressed {
+            return When::Now;
+        }
+        let part = data.rtt.map_or(self.params.compression, |rtt| rtt / COMPRESSION_PARTS);
+        When::Within(part.min(self.params.compression))
+    }
+}
+
+impl AckPolicy for Linux {
+    fn on_data(&mut self, data: &Data) -> When {
+        self.adapt(data);
+        self.waiting += data.len;
+        match data.arrival {
+            Arrival::OutOfOrder => return self.on_gap(data),
+            Arrival::Duplicate => {
+                self.quick = self.quick.max(self.params.quick.0);
+                self.wait = self.params.min;
+                return When::Now;
+            }
+            _ => self.duplicates = 0,
+        }
+        let urgent = data.around_a_gap() || self.waiting > data.full;
+        if urgent || self.quick > 0 { When::Now } else { When::Within(self.delay(data)) }
+    }
+
+    /// `tcp_grow_window`: the sender hears of it at once.
+    fn on_window_opened(&mut self) {
+        self.quick |= 1;
+    }
+
+    fn on_ack_sent(&mut self) {
+        if !self.waiting.is_zero() {
+            self.quick = self.quick.saturating_sub(1);
+        }
+        (self.waiting, self.compressed) = (Bytes::ZERO, 0);
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn AckPolicy> = Entry {
+    id: "linux",
+    summary: "delayed by 40 to 200 ms, quick at the start and after an idle time, compressed behind a gap",
+    source: "Linux net/ipv4/tcp_input.c (tcp_event_data_recv, __tcp_ack_snd_check), tcp_output.c (tcp_send_delayed_ack)",
+    parse: |value| {
+        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
+        if params.min > params.max {
+            let (min, max) = (write_duration(params.min), write_duration(params.max));
+            return Err(refusal(format!("min is {min}, above max, {max}"), "write the lesser as min"));
+        }
+        Ok(Arc::new(move || Box::new(Linux::new(params.clone()))))
+    },
+    schema: Entry::<dyn AckPolicy>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(millis: u64, arrival: Arrival) -> Data {
+        Data {
+            now: Instant::START + Duration::from_millis(millis),
+            len: Bytes(1000),
+            arrival,
+            gap: arrival == Arrival::OutOfOrder,
+            full: Bytes(1000),
+            polled: false,
+            rtt: Some(Duration::from_millis(100)),
+        }
+    }
+
+    fn tell(policy: &mut Linux, millis: u64, arrival: Arrival) -> When {
+        let when = policy.on_data(&data(millis, arrival));
+        if when == When::Now {
+            policy.on_ack_sent();
+        }
+        when
+    }
+
+    fn no_longer_young() -> Linux {
+        let mut policy = Linux::new(Params::default());
+        (0..16).for_each(|_| assert_eq!(tell(&mut policy, 0, Arrival::InOrder), When::Now));
+        policy
+    }
+
+    #[test]
+    fn sixteen_at_once_then_each_second_one() {
+        let mut policy = no_longer_young();
+        assert_eq!(tell(&mut policy, 1, Arrival::InOrder), When::Within(Duration::from_millis(40)));
+        assert_eq!(tell(&mut policy, 2, Arrival::InOrder), When::Now);
+    }
+
+    #[test]
+    fn after_an_idle_time_they_are_quick_again() {
+        let mut policy = no_longer_young();
+        assert_ne!(tell(&mut policy, 250, Arrival::InOrder), When::Now);
+        assert_eq!(tell(&mut policy, 1000, Arrival::InOrder), When::Now);
+        assert_eq!(tell(&mut policy, 1001, Arrival::InOrder), When::Now);
+    }
+
+    #[test]
+    fn behind_a_gap_three_duplicates_go_at_once_and_the_others_together() {
+        let mut policy = no_longer_young();
+        (0..3).for_each(|_| assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), When::Now));
+        let late = When::Within(Duration::from_millis(1));
+        (0..44).for_each(|_| assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), late));
+        assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), When::Now);
+    }
+}

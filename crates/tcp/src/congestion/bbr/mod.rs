@@ -1,0 +1,575 @@
+//! BBR, version 1, as Linux has it (Cardwell et al. 2016; `tcp_bbr.c`): a model of the path, made of the largest delivery
+//! rate and the shortest round trip of late, says how fast to send and how much may be in flight. Losses do not.
+//!
+//! Sending at more than the bandwidth for a round trip shows whether there is more, sending at less drains the queue that
+//! this has made (PROBE_BW); every ten seconds the flight shrinks to four segments so that the round trip shows without
+//! a queue (PROBE_RTT). `long_term.rs` recognises a policer, `aggregation.rs` measures how ACKs come in bunches.
+
+mod aggregation;
+mod long_term;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant, Rate};
+
+use aggregation::Aggregation;
+use long_term::LongTerm;
+
+use super::{
+    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, Pace, RateSample, SendEvent,
+    Traits,
+};
+use crate::registry::{Entry, refusal};
+use crate::windowed_max::WindowedMax;
+
+/// Parameters; the defaults are Linux'.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The pacing gain of STARTUP, and the window gain of STARTUP and DRAIN: 2.885, 2/ln 2 (`bbr_high_gain`).
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub high_gain: f64,
+    /// The window in PROBE_BW, in bandwidth-delay products: 2 (`bbr_cwnd_gain`).
+    #[schemars(range(min = 1.0, max = 10.0))]
+    pub cwnd_gain: f64,
+    /// How long the shortest round trip counts: 10 s (`bbr_min_rtt_win_sec`).
+    pub min_rtt_window: Duration,
+    /// How long the flight is four segments in PROBE_RTT: 200 ms (`bbr_probe_rtt_mode_ms`).
+    pub probe_rtt: Duration,
+    /// Whether a policer is looked for (`bbr_lt_bw_sampling`).
+    pub policer: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            high_gain: 2.885,
+            cwnd_gain: 2.0,
+            min_rtt_window: Duration::from_secs(10),
+            probe_rtt: Duration::from_millis(200),
+            policer: true,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    /// A phase of the gain cycle, and when it began.
+    ProbeBw {
+        phase: usize,
+        began: Instant,
+    },
+    /// Until when the flight stays at its least, once it is, and whether a round trip has passed.
+    ProbeRtt {
+        until: Option<Instant>,
+        round_done: bool,
+    },
+}
+
+#[derive(Debug)]
+struct Bbr {
+    params: Params,
+    smss: Bytes,
+    initial_window: Bytes,
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    pacing_rate: Rate,
+    mode: Mode,
+    max_bw: WindowedMax<Rate>,
+    min_rtt: Option<Duration>,
+    min_rtt_at: Instant,
+    rounds: u64,
+    /// All data that were delivered when the present round began.
+    round_ends: Bytes,
+    round_start: bool,
+    full_pipe: FullPipe,
+    long_term: LongTerm,
+    aggregation: Aggregation,
+    /// The window before recovery or PROBE_RTT has cut it.
+    prior_cwnd: Bytes,
+    prior_phase: LossPhase,
+    packet_conservation: bool,
+    idle_restart: bool,
+    /// When the next segment may leave by the pacing rate.
+    next_departure: Instant,
+    /// The state of the generator that mixes the phases of flows.
+    draw: u64,
+}
+
+/// Whether STARTUP has filled the pipe: three rounds without a quarter more bandwidth.
+#[derive(Clone, Copy, Debug, Default)]
+struct FullPipe {
+    reached: bool,
+    bandwidth: Rate,
+    rounds: u32,
+}
+
+impl Bbr {
+    fn new(params: Params) -> Self {
+        Self {
+            params,
+            smss: Bytes::ZERO,
+            initial_window: Bytes::ZERO,
+            cwnd: Bytes::ZERO,
+            ssthresh: Bytes::MAX,
+            pacing_rate: Rate::default(),
+            mode: Mode::Startup,
+            max_bw: WindowedMax::EMPTY,
+            min_rtt: None,
+            min_rtt_at: Instant::START,
+            rounds: 0,
+            round_ends: Bytes::ZERO,
+            round_start: false,
+            full_pipe: FullPipe::default(),
+            long_term: LongTerm::default(),
+            aggregation: Aggregation::default(),
+            prior_cwnd: Bytes::ZERO,
+            prior_phase: LossPhase::Open,
+            packet_conservation: false,
+            idle_restart: false,
+            next_departure: Instant::START,
+            draw: 0,
+        }
+    }
+
+    fn max_bw(&self) -> Rate {
+        self.max_bw.get().unwrap_or_default()
+    }
+
+    /// The bandwidth of the model: the policer's, where one was found (`bbr_bw`).
+    fn bandwidth(&self) -> Rate {
+        self.long_term.policed().unwrap_or_else(|| self.max_bw())
+    }
+
+    /// The present gains of pacing and of the window (`bbr_update_gains`).
+    fn gains(&self) -> (f64, f64) {
+        let Params { high_gain, cwnd_gain, .. } = self.params;
+        match self.mode {
+            Mode::Startup => (high_gain, high_gain),
+            Mode::Drain => (1.0 / high_gain, high_gain),
+            Mode::ProbeBw { .. } if self.long_term.policed().is_some() => (1.0, cwnd_gain),
+            Mode::ProbeBw { phase, .. } => (CYCLE[phase], cwnd_gain),
+            Mode::ProbeRtt { .. } => (1.0, 1.0),
+        }
+    }
+
+    /// Data that leave at once (`bbr_tso_segs_goal`).
+    fn quantum(&self) -> Bytes {
+        let least = if self.pacing_rate < LEAST_OFFLOAD_RATE { 1 } else { 2 };
+        let quantum = crate::pacing::quantum(self.pacing_rate, self.smss * least);
+        self.smss * quantum.whole(self.smss).clamp(least, MOST_OFFLOADED)
+    }
+
+    /// So many bandwidth-delay products, in whole segments (`bbr_bdp`).
+    fn bdp(&self, bandwidth: Rate, gain: f64) -> Bytes {
+        let Some(min_rtt) = self.min_rtt else { return self.initial_window };
+        let bytes = bandwidth.bits_per_sec() as f64 / 8.0 * min_rtt.as_secs_f64() * gain;
+        self.smss * (bytes / self.smss.0 as f64).ceil() as u64
+    }
+
+    /// Adds what lies in the hosts, and makes the window an even number of segments (`bbr_quantization_budget`).
+    fn quantized(&self, window: Bytes) -> Bytes {
+        let segments = (window + self.quantum() * 3).whole(self.smss).next_multiple_of(2);
+        let probes = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
+        self.smss * (segments + if probes { 2 } else { 0 })
+    }
+
+    /// What is to be in flight (`bbr_inflight`).
+    fn inflight(&self, bandwidth: Rate, gain: f64) -> Bytes {
+        self.quantized(self.bdp(bandwidth, gain))
+    }
+
+    /// What will be in the network when the next segment may leave (`bbr_packets_in_net_at_edt`).
+    fn in_network_at_departure(&self, now: Instant, in_flight: Bytes) -> Bytes {
+        let wait = self.next_departure.saturating_since(now).as_secs_f64();
+        let delivered = Bytes((self.bandwidth().bits_per_sec() as f64 / 8.0 * wait) as u64);
+        let departing = if self.gains().0 > 1.0 { self.quantum() } else { Bytes::ZERO };
+        (in_flight + departing).saturating_sub(delivered)
+    }
+
+    /// `bbr_update_bw`.
+    fn update_bandwidth(&mut self, sample: &DeliverySample) {
+        self.round_start = false;
+        let Some(rate) = sample.rate else { return };
+        let Some(bandwidth) = bandwidth_of(&rate) else { return };
+        if rate.prior_delivered >= self.round_ends {
+            self.round_ends = sample.delivered;
+            self.rounds += 1;
+            self.round_start = true;
+            self.packet_conservation = false;
+        }
+        self.sample_long_term(sample, rate.application_limited, !sample.newly_lost.is_zero());
+        if !rate.application_limited || bandwidth >= self.max_bw() {
+            self.max_bw.update(BANDWIDTH_ROUNDS, self.rounds, bandwidth);
+        }
+    }
+
+    fn sample_long_term(&mut self, sample: &DeliverySample, application_limited: bool, lossy: bool) {
+        if !self.params.policer {
+            return;
+        }
+        let probes = matches!(self.mode, Mode::ProbeBw { .. });
+        let event = long_term::Sample {
+            now: sample.now,
+            delivered: sample.delivered,
+            lost: sample.lost,
+            application_limited,
+            lossy,
+            round_start: self.round_start,
+            probes,
+        };
+        if self.long_term.on_sample(&event) {
+            self.start_probe_bw(sample.now);
+        }
+    }
+
+    /// `bbr_update_cycle_phase`.
+    fn update_cycle(&mut self, sample: &DeliverySample) {
+        let Mode::ProbeBw { phase, began } = self.mode else { return };
+        if self.is_next_phase(began, sample) {
+            self.mode = Mode::ProbeBw { phase: (phase + 1) % CYCLE.len(), began: sample.now };
+        }
+    }
+
+    /// `bbr_is_next_cycle_phase`: a phase lasts a shortest round trip. Probing goes on until the flight is as large as
+    /// its gain, or something is lost; draining ends as soon as the queue is gone.
+    fn is_next_phase(&self, began: Instant, sample: &DeliverySample) -> bool {
+        let lasted = sample.now.saturating_since(began) > self.min_rtt.unwrap_or(Duration::MAX);
+        let gain = self.gains().0;
+        let in_network = || self.in_network_at_departure(sample.now, sample.prior_in_flight);
+        if gain > 1.0 {
+            let filled = || in_network() >= self.inflight(self.max_bw(), gain);
+            lasted && (!sample.newly_lost.is_zero() || filled())
+        } else if gain < 1.0 {
+            lasted || in_network() <= self.inflight(self.max_bw(), 1.0)
+        } else {
+            lasted
+        }
+    }
+
+    /// A flow begins anywhere in the cycle but where it drains (`bbr_reset_probe_bw_mode`).
+    fn start_probe_bw(&mut self, now: Instant) {
+        let phase = CYCLE.len() - 1 - (self.random() % 7) as usize;
+        self.mode = Mode::ProbeBw { phase: (phase + 1) % CYCLE.len(), began: now };
+    }
+
+    /// A number that differs between flows: SplitMix64 (Steele, Lea and Flood 2014) of their seeds. Its upper bits.
+    fn random(&mut self) -> u64 {
+        self.draw = self.draw.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.draw;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) >> 16
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    fn check_full_pipe(&mut self, sample: &DeliverySample) {
+        let limited = sample.rate.is_some_and(|rate| rate.application_limited);
+        if self.full_pipe.reached || !self.round_start || limited {
+            return;
+        }
+        let bandwidth = self.max_bw();
+        if bandwidth.bits_per_sec() * 4 >= self.full_pipe.bandwidth.bits_per_sec() * 5 {
+            (self.full_pipe.bandwidth, self.full_pipe.rounds) = (bandwidth, 0);
+            return;
+        }
+        self.full_pipe.rounds += 1;
+        self.full_pipe.reached = self.full_pipe.rounds >= FULL_PIPE_ROUNDS;
+    }
+
+    /// `bbr_check_drain`.
+    fn check_drain(&mut self, sample: &DeliverySample) {
+        if self.mode == Mode::Startup && self.full_pipe.reached {
+            self.mode = Mode::Drain;
+            self.ssthresh = self.inflight(self.max_bw(), 1.0);
+        }
+        let in_network = self.in_network_at_departure(sample.now, sample.in_flight);
+        if self.mode == Mode::Drain && in_network <= self.inflight(self.max_bw(), 1.0) {
+            self.start_probe_bw(sample.now);
+        }
+    }
+
+    /// `bbr_update_min_rtt`.
+    fn update_min_rtt(&mut self, sample: &DeliverySample) {
+        let now = sample.now;
+        let expired = now.saturating_since(self.min_rtt_at) > self.params.min_rtt_window;
+        if let Some(rtt) = sample.rtt
+            && (self.min_rtt.is_none_or(|shortest| rtt < shortest) || (expired && !sample.maybe_delayed))
+        {
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), now);
+        }
+        let probing = matches!(self.mode, Mode::ProbeRtt { .. });
+        if expired && !self.idle_restart && !probing && !self.params.probe_rtt.is_zero() {
+            self.save_cwnd();
+            self.mode = Mode::ProbeRtt { until: None, round_done: false };
+        }
+        self.probe_rtt(sample);
+        if sample.rate.is_some_and(|rate| !rate.delivered.is_zero()) {
+            self.idle_restart = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, sample: &DeliverySample) {
+        let Mode::ProbeRtt { until, round_done } = self.mode else { return };
+        match until {
+            None if sample.in_flight <= self.least_window() => {
+                let until = Some(sample.now + self.params.probe_rtt);
+                self.mode = Mode::ProbeRtt { until, round_done: false };
+                self.round_ends = sample.delivered;
+            }
+            None => {}
+            Some(_) => {
+                let round_done = round_done || self.round_start;
+                self.mode = Mode::ProbeRtt { until, round_done };
+                if round_done {
+                    self.check_probe_rtt_done(sample.now);
+                }
+            }
+        }
+    }
+
+    fn check_probe_rtt_done(&mut self, now: Instant) {
+        let Mode::ProbeRtt { until: Some(until), .. } = self.mode else { return };
+        if now > until {
+            self.min_rtt_at = now;
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            if self.full_pipe.reached {
+                self.start_probe_bw(now);
+            } else {
+                self.mode = Mode::Startup;
+            }
+        }
+    }
+
+    /// `bbr_set_pacing_rate`: 1 % below the bandwidth, so that queues shrink.
+    fn set_pacing_rate(&mut self, gain: f64) {
+        let rate = scaled(self.bandwidth(), gain * (1.0 - PACING_MARGIN));
+        if self.full_pipe.reached || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    /// `bbr_init_pacing_rate_from_rtt`.
+    fn init_pacing_rate(&mut self, rtt: Duration) {
+        let bits_per_sec = self.cwnd.0 as f64 * 8.0 / rtt.as_secs_f64().max(1e-6);
+        let rate = Rate::from_bits_per_sec(bits_per_sec as u64);
+        self.pacing_rate = scaled(rate, self.params.high_gain * (1.0 - PACING_MARGIN));
+    }
+
+    /// `bbr_set_cwnd`.
+    fn set_cwnd(&mut self, sample: &DeliverySample, gain: f64) {
+        let acked = sample.newly_delivered;
+        if !acked.is_zero() && !self.recovers_or_restores(sample) {
+            let target = self.bdp(self.bandwidth(), gain) + self.extra_window();
+            let target = self.quantized(target);
+            let grown = self.cwnd + acked;
+            if self.full_pipe.reached {
+                self.cwnd = grown.min(target);
+            } else if self.cwnd < target || sample.delivered < self.initial_window {
+                self.cwnd = grown;
+            }
+            self.cwnd = self.cwnd.max(self.least_window());
+        }
+        if matches!(self.mode, Mode::ProbeRtt { .. }) {
+            self.cwnd = self.cwnd.min(self.least_window());
+        }
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`: the first round of recovery sends a segment for each that has arrived.
+    fn recovers_or_restores(&mut self, sample: &DeliverySample) -> bool {
+        let acked = sample.newly_delivered;
+        let (before, phase) = (self.prior_phase, sample.phase);
+        self.cwnd = self.cwnd.saturating_sub(sample.newly_lost).max(self.smss);
+        if phase == LossPhase::FastRecovery && before != LossPhase::FastRecovery {
+            self.packet_conservation = true;
+            self.round_ends = sample.delivered;
+            self.cwnd = sample.in_flight + acked;
+        } else if before != LossPhase::Open && phase == LossPhase::Open {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.packet_conservation = false;
+        }
+        self.prior_phase = phase;
+        if self.packet_conservation {
+            self.cwnd = self.cwnd.max(sample.in_flight + acked);
+        }
+        self.packet_conservation
+    }
+
+    /// What the window has for ACKs that come in bunches (`bbr_ack_aggregation_cwnd`).
+    fn extra_window(&self) -> Bytes {
+        if self.full_pipe.reached { self.aggregation.extra(self.bandwidth()) } else { Bytes::ZERO }
+    }
+
+    /// `bbr_save_cwnd`.
+    fn save_cwnd(&mut self) {
+        let untouched = self.prior_phase == LossPhase::Open && !matches!(self.mode, Mode::ProbeRtt { .. });
+        self.prior_cwnd = if untouched { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    }
+
+    /// `bbr_cwnd_min_target`.
+    fn least_window(&self) -> Bytes {
+        self.smss * 4
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn start(&mut self, smss: Bytes, initial_window: Bytes) {
+        (self.smss, self.initial_window, self.cwnd) = (smss, initial_window, initial_window);
+        self.init_pacing_rate(NOMINAL_RTT);
+    }
+
+    fn seed(&mut self, seed: u64) {
+        self.draw = seed;
+    }
+
+    fn on_handshake(&mut self, rtt: Duration) {
+        self.min_rtt = Some(rtt);
+        self.init_pacing_rate(rtt);
+    }
+
+    fn traits(&self) -> Traits {
+        Traits {
+            observes_sends: true,
+            observes_deliveries: true,
+            governs_recovery: true,
+            paces: true,
+            ..Traits::default()
+        }
+    }
+
+    fn on_ack(&mut self, _ack: &AckSample) {}
+
+    /// `bbr_cwnd_event`, and the pacer's clock.
+    fn on_sent(&mut self, sent: &SendEvent) {
+        let gap = self.pacing_rate.time_for(sent.len);
+        self.next_departure = self.next_departure.max(sent.now) + gap;
+        if sent.flight != sent.len || sent.retransmission {
+            return;
+        }
+        self.idle_restart = true;
+        self.aggregation.restart(sent.now);
+        match self.mode {
+            Mode::ProbeBw { .. } => self.set_pacing_rate(1.0),
+            Mode::ProbeRtt { .. } => self.check_probe_rtt_done(sent.now),
+            Mode::Startup | Mode::Drain => {}
+        }
+    }
+
+    /// `bbr_main`.
+    fn on_delivery(&mut self, sample: &DeliverySample) {
+        if self.min_rtt_at == Instant::START {
+            self.min_rtt_at = sample.now;
+        }
+        self.update_bandwidth(sample);
+        if sample.rate.is_some_and(|rate| bandwidth_of(&rate).is_some()) {
+            self.aggregation.on_ack(sample, self.bandwidth(), self.cwnd, self.round_start);
+        }
+        self.update_cycle(sample);
+        self.check_full_pipe(sample);
+        self.check_drain(sample);
+        self.update_min_rtt(sample);
+        let (pacing, window) = self.gains();
+        self.set_pacing_rate(pacing);
+        self.set_cwnd(sample, window);
+    }
+
+    /// The window changes with the ACK that tells of the loss: see `recovers_or_restores`.
+    fn on_loss(&mut self, _event: &CongestionEvent) {
+        self.save_cwnd();
+    }
+
+    /// `tcp_enter_loss`, `bbr_set_state`: a timeout ends a round, and the bandwidth is looked for anew.
+    fn on_timeout(&mut self, _event: &CongestionEvent) {
+        self.save_cwnd();
+        self.cwnd = self.smss;
+        self.prior_phase = LossPhase::AfterTimeout;
+        self.full_pipe.bandwidth = Rate::default();
+        self.round_start = true;
+    }
+
+    /// It does not answer marks.
+    fn on_mark(&mut self, _event: &CongestionEvent) {}
+
+    fn on_recovery_exit(&mut self, _window: Bytes) {}
+
+    /// `bbr_undo_cwnd`.
+    fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        (self.cwnd, self.ssthresh) = (cwnd, ssthresh);
+        (self.full_pipe.bandwidth, self.full_pipe.rounds) = (Rate::default(), 0);
+        self.long_term = LongTerm::default();
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        Some(Pace { rate: self.pacing_rate, quantum: self.quantum() })
+    }
+
+    fn limits_itself(&self) -> bool {
+        matches!(self.mode, Mode::ProbeRtt { .. })
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.ssthresh
+    }
+
+    /// It does not see to it: a flow that has measured more than its share keeps it while what it sends pushes others back,
+    /// and random losses, to which it does not answer, bring no order (Hock et al. 2017, section V-B).
+    fn shares_equally(&self) -> bool {
+        false
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.mode == Mode::Startup
+    }
+}
+
+/// The rate of a sample that tells one.
+fn bandwidth_of(rate: &RateSample) -> Option<Rate> {
+    Some(Rate::from_bits_per_sec((rate.bytes_per_sec()? * 8.0) as u64))
+}
+
+fn scaled(rate: Rate, by: f64) -> Rate {
+    Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * by) as u64)
+}
+
+/// `bbr_pacing_gain`.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// `bbr_bw_rtts`: the window of the bandwidth filter, in rounds.
+const BANDWIDTH_ROUNDS: u64 = CYCLE.len() as u64 + 2;
+/// `bbr_full_bw_cnt`.
+const FULL_PIPE_ROUNDS: u32 = 3;
+/// `bbr_pacing_margin_percent`.
+const PACING_MARGIN: f64 = 0.01;
+/// `bbr_init_pacing_rate_from_rtt`: before a round trip is known.
+const NOMINAL_RTT: Duration = Duration::from_millis(1);
+/// `bbr_min_tso_rate`.
+const LEAST_OFFLOAD_RATE: Rate = Rate::from_bits_per_sec(1_200_000);
+/// `bbr_tso_segs_goal`.
+const MOST_OFFLOADED: u64 = 0x7f;
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
+    id: "bbr",
+    summary: "BBR version 1: sends by a model of bandwidth and round trip, whatever is lost",
+    source: "Cardwell et al. 2016; Linux tcp_bbr.c",
+    parse: |value| {
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
+        let Params { high_gain, cwnd_gain, .. } = params;
+        if !((1.0..=10.0).contains(&high_gain) && (1.0..=10.0).contains(&cwnd_gain)) {
+            let wrong = format!("high_gain is {high_gain}, cwnd_gain {cwnd_gain}");
+            return Err(refusal(wrong, "from 1 to 10; Linux has 2.885 and 2"));
+        }
+        Ok(Arc::new(move || Box::new(Bbr::new(params.clone()))))
+    },
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,322 @@
+//! The draft's test cases (appendix A) that need no network, over a path of one bottleneck.
+
+use super::super::testing::{SMSS, loss, timeout};
+use super::super::{CongestionSignal, RateSample};
+use super::*;
+
+/// A bottleneck with a queue, whose ACKs come one by one.
+struct Bottleneck {
+    now: Instant,
+    delivered: Bytes,
+    lost: Bytes,
+    flight: Bytes,
+    /// What it carries in 100 ms, and what may wait.
+    bdp: Bytes,
+    buffer: Bytes,
+    application_limited: bool,
+}
+
+const RTT: Duration = Duration::from_millis(100);
+const BDP: Bytes = Bytes(100_000);
+
+impl Bottleneck {
+    fn new(buffer: Bytes) -> Self {
+        Self {
+            now: Instant::START + RTT,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            flight: SMSS * 10,
+            bdp: BDP,
+            buffer,
+            application_limited: false,
+        }
+    }
+
+    /// 100 ms: what fits is delivered or waits, what does not is lost, and the model sends what rate and window let it.
+    fn round(&mut self, bbr: &mut Bbr3) {
+        let flight = self.flight;
+        let dropped = flight.saturating_sub(self.bdp + self.buffer);
+        let arrives = (flight - dropped).min(self.bdp);
+        let rtt = RTT.max(RTT * (flight - dropped).0 / self.bdp.0);
+        let phase = if dropped.is_zero() { LossPhase::Open } else { LossPhase::FastRecovery };
+        if !dropped.is_zero() && bbr.prior_phase == LossPhase::Open {
+            bbr.on_loss(&loss(flight));
+        }
+        let before = self.lost;
+        for _ in 0..dropped.whole(SMSS) {
+            self.lost += SMSS;
+            bbr.on_segment_lost(&LostSegment {
+                size: SMSS,
+                in_flight: flight,
+                lost: self.lost - before,
+                prior_delivered: self.delivered,
+                application_limited: false,
+            });
+        }
+        let segments = arrives.whole(SMSS).max(1);
+        let prior = self.delivered;
+        for number in 1..=segments {
+            self.delivered += SMSS;
+            self.now += RTT / segments;
+            let rate = RateSample {
+                delivered: SMSS * number,
+                interval: Some(RTT * number / segments),
+                prior_delivered: prior,
+                lost: self.lost - before,
+                in_flight: flight,
+                application_limited: self.application_limited,
+                retransmitted: false,
+            };
+            bbr.on_delivery(&DeliverySample {
+                now: self.now,
+                newly_delivered: SMSS,
+                newly_lost: if number == 1 { self.lost - before } else { Bytes::ZERO },
+                marked: Bytes::ZERO,
+                delivered: self.delivered,
+                lost: self.lost,
+                rate: Some(rate),
+                rtt: Some(rtt),
+                maybe_delayed: false,
+                prior_in_flight: flight - dropped,
+                in_flight: flight - dropped,
+                application_limited: self.application_limited,
+                phase,
+            });
+        }
+        let sent = carried(bbr.pacing_rate, RTT);
+        self.flight = (flight - dropped - arrives + sent).min(bbr.cwnd()).max(SMSS);
+    }
+
+    fn rounds(&mut self, bbr: &mut Bbr3, count: u32) -> Vec<State> {
+        (0..count)
+            .map(|_| {
+                self.round(bbr);
+                bbr.state
+            })
+            .collect()
+    }
+
+    /// Goes on until the model is in a phase.
+    fn until(&mut self, bbr: &mut Bbr3, phase: Phase) {
+        for _ in 0..200 {
+            self.round(bbr);
+            if bbr.state == State::ProbeBw(phase) {
+                return;
+            }
+        }
+        panic!("never in {phase:?}: {:?}", bbr.state);
+    }
+}
+
+fn started() -> Bbr3 {
+    let mut bbr = Bbr3::new(Params::default());
+    bbr.seed(1);
+    bbr.start(SMSS, SMSS * 10);
+    bbr.on_handshake(RTT);
+    bbr
+}
+
+/// Deep enough that nothing is lost.
+fn deep() -> (Bbr3, Bottleneck) {
+    (started(), Bottleneck::new(BDP * 10))
+}
+
+/// A fifth of a bandwidth-delay product.
+fn shallow() -> (Bbr3, Bottleneck) {
+    (started(), Bottleneck::new(BDP / 5))
+}
+
+#[test]
+fn startup_ends_on_a_plateau_with_the_bandwidth_known() {
+    let (mut bbr, mut path) = deep();
+    let states = path.rounds(&mut bbr, 14);
+    assert!(!matches!(states.last(), Some(State::Startup)), "{states:?}");
+    assert_eq!(bbr.model.max_bw(), Rate::from_bits_per_sec(8_000_000));
+    assert!(bbr.full_pipe.reached);
+    assert_eq!(bbr.model.bounds.inflight_longterm, None, "nothing was lost");
+}
+
+#[test]
+fn startup_goes_on_while_the_application_is_the_limit() {
+    let (mut bbr, mut path) = deep();
+    path.application_limited = true;
+    let states = path.rounds(&mut bbr, 40);
+    assert!(states.iter().all(|state| *state == State::Startup), "{states:?}");
+}
+
+#[test]
+fn drain_lasts_three_round_trips_at_the_most() {
+    let (mut bbr, mut path) = deep();
+    while !matches!(bbr.state, State::Drain { .. }) {
+        path.round(&mut bbr);
+    }
+    path.bdp = BDP / 2;
+    path.flight = BDP * 4;
+    let states = path.rounds(&mut bbr, 5);
+    assert!(matches!(states[1], State::Drain { .. }), "{states:?}");
+    assert!(matches!(states[4], State::ProbeBw(_)), "{states:?}");
+}
+
+#[test]
+fn the_cycle_goes_down_cruises_refills_and_goes_up() {
+    let (mut bbr, mut path) = deep();
+    for phase in [Phase::Cruise, Phase::Refill, Phase::Up, Phase::Down, Phase::Cruise, Phase::Refill] {
+        path.until(&mut bbr, phase);
+    }
+}
+
+#[test]
+fn a_probe_comes_every_two_to_three_seconds() {
+    let (mut bbr, mut path) = deep();
+    bbr.params.probe_rtt_interval = Duration::from_secs(1000);
+    path.until(&mut bbr, Phase::Down);
+    let began = path.now;
+    path.until(&mut bbr, Phase::Refill);
+    let waited = path.now.saturating_since(began);
+    assert!(Duration::from_millis(1900) < waited && waited < Duration::from_millis(3100), "{waited:?}");
+}
+
+#[test]
+fn a_probe_that_loses_more_than_two_percent_bounds_the_flight() {
+    let (mut bbr, mut path) = shallow();
+    path.until(&mut bbr, Phase::Up);
+    path.until(&mut bbr, Phase::Cruise);
+    let bound = bbr.model.bounds.inflight_longterm.expect("losses have set it");
+    assert!(bound <= BDP + BDP / 2, "{bound}");
+    path.round(&mut bbr);
+    assert!(bbr.cwnd() <= bbr.inflight_with_headroom().expect("as above"), "cruising leaves 15 % of room");
+}
+
+#[test]
+fn the_probe_after_a_lossy_one_ends_as_soon_as_it_reaches_the_bound() {
+    let (mut bbr, mut path) = deep();
+    path.until(&mut bbr, Phase::Refill);
+    bbr.model.bounds.inflight_longterm = Some(BDP);
+    bbr.on_lost(SMSS, BDP * 2, BDP, false, path.now);
+    assert_eq!(bbr.model.bounds.inflight_longterm, Some(BDP), "these samples are of no probe");
+    path.until(&mut bbr, Phase::Up);
+    bbr.on_lost(SMSS, BDP, BDP / 10, false, path.now);
+    assert_eq!(bbr.state, State::ProbeBw(Phase::Down));
+    path.until(&mut bbr, Phase::Refill);
+    // The next probe reaches the bound, stops, and since nothing is lost another follows without a cruise.
+    let states = path.rounds(&mut bbr, 6);
+    let down = states.iter().position(|state| *state == State::ProbeBw(Phase::Down)).expect("it stops");
+    assert!(states[down..].contains(&State::ProbeBw(Phase::Refill)), "{states:?}");
+    assert!(!states.contains(&State::ProbeBw(Phase::Cruise)), "{states:?}");
+}
+
+#[test]
+fn inflight_at_loss_is_where_two_percent_were_lost() {
+    // 98 segments before, of which none was lost: two more may be.
+    let found = |lost: u64| {
+        let (mut bbr, mut path) = deep();
+        path.until(&mut bbr, Phase::Up);
+        bbr.on_lost(SMSS * 10, SMSS * 108, SMSS * lost, false, path.now);
+        bbr.model.bounds.inflight_longterm.map(|bound| bound.whole(SMSS))
+    };
+    assert_eq!(found(10), Some(100));
+    assert_eq!(found(2), None, "less than 2 %");
+}
+
+#[test]
+fn cruising_a_round_with_losses_takes_three_tenths_at_the_most() {
+    let (mut bbr, mut path) = deep();
+    path.until(&mut bbr, Phase::Cruise);
+    let cwnd = bbr.cwnd();
+    bbr.on_loss(&loss(path.flight));
+    path.lost += SMSS * 5;
+    bbr.on_segment_lost(&LostSegment {
+        size: SMSS,
+        in_flight: path.flight,
+        lost: SMSS * 5,
+        prior_delivered: path.delivered,
+        application_limited: false,
+    });
+    path.rounds(&mut bbr, 2);
+    let bounds = bbr.model.bounds;
+    let bw = bounds.bw_shortterm.expect("a loss has set it").bits_per_sec();
+    assert!((5_600_000..=8_000_000).contains(&bw), "{bw}");
+    let inflight = bounds.inflight_shortterm.expect("a loss has set it");
+    assert!(part(cwnd, 0.7) <= inflight && inflight < cwnd, "{inflight} of {cwnd}");
+    path.until(&mut bbr, Phase::Refill);
+    assert_eq!(bbr.model.bounds.bw_shortterm, None, "a new probe forgets it");
+}
+
+#[test]
+fn after_five_seconds_without_a_shorter_round_trip_the_flight_is_halved() {
+    let (mut bbr, mut path) = deep();
+    path.rounds(&mut bbr, 20);
+    let states = path.rounds(&mut bbr, 60);
+    let probes = states.iter().filter(|state| matches!(state, State::ProbeRtt { .. })).count();
+    assert!((2..=8).contains(&probes), "{states:?}");
+    path.until(&mut bbr, Phase::Cruise);
+    bbr.state = State::ProbeRtt { until: None, round_done: false };
+    path.round(&mut bbr);
+    assert_eq!(bbr.cwnd(), BDP / 2);
+}
+
+#[test]
+fn no_probe_of_the_round_trip_follows_an_idle_time() {
+    let (mut bbr, mut path) = deep();
+    path.until(&mut bbr, Phase::Cruise);
+    path.now += Duration::from_secs(10);
+    bbr.on_sent(&SendEvent { now: path.now, ..super::super::testing::send_event(RTT, SMSS, true) });
+    path.flight = SMSS;
+    path.round(&mut bbr);
+    assert!(matches!(bbr.state, State::ProbeBw(_)), "{:?}", bbr.state);
+}
+
+#[test]
+fn a_spurious_loss_in_a_probe_gives_back_the_bounds_and_probes_again() {
+    let (mut bbr, mut path) = deep();
+    path.until(&mut bbr, Phase::Up);
+    let (cwnd, ssthresh) = (bbr.cwnd(), bbr.ssthresh());
+    bbr.on_loss(&loss(path.flight));
+    bbr.on_lost(SMSS, BDP, BDP / 10, false, path.now);
+    assert_eq!(bbr.state, State::ProbeBw(Phase::Down));
+    assert!(bbr.model.bounds.inflight_longterm.is_some());
+    bbr.on_restore(cwnd, ssthresh);
+    assert_eq!(bbr.model.bounds.inflight_longterm, None);
+    assert_eq!((bbr.state, bbr.cwnd()), (State::ProbeBw(Phase::Refill), cwnd));
+}
+
+#[test]
+fn ten_times_the_bandwidth_is_found() {
+    let (mut bbr, mut path) = deep();
+    path.until(&mut bbr, Phase::Cruise);
+    path.bdp = BDP * 10;
+    path.rounds(&mut bbr, 150);
+    assert!(bbr.model.max_bw() > Rate::from_bits_per_sec(76_000_000), "{:?}", bbr.model.max_bw());
+}
+
+#[test]
+fn a_tenth_of_the_bandwidth_is_found_within_two_cycles() {
+    let (mut bbr, mut path) = shallow();
+    path.until(&mut bbr, Phase::Cruise);
+    path.bdp = BDP / 10;
+    path.buffer = BDP / 50;
+    path.rounds(&mut bbr, 100);
+    assert!(bbr.model.max_bw() < Rate::from_bits_per_sec(900_000), "{:?}", bbr.model.max_bw());
+}
+
+#[test]
+fn four_segments_are_the_least_and_a_timeout_leaves_one_until_an_ack_comes() {
+    let (mut bbr, mut path) = deep();
+    path.bdp = SMSS;
+    path.buffer = SMSS * 20;
+    path.rounds(&mut bbr, 100);
+    assert!(bbr.cwnd() >= SMSS * 4);
+    bbr.on_timeout(&timeout(path.flight, false));
+    assert_eq!(bbr.cwnd(), SMSS);
+    path.round(&mut bbr);
+    assert!(bbr.cwnd() >= SMSS * 4);
+}
+
+#[test]
+fn marks_are_not_answered() {
+    let (mut bbr, mut path) = deep();
+    path.until(&mut bbr, Phase::Cruise);
+    let cwnd = bbr.cwnd();
+    bbr.on_mark(&CongestionEvent { signal: CongestionSignal::EcnEcho, ..loss(cwnd) });
+    assert_eq!(bbr.cwnd(), cwnd);
+}

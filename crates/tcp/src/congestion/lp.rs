@@ -1,0 +1,206 @@
+//! TCP-LP (Kuzmanovic and Knightly 2003): low priority, with one-way delays as the early sign of congestion. A smoothed
+//! delay above 15 % of the way from the least to the largest halves the window; a second sign within three round trips
+//! leaves one segment.
+//!
+//! Otherwise it is Reno. It follows the paper; Linux (`tcp_lp.c`) has the same rule, and forgets the least and the largest
+//! delay with each sign.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant};
+
+use super::classic::{Classic, Policy};
+use super::increase::Increase;
+use super::proportion::Proportion;
+use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
+use super::{AckSample, CongestionControl, CongestionEvent};
+use crate::registry::Entry;
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// δ: the part of the way from the least to the largest delay above which the path counts as congested. Kuzmanovic and
+    /// Knightly 2003 §IV and Linux: 0.15.
+    pub(super) threshold: Proportion,
+    /// γ: the weight of a new delay in the average. Kuzmanovic and Knightly 2003 §IV and Linux: 1/8.
+    pub(super) gain: Proportion,
+    /// What a loss halves.
+    pub reduction_of: ReductionOf,
+    /// What ssthresh is counted in.
+    pub ssthresh_unit: SsthreshUnit,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            threshold: Proportion(0.15),
+            gain: Proportion(0.125),
+            reduction_of: ReductionOf::default(),
+            ssthresh_unit: SsthreshUnit::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct LowPriority {
+    params: Params,
+    /// The smoothed, the least and the largest delay, in nanoseconds with the difference of the clocks.
+    delays: Option<Delays>,
+    rtt: Duration,
+    /// Until when a sign of congestion is followed by the inference phase (§III-C).
+    inference_until: Option<Instant>,
+    /// Whether the average has been below the threshold since the last sign: a sign is a passage upwards.
+    was_below: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Delays {
+    smoothed: f64,
+    least: f64,
+    largest: f64,
+}
+
+impl LowPriority {
+    fn is_congested(&self) -> bool {
+        self.delays.is_some_and(|Delays { smoothed, least, largest }| {
+            smoothed > least + (largest - least) * self.params.threshold.0
+        })
+    }
+
+    fn infers(&self, now: Instant) -> bool {
+        self.inference_until.is_some_and(|until| now < until)
+    }
+}
+
+impl Policy for LowPriority {
+    fn alpha(&mut self, _window: &Window, _ack: &AckSample) -> Alpha {
+        Alpha::ONE
+    }
+
+    fn observe(&mut self, ack: &AckSample) {
+        self.rtt = ack.rtt.unwrap_or(self.rtt);
+        let rtt = || ack.rtt.map(|rtt| rtt.as_nanos() as f64);
+        let Some(delay) = ack.one_way.map(|delay| delay.as_nanos() as f64).or_else(rtt) else { return };
+        let first = Delays { smoothed: delay, least: delay, largest: delay };
+        let Delays { smoothed, least, largest } = self.delays.unwrap_or(first);
+        self.delays = Some(Delays {
+            smoothed: smoothed + self.params.gain.0 * (delay - smoothed),
+            least: least.min(delay),
+            largest: largest.max(delay),
+        });
+    }
+
+    /// §III-C, the congestion control of TCP-LP.
+    fn before_growth(&mut self, window: &mut Window, ack: &AckSample) -> bool {
+        if !self.is_congested() {
+            self.was_below = true;
+        } else if self.was_below || !self.infers(ack.now) {
+            let cwnd = window.cwnd();
+            window.set_cwnd(if self.infers(ack.now) { window.smss } else { (cwnd / 2).max(window.smss) });
+            window.ssthresh = window.ssthresh.min((cwnd / 2).max(window.smss * 2));
+            self.inference_until = Some(ack.now + self.rtt * INFERENCE);
+            self.was_below = false;
+        }
+        !self.infers(ack.now)
+    }
+
+    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+        self.params.reduction_of.kept(0.5, event)
+    }
+
+    fn ssthresh_unit(&self) -> SsthreshUnit {
+        self.params.ssthresh_unit
+    }
+
+    fn validates(&self) -> bool {
+        true
+    }
+
+    /// It yields, to its own kind too: who sees the queue of another halves.
+    fn shares_equally(&self) -> bool {
+        false
+    }
+}
+
+/// §IV and Linux: the inference phase lasts three round trips.
+const INFERENCE: u64 = 3;
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
+    id: "lp",
+    summary: "TCP-LP: low priority, halves at the first sign of a queue",
+    source: "Kuzmanovic and Knightly 2003; Linux net/ipv4/tcp_lp.c",
+    parse: |value| {
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
+        Ok(Arc::new(move || {
+            let policy = LowPriority {
+                params: params.clone(),
+                delays: None,
+                rtt: Duration::ZERO,
+                inference_until: None,
+                was_below: true,
+            };
+            Box::new(Classic::new(policy, Increase::of_linux()))
+        }))
+    },
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::OneWayDelay;
+    use super::super::testing::{SMSS, ack_sample, built};
+    use super::*;
+
+    /// An ACK at this time whose one-way delay is so many milliseconds.
+    fn ack(lp: &mut dyn CongestionControl, millis: u64, delay: u32) -> Bytes {
+        let ack = AckSample {
+            now: Instant::START + Duration::from_millis(millis),
+            rtt: Some(Duration::from_millis(100)),
+            one_way: Some(OneWayDelay::between(9_000_000, 50 + delay)),
+            ..ack_sample(SMSS, lp.cwnd())
+        };
+        lp.observe(&ack);
+        lp.on_ack(&ack);
+        lp.cwnd()
+    }
+
+    #[test]
+    fn a_delay_above_a_seventh_of_the_range_halves_and_a_second_sign_within_three_round_trips_leaves_one() {
+        let mut lp = built(ENTRY.id, json!({}));
+        lp.on_restore(SMSS * 32, SMSS * 2);
+        (0..10).for_each(|step| {
+            ack(lp.as_mut(), step, 0);
+        });
+        // The average passes 15 % of the new largest with the second of them.
+        let windows: Vec<Bytes> = (10..14).map(|step| ack(lp.as_mut(), step, 40)).collect();
+        let half = windows[0] / 2;
+        assert_eq!(windows[1..], [half; 3], "{windows:?}");
+        (14..40).for_each(|step| {
+            ack(lp.as_mut(), step, 0);
+        });
+        assert_eq!(lp.cwnd(), half, "the inference phase adds nothing");
+        (40..50).for_each(|step| {
+            ack(lp.as_mut(), step, 40);
+        });
+        assert_eq!(lp.cwnd(), SMSS);
+    }
+
+    #[test]
+    fn without_a_queue_it_grows_as_reno() {
+        let (mut lp, mut reno) =
+            (built(ENTRY.id, json!({})), built("reno", json!({ "increase": "per-byte" })));
+        for congestion in [&mut lp, &mut reno] {
+            congestion.on_restore(SMSS * 10, SMSS * 2);
+            (0..50).for_each(|step| {
+                ack(congestion.as_mut(), step, 0);
+            });
+        }
+        assert_eq!(lp.cwnd(), reno.cwnd());
+    }
+}

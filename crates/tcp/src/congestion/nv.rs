@@ -1,0 +1,292 @@
+//! TCP-NV (Brakmo 2010, Linux `tcp_nv.c`): Vegas for data centres. The rate that the last round trips reached, times the
+//! shortest round trip, is the window that the path needs; ten segments more may wait, and what is above is taken off by
+//! three tenths at a time.
+//!
+//! Decisions wait for enough samples, as one round trip of a fast network says little. Meant for networks in which all
+//! flows are NV.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::text::Segments;
+use units::{Bytes, Duration, Instant, Seq};
+
+use super::classic::{Classic, Policy};
+use super::draws::Draws;
+use super::increase::Increase;
+use super::proportion::Proportion;
+use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
+use super::{AckSample, CongestionControl, CongestionEvent};
+use crate::registry::{Entry, refusal};
+
+/// Parameters. The other constants are Linux's and no keys.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The most segments that may wait. Linux (`nv_pad`): 10.
+    pub pad: Segments,
+    /// How often the shortest round trip begins anew, within a quarter. Linux (`nv_reset_period`): 5 s.
+    pub reset_period: Duration,
+    /// What a loss leaves. Linux (`nv_loss_dec_factor`): 819/1024.
+    pub(super) loss: Proportion,
+    /// What a loss takes a part of.
+    pub reduction_of: ReductionOf,
+    /// What ssthresh is counted in.
+    pub ssthresh_unit: SsthreshUnit,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            pad: Segments(10),
+            reset_period: Duration::from_secs(5),
+            loss: Proportion(819.0 / 1024.0),
+            reduction_of: ReductionOf::default(),
+            ssthresh_unit: SsthreshUnit::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Nv {
+    params: Params,
+    /// The average of the last round trips, in seconds.
+    average_rtt: Option<f64>,
+    /// The shortest of the present period and of the one to come.
+    least_rtt: f64,
+    next_least_rtt: f64,
+    resets_at: Option<Instant>,
+    /// The highest rate since the last decision, in bytes a second, and the samples since.
+    highest_rate: f64,
+    samples: u32,
+    /// SND.NXT when the present round trip began, and round trips since the last decision.
+    round_began: Option<Seq>,
+    rounds: u32,
+    may_grow: bool,
+    /// Timeouts slow the growth: a segment each 2ⁿ round trips.
+    slowness: u32,
+    decisions_without_congestion: u32,
+    draws: Draws,
+}
+
+/// What the end of a round trip says of the window.
+enum Decision {
+    /// So many segments are the most that it may be.
+    Congested(f64),
+    Grows,
+    /// Too little is known, or it is in between.
+    Undecided,
+}
+
+impl Nv {
+    const fn new(params: Params) -> Self {
+        Self {
+            params,
+            average_rtt: None,
+            least_rtt: f64::INFINITY,
+            next_least_rtt: f64::INFINITY,
+            resets_at: None,
+            highest_rate: 0.0,
+            samples: 0,
+            round_began: None,
+            rounds: 0,
+            may_grow: true,
+            slowness: 0,
+            decisions_without_congestion: 0,
+            draws: Draws::of(0),
+        }
+    }
+
+    /// A sample: the rate of a flight of this size.
+    fn measure(&mut self, ack: &AckSample, rtt: f64) {
+        let average = self.average_rtt.map_or(rtt, |average| f64::midpoint(average, rtt));
+        self.average_rtt = Some(average);
+        self.highest_rate = self.highest_rate.max(ack.flight.0 as f64 / average.max(SHORTEST));
+        self.samples += 1;
+        self.least_rtt = self.least_rtt.min(average);
+        self.next_least_rtt = self.next_least_rtt.min(average);
+        let resets_at = *self.resets_at.get_or_insert(ack.now + FIRST_RESET);
+        if ack.now >= resets_at {
+            (self.least_rtt, self.next_least_rtt) = (self.next_least_rtt, f64::INFINITY);
+            // Linux: of 3/4 to 5/4 of the period, so that flows do not reset together.
+            let part = 0.75 + self.draws.next() / 2.0;
+            self.resets_at = Some(ack.now + self.params.reset_period.mul_f64(part));
+        }
+    }
+
+    /// The end of a round trip.
+    fn decide(&self, window: &Window) -> Decision {
+        let w = window.segments();
+        let most = self.highest_rate * self.least_rtt / window.smss.0 as f64 + self.params.pad.0 as f64;
+        let is_first = window.ssthresh == Bytes::MAX;
+        let needed = if is_first { TO_END_SLOW_START } else { TO_SHRINK };
+        if w > most {
+            let is_known = self.rounds >= LEAST_ROUNDS && self.samples >= needed;
+            if is_known { Decision::Congested(most) } else { Decision::Undecided }
+        } else if w <= most - PAD_BUFFER && self.samples >= TO_GROW {
+            Decision::Grows
+        } else {
+            Decision::Undecided
+        }
+    }
+
+    fn apply(&mut self, window: &mut Window, decision: &Decision) {
+        match *decision {
+            Decision::Undecided => {
+                // Growth on too few samples goes on for ten round trips at most.
+                self.may_grow &= self.rounds <= STOP_ROUNDS;
+                return;
+            }
+            Decision::Congested(most) => {
+                self.may_grow = false;
+                self.decisions_without_congestion = 0;
+                let (w, smss) = (window.segments(), window.smss.0 as f64);
+                let excess = w - most;
+                let left = if excess > 2.0 { w - (excess * DECREASE).max(2.0) } else { most };
+                window.ssthresh = Bytes((most * smss) as u64).min(window.cwnd()).max(window.smss * 2);
+                window.set_cwnd(Bytes((left * smss) as u64).max(window.smss * 2));
+            }
+            Decision::Grows => {
+                self.may_grow = true;
+                self.decisions_without_congestion += 1;
+                if self.decisions_without_congestion > RECOVERS && self.slowness > 0 {
+                    (self.slowness, self.decisions_without_congestion) = (self.slowness - 1, 0);
+                }
+            }
+        }
+        (self.samples, self.rounds, self.highest_rate) = (0, 0, 0.0);
+    }
+
+    /// What was measured before a reduction says nothing of the window after it.
+    fn restart(&mut self) {
+        self.average_rtt = None;
+        (self.samples, self.rounds, self.highest_rate) = (0, 0, 0.0);
+        self.decisions_without_congestion = 0;
+    }
+}
+
+impl Policy for Nv {
+    fn alpha(&mut self, _window: &Window, _ack: &AckSample) -> Alpha {
+        Alpha::new(1.0 / f64::from(1_u32 << self.slowness))
+    }
+
+    fn before_growth(&mut self, window: &mut Window, ack: &AckSample) -> bool {
+        if let Some(rtt) = ack.rtt.filter(|_| !ack.flight.is_zero()) {
+            self.measure(ack, rtt.as_secs_f64());
+        }
+        if self.round_began.is_none_or(|began| ack.number.after(began)) {
+            self.rounds += u32::from(self.round_began.replace(ack.nxt).is_some());
+            let decision = self.decide(window);
+            self.apply(window, &decision);
+        }
+        self.may_grow
+    }
+
+    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+        self.restart();
+        self.may_grow = false;
+        self.params.reduction_of.kept(self.params.loss.0, event)
+    }
+
+    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        self.slowness = (self.slowness + 1).min(MOST_SLOWNESS);
+        let kept = self.kept(window, event);
+        // Slow start brings the window back.
+        self.may_grow = true;
+        kept
+    }
+
+    fn on_restore(&mut self) {
+        self.may_grow = true;
+    }
+
+    fn seed(&mut self, seed: u64) {
+        self.draws = Draws::of(seed);
+    }
+
+    fn ssthresh_unit(&self) -> SsthreshUnit {
+        self.params.ssthresh_unit
+    }
+
+    fn validates(&self) -> bool {
+        true
+    }
+
+    /// A flow that has just one round trip's samples decides by other rules than one with sixty of them, and the shortest
+    /// round trip of a late comer has a queue in it.
+    fn shares_equally(&self) -> bool {
+        false
+    }
+}
+
+/// All of Linux (`tcp_nv.c`): samples that a decision to shrink, to grow and to end slow start takes.
+const TO_SHRINK: u32 = 60;
+const TO_GROW: u32 = 20;
+const TO_END_SLOW_START: u32 = 30;
+/// Round trips before a decision to shrink, and those without one after which the window stays.
+const LEAST_ROUNDS: u32 = 2;
+const STOP_ROUNDS: u32 = 10;
+/// Segments below the most at which the window grows no more.
+const PAD_BUFFER: f64 = 2.0;
+/// The part of the excess that is taken off.
+const DECREASE: f64 = 0.3;
+/// Decisions to grow that halve the slowness of growth, and its limit.
+const RECOVERS: u32 = 8;
+const MOST_SLOWNESS: u32 = 8;
+/// When the shortest round trip first begins anew.
+const FIRST_RESET: Duration = Duration::from_secs(2);
+/// A round trip of no time at all is no divisor, in seconds.
+const SHORTEST: f64 = 1e-9;
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
+    id: "nv",
+    summary: "TCP-NV: ten segments more than the reached rate needs, for data centres",
+    source: "Brakmo 2010; Linux net/ipv4/tcp_nv.c",
+    parse: |value| {
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
+        if params.reset_period.is_zero() {
+            return Err(refusal("reset_period is 0 s", "a duration like \"5 s\""));
+        }
+        Ok(Arc::new(move || Box::new(Classic::new(Nv::new(params.clone()), Increase::of_linux()))))
+    },
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{Path, SMSS, built, loss};
+    use super::*;
+
+    const BASE: Duration = Duration::from_millis(10);
+
+    /// Round trips over a path that carries a segment every 100 µs: what is beyond a hundred waits.
+    fn rounds(congestion: &mut dyn CongestionControl, count: u64) -> Vec<u64> {
+        let (mut path, mut windows) = (Path::new(), vec![]);
+        for _ in 0..count {
+            let queued = congestion.cwnd().whole(SMSS).saturating_sub(100);
+            path.round(congestion, BASE + Duration::from_micros(100) * queued, Duration::ZERO);
+            windows.push(congestion.cwnd().whole(SMSS));
+        }
+        windows
+    }
+
+    #[test]
+    fn the_window_settles_at_what_the_path_holds_and_ten_segments() {
+        let mut nv = built(ENTRY.id, json!({}));
+        let windows = rounds(nv.as_mut(), 100);
+        let settled = &windows[60..];
+        assert!(settled.iter().all(|window| (100..=113).contains(window)), "{windows:?}");
+    }
+
+    #[test]
+    fn a_loss_leaves_four_fifths() {
+        let mut nv = built(ENTRY.id, json!({ "ssthresh_unit": "segments" }));
+        nv.on_restore(SMSS * 100, SMSS * 2);
+        nv.on_loss(&loss(SMSS * 100));
+        assert_eq!(nv.cwnd(), SMSS * 79);
+    }
+}

@@ -1,0 +1,188 @@
+//! Vegas as Linux has it (`tcp_vegas.c`, after Cardwell and Bak 1998): one decision each round trip by its shortest
+//! sample, slow start in every round trip, and Reno's answers to losses.
+//!
+//! Beside `vegas`: α, β and γ are 2, 4 and 1; the end of slow start leaves what the path holds and one segment more; a
+//! segment comes or goes at once at the end of a round trip.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration};
+
+use super::classic::{Classic, Policy};
+use super::increase::Increase;
+use super::round_trips::{RoundTrips, Rounds};
+use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
+use super::{AckSample, CongestionControl, CongestionEvent};
+use crate::registry::{Entry, refusal};
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Below so many segments in queues the window grows. Linux: 2.
+    pub alpha: f64,
+    /// Above so many it shrinks. Linux: 4.
+    pub beta: f64,
+    /// Above so many slow start ends. Linux: 1.
+    pub gamma: f64,
+    /// What a loss halves.
+    pub reduction_of: ReductionOf,
+    /// What ssthresh is counted in.
+    pub ssthresh_unit: SsthreshUnit,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            alpha: 2.0,
+            beta: 4.0,
+            gamma: 1.0,
+            reduction_of: ReductionOf::default(),
+            ssthresh_unit: SsthreshUnit::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct VegasLinux {
+    params: Params,
+    rounds: Rounds,
+    ended: Option<RoundTrips>,
+    base_rtt: Option<Duration>,
+}
+
+impl VegasLinux {
+    /// The decision at the end of a round trip.
+    fn decide(&self, window: &mut Window, rtt: Duration, base: Duration) {
+        let (ratio, w) = (rtt.as_secs_f64() / base.as_secs_f64(), window.segments());
+        let queued = w * (ratio - 1.0);
+        if window.is_below_ssthresh() {
+            if queued > self.params.gamma {
+                let held = Bytes((w / ratio * window.smss.0 as f64) as u64) + window.smss;
+                window.set_cwnd(held.min(window.cwnd()).max(window.smss * 2));
+                window.ssthresh = below(window);
+            }
+        } else if queued > self.params.beta {
+            window.set_cwnd(window.cwnd().saturating_sub(window.smss).max(window.smss * 2));
+            window.ssthresh = below(window);
+        } else if queued < self.params.alpha {
+            window.open(window.smss);
+        }
+    }
+}
+
+/// A threshold a segment below the window, so that slow start does not begin again (Linux `tcp_vegas_ssthresh`).
+fn below(window: &Window) -> Bytes {
+    window.ssthresh.min(window.cwnd().saturating_sub(window.smss)).max(window.smss * 2)
+}
+
+impl Policy for VegasLinux {
+    fn alpha(&mut self, _window: &Window, _ack: &AckSample) -> Alpha {
+        Alpha::ONE
+    }
+
+    fn observe(&mut self, ack: &AckSample) {
+        if let Some(rtt) = ack.rtt {
+            self.base_rtt = Some(self.base_rtt.map_or(rtt, |base| base.min(rtt)));
+        }
+        self.ended = self.rounds.on_ack(ack).or(self.ended);
+    }
+
+    /// In congestion avoidance the window changes here and not ACK by ACK, unless the round trip had two samples or less,
+    /// one of which may be a delayed ACK's (Linux): then this ACK counts as Reno's.
+    fn before_growth(&mut self, window: &mut Window, ack: &AckSample) -> bool {
+        let was_below = window.is_below_ssthresh();
+        match (self.ended.take(), self.base_rtt) {
+            (Some(round), _) if round.samples <= FEW => return true,
+            (Some(round), Some(base)) if super::is_cwnd_limited(window.cwnd(), ack.flight, window.smss) => {
+                self.decide(window, round.least, base);
+            }
+            _ => {}
+        }
+        was_below && window.is_below_ssthresh()
+    }
+
+    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+        // Linux (`tcp_vegas_state`): measured anew when recovery is over.
+        (self.rounds, self.ended) = (Rounds::default(), None);
+        self.params.reduction_of.kept(0.5, event)
+    }
+
+    fn ssthresh_unit(&self) -> SsthreshUnit {
+        self.params.ssthresh_unit
+    }
+
+    fn validates(&self) -> bool {
+        true
+    }
+
+    /// The shortest round trip that a late comer measures has the queue of the others in it, so that it takes more than
+    /// they do (Mo, La, Anantharam and Walrand 1999, §III).
+    fn shares_equally(&self) -> bool {
+        false
+    }
+}
+
+/// Linux (`tcp_vegas_cong_avoid`, `cntRTT`).
+const FEW: u64 = 2;
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
+    id: "vegas-linux",
+    summary: "Vegas as in Linux: between 2 and 4 segments in queues, by the shortest sample of a round trip",
+    source: "Linux net/ipv4/tcp_vegas.c, after Brakmo and Peterson 1995",
+    parse: |value| {
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
+        if !(0.0 < params.alpha && params.alpha <= params.beta && params.gamma > 0.0) {
+            let Params { alpha, beta, gamma, .. } = params;
+            let wrong = format!("alpha is {alpha}, beta {beta}, gamma {gamma}, which no window could keep");
+            return Err(refusal(wrong, "0 < alpha <= beta, and gamma > 0"));
+        }
+        Ok(Arc::new(move || {
+            let vegas =
+                VegasLinux { params: params.clone(), rounds: Rounds::default(), ended: None, base_rtt: None };
+            Box::new(Classic::new(vegas, Increase::of_linux()))
+        }))
+    },
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{Path, SMSS, built, loss};
+    use super::*;
+
+    const BASE: Duration = Duration::from_millis(100);
+
+    /// Round trips over a path that carries a segment every 10 ms: what is beyond ten waits.
+    fn rounds(congestion: &mut dyn CongestionControl, path: &mut Path, count: u64) -> Vec<u64> {
+        let mut windows = vec![];
+        for _ in 0..count {
+            let queued = congestion.cwnd().whole(SMSS).saturating_sub(10);
+            path.round(congestion, BASE + Duration::from_millis(10) * queued, Duration::ZERO);
+            windows.push(congestion.cwnd().whole(SMSS));
+        }
+        windows
+    }
+
+    #[test]
+    fn slow_start_doubles_in_every_round_trip_and_ends_at_what_the_path_holds() {
+        let mut vegas = built(ENTRY.id, json!({}));
+        let windows = rounds(vegas.as_mut(), &mut Path::new(), 25);
+        assert_eq!(windows[..3], [4, 8, 16]);
+        assert!(!vegas.in_slow_start());
+        assert!(windows[15..].iter().all(|window| (12..=14).contains(window)), "{windows:?}");
+    }
+
+    #[test]
+    fn a_loss_halves() {
+        let mut vegas = built(ENTRY.id, json!({}));
+        vegas.on_restore(SMSS * 16, Bytes::MAX);
+        vegas.on_loss(&loss(SMSS * 16));
+        assert_eq!((vegas.cwnd(), vegas.ssthresh()), (SMSS * 8, SMSS * 8));
+    }
+}

@@ -1,0 +1,159 @@
+//! TCP Veno (Fu and Liew 2003): Vegas' estimate of the segments in queues tells losses of the air from losses of
+//! congestion. Where fewer than β wait, a loss takes a fifth and not a half; where more do, the window grows half as fast.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration};
+
+use super::classic::{Classic, Policy};
+use super::increase::Increase;
+use super::proportion::Proportion;
+use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
+use super::{AckSample, CongestionControl, CongestionEvent};
+use crate::registry::{Entry, refusal};
+
+/// Parameters.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// From so many segments in queues on the path counts as congested. Fu and Liew 2003 §III-A and Linux: 3.
+    pub beta: f64,
+    /// The part that a loss takes where the path is not congested. Fu and Liew 2003 §III-B and Linux: 1/5.
+    pub(super) random_loss: Proportion,
+    /// How congestion avoidance counts.
+    #[serde(default = "Increase::of_linux")]
+    pub increase: Increase,
+    /// What a loss takes a part of.
+    pub reduction_of: ReductionOf,
+    /// What ssthresh is counted in.
+    pub ssthresh_unit: SsthreshUnit,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            beta: 3.0,
+            random_loss: Proportion(0.2),
+            increase: Increase::of_linux(),
+            reduction_of: ReductionOf::default(),
+            ssthresh_unit: SsthreshUnit::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Veno {
+    params: Params,
+    /// The shortest round trip so far, and the last.
+    rtts: Option<(Duration, Duration)>,
+}
+
+impl Veno {
+    /// Fu and Liew 2003 equation 1: N, the segments that wait, of a window of so many.
+    fn is_congested(&self, window: &Window) -> bool {
+        let waiting = self.rtts.map_or(0.0, |(base, last)| {
+            window.segments() * (1.0 - base.as_secs_f64() / last.as_secs_f64().max(LEAST))
+        });
+        waiting >= self.params.beta
+    }
+}
+
+impl Policy for Veno {
+    fn alpha(&mut self, window: &Window, _ack: &AckSample) -> Alpha {
+        // §III-A: in every other round trip.
+        if self.is_congested(window) { Alpha::new(0.5) } else { Alpha::ONE }
+    }
+
+    fn observe(&mut self, ack: &AckSample) {
+        if let Some(rtt) = ack.rtt {
+            self.rtts = Some((self.rtts.map_or(rtt, |(base, _)| base.min(rtt)), rtt));
+        }
+    }
+
+    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        let part = if self.is_congested(window) { 0.5 } else { self.params.random_loss.0 };
+        self.params.reduction_of.kept(1.0 - part, event)
+    }
+
+    /// §III-B: what a timeout does is left as it is in Reno.
+    fn kept_by_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+        self.params.reduction_of.kept(0.5, event)
+    }
+
+    fn ssthresh_unit(&self) -> SsthreshUnit {
+        self.params.ssthresh_unit
+    }
+
+    fn validates(&self) -> bool {
+        true
+    }
+}
+
+/// A round trip of no time at all is no divisor.
+const LEAST: f64 = 1e-9;
+
+/// This algorithm in the registry.
+pub const ENTRY: Entry<dyn CongestionControl> = Entry {
+    id: "veno",
+    summary: "TCP Veno: a loss without a queue takes a fifth and not a half",
+    source: "Fu and Liew 2003; Linux net/ipv4/tcp_veno.c",
+    parse: |value| {
+        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
+        if params.beta <= 0.0 {
+            return Err(refusal(format!("beta is {}", params.beta), "a number of segments above 0, like 3"));
+        }
+        Ok(Arc::new(move || {
+            let veno = Veno { params: params.clone(), rtts: None };
+            Box::new(Classic::new(veno, params.increase))
+        }))
+    },
+    schema: Entry::<dyn CongestionControl>::describe::<Params>,
+};
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::testing::{Path, SMSS, ack_sample, built, loss, timeout};
+    use super::*;
+
+    const BASE: Duration = Duration::from_millis(100);
+
+    /// Twenty segments, of which so many wait.
+    fn with_waiting(waiting: u64) -> Box<dyn CongestionControl> {
+        let mut veno = built(ENTRY.id, json!({}));
+        veno.on_restore(SMSS * 20, SMSS * 2);
+        for rtt in [BASE, BASE * 20 / (20 - waiting)] {
+            veno.observe(&AckSample { rtt: Some(rtt), ..ack_sample(SMSS, SMSS) });
+        }
+        veno
+    }
+
+    #[test]
+    fn a_loss_takes_a_fifth_where_fewer_than_three_wait_and_half_from_there_on() {
+        for (waiting, left) in [(0, 16), (2, 16), (4, 10), (10, 10)] {
+            let mut veno = with_waiting(waiting);
+            veno.on_loss(&loss(SMSS * 20));
+            assert_eq!((veno.cwnd(), veno.ssthresh()), (SMSS * left, SMSS * left), "{waiting}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_halves_the_threshold_in_any_case() {
+        let mut veno = with_waiting(0);
+        veno.on_timeout(&timeout(SMSS * 20, false));
+        assert_eq!((veno.cwnd(), veno.ssthresh()), (SMSS, SMSS * 10));
+    }
+
+    #[test]
+    fn where_segments_wait_the_window_grows_half_as_fast() {
+        for (rtt, more) in [(BASE, 1.0), (BASE * 2, 0.5)] {
+            let mut veno = with_waiting(0);
+            Path::new().round(veno.as_mut(), rtt, Duration::ZERO);
+            let grown = (veno.cwnd() - SMSS * 20).0 as f64 / 1000.0;
+            assert!(grown > more * 0.95 && grown <= more, "{grown} at {rtt:?}");
+        }
+    }
+}

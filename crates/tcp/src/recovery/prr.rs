@@ -1,0 +1,177 @@
+//! Proportional rate reduction (RFC 9937, RFC 6937): in fast recovery each ACK lets out so much that the window shrinks
+//! evenly, from what it was to ssthresh, over one round trip; and where more was lost than the reduction takes off, no
+//! more than was delivered, or in slow start back to ssthresh. After a congestion mark it does the same, as Linux does in its
+//! state CWR.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Seq};
+
+use super::composed::{Detection, Response};
+use super::disorder::{Change, Disorder};
+use super::{AckEvent, Actions, SendWindow, SentEvent, TimerAction};
+use crate::scoreboard::Scoreboard;
+
+/// What becomes of the window in recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// It shrinks evenly over a round trip (RFC 9937).
+    #[default]
+    Proportional,
+    /// It falls at once, and nothing new goes out until as much is delivered (RFC 6675 §5).
+    AtOnce,
+}
+
+/// What the reduction is a part of: how much was in use as recovery began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecoveryFrom {
+    /// `RecoverFS` of RFC 9937 §6.1: FlightSize without what was SACKed before.
+    #[default]
+    InFlight,
+    /// FlightSize (RFC 6937 §3).
+    FlightSize,
+    /// The congestion window (Linux, `prior_cwnd`).
+    Cwnd,
+}
+
+/// The response of PRR; names in brackets are those of RFC 9937 §6.
+#[derive(Debug)]
+pub(super) struct Prr {
+    from: RecoveryFrom,
+    /// What was in use before (`RecoverFS`).
+    before: Bytes,
+    /// Delivered since recovery began (`prr_delivered`).
+    delivered: Bytes,
+    /// Sent since recovery began (`prr_out`).
+    out: Bytes,
+    quota: Option<Quota>,
+    /// A mark has reduced the window, and this is the end of what was sent before (`high_seq` of Linux).
+    marked: Option<Seq>,
+}
+
+/// What the last ACK of a recovery lets out.
+#[derive(Clone, Copy, Debug)]
+struct Quota {
+    /// The pipe at that ACK, once it was judged.
+    pipe: Bytes,
+    /// `prr_out` then.
+    out: Bytes,
+    /// What the ACK delivered (`DeliveredData`).
+    delivered: Bytes,
+    /// Whether it advances and tells of no further loss (`SafeAck`).
+    safe: bool,
+    smss: Bytes,
+}
+
+impl Prr {
+    pub(super) const fn new(from: RecoveryFrom) -> Self {
+        Self {
+            from,
+            before: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            out: Bytes::ZERO,
+            quota: None,
+            marked: None,
+        }
+    }
+
+    /// An ACK delivers so much and is entered on the board. Safe is one that advances and tells of no further loss
+    /// (RFC 9937 §6.2).
+    fn on_ack(&mut self, ack: &AckEvent, delivered: Bytes, safe: bool, board: &Scoreboard) {
+        self.delivered += delivered;
+        self.quota = Some(Quota { pipe: board.pipe(), out: self.out, delivered, safe, smss: ack.smss });
+    }
+
+    /// `SndCnt`: how much the last ACK lets out on the way to `ssthresh`.
+    fn count(&self, quota: &Quota, ssthresh: Bytes) -> Bytes {
+        let count = if quota.pipe > ssthresh {
+            // Proportional rate reduction.
+            let share = u128::from(self.delivered.0) * u128::from(ssthresh.0);
+            let share = Bytes(share.div_ceil(u128::from(self.before.0.max(1))) as u64);
+            share.saturating_sub(quota.out)
+        } else {
+            // Reduction bound: PRR-CRB, and PRR-SSRB while ACKs are safe.
+            let owed = self.delivered.saturating_sub(quota.out).max(quota.delivered);
+            let growth = if quota.safe { quota.smss } else { Bytes::ZERO };
+            (owed + growth).min(ssthresh - quota.pipe)
+        };
+        // The fast retransmit goes out in any case.
+        if quota.out.is_zero() { count.max(quota.smss) } else { count }
+    }
+}
+
+impl Response for Prr {
+    /// Before any loss as ever; of what was SACKed the window grows no second time as it is acknowledged.
+    fn in_order(
+        &mut self,
+        ack: &AckEvent,
+        _found: Detection,
+        _disorder: Change,
+        board: &Scoreboard,
+    ) -> Actions {
+        if let Some(high) = self.marked {
+            // `tcp_fastretrans_alert`: until something that was sent after the mark is acknowledged.
+            if !ack.number.after(high) {
+                if !ack.delivered.is_zero() {
+                    self.on_ack(ack, ack.delivered, ack.advances, board);
+                }
+                return Actions::hold(TimerAction::restart_if(ack.advances));
+            }
+            self.reset();
+        }
+        if ack.advances { Actions::grow(ack.delivered, TimerAction::Restart) } else { Actions::NONE }
+    }
+
+    fn entered(&mut self, ack: &AckEvent, board: &Scoreboard) {
+        let earlier_sacked = board.sacked().saturating_sub(ack.newly_sacked);
+        self.before = match self.from {
+            RecoveryFrom::InFlight => ack.flight.saturating_sub(earlier_sacked),
+            RecoveryFrom::FlightSize => ack.flight,
+            RecoveryFrom::Cwnd => ack.cwnd,
+        };
+        (self.delivered, self.out, self.marked) = (Bytes::ZERO, Bytes::ZERO, None);
+        // A recovery that a timer begins has no ACK; the kernel counts a segment (`tcp_rack_reo_timeout`).
+        let delivered = if ack.delivered.is_zero() { ack.smss } else { ack.delivered };
+        self.on_ack(ack, delivered, false, board);
+    }
+
+    fn in_recovery(&mut self, ack: &AckEvent, found: Detection, board: &Scoreboard) -> Actions {
+        // RFC 9937 §6.2: an ACK that delivers nothing lets nothing out.
+        if !ack.delivered.is_zero() {
+            let safe = ack.advances && found != Detection::Loss;
+            self.on_ack(ack, ack.delivered, safe, board);
+        }
+        Actions::hold(TimerAction::restart_if(ack.advances))
+    }
+
+    fn exit(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {
+        self.quota = None;
+        Actions::exit(ack.ssthresh)
+    }
+
+    fn reset(&mut self) {
+        (self.quota, self.marked) = (None, None);
+    }
+
+    /// `tcp_init_cwnd_reduction`.
+    fn on_mark(&mut self, before: Bytes, nxt: Seq) {
+        (self.before, self.delivered, self.out) = (before, Bytes::ZERO, Bytes::ZERO);
+        (self.quota, self.marked) = (None, Some(nxt));
+    }
+
+    fn is_idle(&self) -> bool {
+        self.marked.is_none()
+    }
+
+    fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, _board: &Scoreboard) {
+        self.out += sent.len;
+    }
+
+    /// `cwnd` is ssthresh in fast recovery, for congestion control has reduced it.
+    fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {
+        let cwnd = self.quota.as_ref().map_or(cwnd, |quota| quota.pipe + self.count(quota, cwnd));
+        SendWindow { cwnd, inflation: 0 }
+    }
+}

@@ -1,0 +1,142 @@
+//! The send buffer that Linux sizes by itself (Semke, Mahdavi and Mathis 1998): room for some congestion windows, counted in
+//! the memory that their packets take.
+//!
+//! It grows where a user has filled it although the congestion window has room (`tcp_should_expand_sndbuf`), and never
+//! shrinks. Linux counts memory on both sides, data with their records; here the data that wait are counted without
+//! records, of which there is one for up to 64 KiB.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use super::{SendBuffer, Sender};
+use crate::registry::{Entry, refusal};
+
+/// Parameters; the defaults are Linux'.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The buffer before the handshake, and the least: 16 KiB (`tcp_wmem[1]`).
+    pub initial: Bytes,
+    /// The most that it grows to: 4 MiB (`tcp_wmem[2]`).
+    pub greatest: Bytes,
+    /// For how many congestion windows there is room: 2, so that fast recovery finds new data to send; BBR asks for 3
+    /// (`sndbuf_expand`).
+    pub windows: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { initial: Bytes(16 << 10), greatest: Bytes(4 << 20), windows: 2 }
+    }
+}
+
+#[derive(Debug)]
+struct AutoTuning {
+    params: Params,
+    size: Bytes,
+}
+
+impl AutoTuning {
+    const fn new(params: Params) -> Self {
+        Self { size: params.initial, params }
+    }
+}
+
+impl SendBuffer for AutoTuning {
+    fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// `tcp_sndbuf_expand`.
+    fn grow(&mut self, sender: &Sender) {
+        let cwnd = sender.cwnd.whole(sender.smss);
+        let segments = cwnd.max(INITIAL_SEGMENTS).max(u64::from(sender.dupthresh) + 1);
+        let wanted = segment_memory(sender.mss) * segments * u64::from(self.params.windows);
+        self.size = self.size.max(wanted.min(self.params.greatest));
+    }
+}
+
+/// What a segment with headers takes of the memory of Linux: its packet in a block whose size is a power of two, and the
+/// packet's record.
+fn segment_memory(mss: Bytes) -> Bytes {
+    Bytes((mss + HEADERS + SHARED_INFO).0.next_power_of_two()) + RECORD
+}
+
+/// `TCP_INIT_CWND`.
+const INITIAL_SEGMENTS: u64 = 10;
+/// `MAX_TCP_HEADER`, on a kernel with tunnels: 128 bytes for TCP, 176 for what is below, rounded up to a cache line.
+const HEADERS: Bytes = Bytes(320);
+/// `struct skb_shared_info` and `struct sk_buff`, each rounded up to a cache line, on a machine of 64 bits.
+const SHARED_INFO: Bytes = Bytes(320);
+const RECORD: Bytes = Bytes(256);
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn SendBuffer> = Entry {
+    id: "auto-tuning",
+    summary: "a send buffer that follows the congestion window, as Linux sizes it",
+    source: "Semke, Mahdavi and Mathis 1998; Linux net/ipv4/tcp_input.c (tcp_sndbuf_expand)",
+    parse: |value| {
+        let params: Params = Entry::<dyn SendBuffer>::read(value)?;
+        let Params { initial, greatest, windows } = params;
+        if initial < LEAST_BUFFER || initial > greatest {
+            let wrong = format!("initial is {} bytes and greatest {}", initial.0, greatest.0);
+            return Err(refusal(wrong, "initial at least \"4608 bytes\", and greatest no smaller"));
+        }
+        if windows == 0 {
+            return Err(refusal("windows is 0", "2, or 3 for BBR"));
+        }
+        Ok(Arc::new(move || Box::new(AutoTuning::new(params.clone()))))
+    },
+    schema: Entry::<dyn SendBuffer>::describe::<Params>,
+};
+
+/// `SOCK_MIN_SNDBUF`.
+const LEAST_BUFFER: Bytes = Bytes(4608);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn after(params: Params, cwnd: u64) -> Bytes {
+        let mut buffer = AutoTuning::new(params);
+        let (smss, mss) = (Bytes(1448), Bytes(1460));
+        buffer.grow(&Sender { cwnd: smss * cwnd, smss, mss, dupthresh: 3 });
+        buffer.size()
+    }
+
+    #[test]
+    fn a_new_connection_over_ethernet_has_the_87040_bytes_that_ss_shows() {
+        assert_eq!(AutoTuning::new(Params::default()).size(), Bytes(16_384));
+        assert_eq!(after(Params::default(), 10), Bytes(87_040));
+        assert_eq!(after(Params::default(), 1), Bytes(87_040), "never for less than TCP_INIT_CWND");
+    }
+
+    #[test]
+    fn it_has_room_for_two_windows_or_for_three_of_bbr_up_to_the_greatest() {
+        assert_eq!(after(Params::default(), 100), Bytes(870_400));
+        assert_eq!(after(Params { windows: 3, ..Params::default() }, 100), Bytes(1_305_600));
+        assert_eq!(after(Params::default(), 10_000), Bytes(4 << 20));
+    }
+
+    #[test]
+    fn it_never_shrinks() {
+        let mut buffer = AutoTuning::new(Params::default());
+        for cwnd in [100, 10] {
+            let (smss, mss) = (Bytes(1448), Bytes(1460));
+            buffer.grow(&Sender { cwnd: smss * cwnd, smss, mss, dupthresh: 3 });
+            assert_eq!(buffer.size(), Bytes(870_400));
+        }
+    }
+
+    #[test]
+    fn a_buffer_without_room_for_a_packet_is_refused() {
+        for wrong in [json!({ "initial": "1 KiB" }), json!({ "initial": "8 MiB" }), json!({ "windows": 0 })] {
+            assert!((ENTRY.parse)(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+}

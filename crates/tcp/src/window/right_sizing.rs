@@ -1,0 +1,297 @@
+//! The receive buffer that today's Linux sizes by itself (dynamic right-sizing; Fisk and Feng 2001): the window follows what
+//! the user has read in a round trip, doubled, so that a sender in slow start is not held back.
+//!
+//! Two rules work together. The buffer grows with what is read (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`); the window that is
+//! offered opens towards the buffer by two segments for each that arrives (`tcp_grow_window`). What is offered of a buffer
+//! is the share that data have in the memory of a packet.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Instant};
+
+use super::{Arrived, Held, Window};
+use crate::registry::{Entry, refusal};
+
+/// Parameters; the defaults are Linux'.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The buffer of a new connection: 128 KiB (`tcp_rmem[1]`). Half of it is offered until a packet has come.
+    pub initial: Bytes,
+    /// The most that it grows to: 6 MiB (`tcp_rmem[2]`; 32 MiB from Linux 6.16 on).
+    pub greatest: Bytes,
+    /// Memory that a full packet takes, by the network's driver (`truesize`): 2304 bytes, of 1500 in a block of 2 KiB.
+    pub packet_memory: Bytes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { initial: Bytes(128 << 10), greatest: Bytes(6 << 20), packet_memory: Bytes(2304) }
+    }
+}
+
+#[derive(Debug)]
+struct RightSizing {
+    params: Params,
+    /// The buffer (`sk_rcvbuf`), and of how many parts in 256 of it the window is (`scaling_ratio`).
+    buffer: Bytes,
+    ratio: u64,
+    /// The largest segment that has come (`rcv_mss`).
+    largest: Bytes,
+    /// What is offered (`rcv_ssthresh`), and what it may grow to (`window_clamp`).
+    offered: Bytes,
+    clamp: Bytes,
+    /// The round trip as the receiver knows it (`rcv_rtt_est`).
+    rtt: Option<Duration>,
+    /// The clock that was echoed last.
+    echoed: Option<Instant>,
+    /// Since when a window of data is awaited, and to where.
+    awaited: Option<(Instant, Bytes)>,
+    /// What was read in the best round trip so far (`rcvq_space.space`).
+    space: Bytes,
+    /// When the present round trip began, and what was read then.
+    round: (Instant, Bytes),
+}
+
+impl RightSizing {
+    fn new(params: Params) -> Self {
+        let clamp = params.initial / 2;
+        Self {
+            buffer: params.initial,
+            ratio: 128,
+            largest: Bytes::ZERO,
+            offered: clamp,
+            clamp,
+            rtt: None,
+            echoed: None,
+            awaited: None,
+            space: Bytes::ZERO,
+            round: (Instant::START, Bytes::ZERO),
+            params,
+        }
+    }
+
+    /// `tcp_win_from_space` and its inverse.
+    const fn window_of(&self, space: Bytes) -> Bytes {
+        Bytes(space.0 * self.ratio / 256)
+    }
+
+    const fn space_for(&self, window: Bytes) -> Bytes {
+        Bytes(window.0 * 256 / self.ratio)
+    }
+
+    /// The free part of the buffer, as a window (`tcp_space`).
+    fn free(&self, held: Bytes) -> Bytes {
+        self.window_of(self.buffer.saturating_sub(self.space_for(held)))
+    }
+
+    /// The first segment, and each that is larger than those before, tells the share of data (`tcp_measure_rcv_mss`).
+    fn measure_segment(&mut self, arrived: &Arrived) {
+        if arrived.len <= self.largest {
+            return;
+        }
+        if self.largest.is_zero() {
+            self.space = (arrived.len * INITIAL_SEGMENTS).min(self.offered);
+            self.round = (arrived.now, Bytes::ZERO);
+        }
+        self.largest = arrived.len;
+        self.ratio = (arrived.len.0 * 256 / self.params.packet_memory.0).clamp(1, 255);
+        self.clamp = self.window_of(self.buffer);
+        self.space = self.space.min(self.clamp);
+    }
+
+    /// `tcp_rcv_rtt_measure_ts` and `tcp_rcv_rtt_measure`: an echoed clock counts once; without clocks a round trip is no
+    /// longer than a window of data takes.
+    fn measure_round_trip(&mut self, arrived: &Arrived) {
+        if let Some(echoed) = arrived.echoed.filter(|echoed| self.echoed != Some(*echoed)) {
+            self.echoed = Some(echoed);
+            if arrived.len >= self.largest {
+                self.enter((arrived.now - echoed).max(CLOCK_TICK), false);
+            }
+        }
+        if self.awaited.is_some_and(|(_, to)| arrived.received < to) {
+            return;
+        }
+        if let Some((since, _)) = self.awaited {
+            self.enter((arrived.now - since).max(LEAST_SAMPLE), true);
+        }
+        self.awaited = Some((arrived.now, arrived.received + arrived.offered));
+    }
+
+    /// `tcp_rcv_rtt_update`.
+    fn enter(&mut self, sample: Duration, by_window: bool) {
+        self.rtt = Some(match self.rtt {
+            Some(rtt) if sample >= rtt && by_window => rtt,
+            Some(rtt) if sample >= rtt => (rtt * 7 + sample) / 8,
+            _ => sample,
+        });
+    }
+
+    /// `tcp_grow_window`; whether it has opened.
+    fn open(&mut self, arrived: &Arrived, held: Bytes) -> bool {
+        let room = self.clamp.min(self.free(held)).saturating_sub(self.offered);
+        if room.is_zero() || arrived.len < WORTHWHILE {
+            return false;
+        }
+        self.offered += room.min(self.largest * 2);
+        true
+    }
+
+    /// The user has read (`tcp_rcv_space_adjust`).
+    fn adjust(&mut self, arrived: &Arrived) {
+        let (began, read) = self.round;
+        if self.rtt.is_none_or(|rtt| arrived.now - began < rtt) {
+            return;
+        }
+        let copied = arrived.received.saturating_sub(arrived.unread * 2).saturating_sub(read);
+        if copied > self.space {
+            let before = std::mem::replace(&mut self.space, copied);
+            self.grow_buffer(before, arrived.behind_gap);
+        }
+        self.round = (arrived.now, arrived.received.saturating_sub(arrived.unread));
+    }
+
+    /// `tcp_rcvbuf_grow`: for twice what was read, for the growth of a slow start that is a round trip ahead of what the
+    /// user has seen, and for what waits behind a gap.
+    fn grow_buffer(&mut self, before: Bytes, behind_gap: Bytes) {
+        let twice = self.space * 2;
+        let growth = self.space.saturating_sub(before);
+        let ahead = Bytes(twice.0 * growth.0 / before.0.max(1) * 2);
+        let buffer = self.space_for(twice + ahead + behind_gap).min(self.params.greatest);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = self.window_of(buffer);
+        }
+    }
+}
+
+impl Window for RightSizing {
+    fn room(&mut self, held: &Held) -> Bytes {
+        self.offered.min(self.free(held.unread + held.out_of_order))
+    }
+
+    fn greatest(&self) -> Bytes {
+        self.params.greatest
+    }
+
+    fn observes_data(&self) -> bool {
+        true
+    }
+
+    fn on_data(&mut self, arrived: &Arrived) -> bool {
+        self.measure_segment(arrived);
+        self.measure_round_trip(arrived);
+        if !arrived.behind_gap.is_zero() {
+            self.grow_buffer(self.space, arrived.behind_gap);
+        }
+        let opened = self.open(arrived, arrived.unread + arrived.out_of_order);
+        self.adjust(arrived);
+        opened
+    }
+}
+
+/// `TCP_INIT_CWND`: what a round trip brings at first.
+const INITIAL_SEGMENTS: u64 = 10;
+/// Smaller segments do not open the window (`tcp_event_data_recv`).
+const WORTHWHILE: Bytes = Bytes(128);
+/// A clock that is echoed within its tick tells of no shorter round trip.
+const CLOCK_TICK: Duration = Duration::from_millis(1);
+/// What is taken for no time at all (`tcp_rcv_rtt_measure`).
+const LEAST_SAMPLE: Duration = Duration::from_micros(1);
+
+/// This policy in the registry.
+pub const ENTRY: Entry<dyn Window> = Entry {
+    id: "right-sizing",
+    summary: "a receive buffer that follows what is read in a round trip, as today's Linux sizes it",
+    source: "Fisk and Feng 2001; Linux net/ipv4/tcp_input.c (tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window)",
+    parse: |value| {
+        let params: Params = Entry::<dyn Window>::read(value)?;
+        let Params { initial, greatest, packet_memory } = params;
+        if initial < LEAST_BUFFER || initial > greatest {
+            let wrong = format!("initial is {} bytes and greatest {}", initial.0, greatest.0);
+            return Err(refusal(wrong, "initial at least \"4 KiB\", and greatest no smaller"));
+        }
+        if packet_memory.is_zero() {
+            return Err(refusal("packet_memory is 0", "\"2304 bytes\": a packet takes memory"));
+        }
+        Ok(Arc::new(move || Box::new(RightSizing::new(params.clone()))))
+    },
+    schema: Entry::<dyn Window>::describe::<Params>,
+};
+
+/// `tcp_rmem[0]`.
+const LEAST_BUFFER: Bytes = Bytes(4096);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// Full segments that are read at once, so many in the `round`th round trip; the window after them.
+    fn round(window: &mut RightSizing, round: u64, received: &mut Bytes, segments: u64) -> Bytes {
+        for segment in 0..segments {
+            *received += Bytes(1448);
+            let now = Instant::START + RTT * (round + 1) + Duration::from_micros(segment);
+            window.on_data(&Arrived {
+                now,
+                len: Bytes(1448),
+                received: *received,
+                unread: Bytes::ZERO,
+                out_of_order: Bytes::ZERO,
+                behind_gap: Bytes::ZERO,
+                offered: window.offered,
+                echoed: Some(now - RTT),
+            });
+        }
+        window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes::ZERO })
+    }
+
+    #[test]
+    fn half_of_the_buffer_is_offered_until_a_segment_tells_the_share_of_data() {
+        let mut window = RightSizing::new(Params::default());
+        assert_eq!(window.offered, Bytes(64 << 10));
+        // 1448 of 2304 bytes are 160 parts in 256, and 80 KiB of 128; two segments more are offered for each that came.
+        assert_eq!(round(&mut window, 0, &mut Bytes(0), 1), Bytes((64 << 10) + 2896));
+        assert_eq!(window.clamp, Bytes(80 << 10));
+    }
+
+    #[test]
+    fn a_slow_start_finds_more_than_twice_what_it_brought() {
+        let (mut window, mut received) = (RightSizing::new(Params::default()), Bytes(0));
+        for (number, segments) in [10, 20, 40, 80, 160].into_iter().enumerate() {
+            let offered = round(&mut window, number as u64, &mut received, segments);
+            assert!(offered >= Bytes(1448) * segments, "round {number}: {offered:?}");
+        }
+        assert!(window.buffer > Bytes(128 << 10));
+    }
+
+    #[test]
+    fn a_steady_rate_leaves_the_buffer_as_it_is() {
+        let (mut window, mut received) = (RightSizing::new(Params::default()), Bytes(0));
+        for number in 0..50 {
+            round(&mut window, number, &mut received, 10);
+        }
+        assert_eq!(window.buffer, Bytes(128 << 10));
+    }
+
+    #[test]
+    fn it_grows_to_the_greatest_and_no_further() {
+        let (mut window, mut received) = (RightSizing::new(Params::default()), Bytes(0));
+        for number in 0..20 {
+            let full = window.offered.whole(Bytes(1448));
+            round(&mut window, number, &mut received, full.min(10 << number));
+        }
+        assert_eq!(window.buffer, Bytes(6 << 20));
+    }
+
+    #[test]
+    fn an_initial_buffer_above_the_greatest_is_refused() {
+        assert!((ENTRY.parse)(json!({ "initial": "8 MiB" })).is_err());
+        assert!((ENTRY.parse)(json!({ "packet_memory": "0 bytes" })).is_err());
+    }
+}
