@@ -1,4 +1,4 @@
-//! What a link adds up, whether or not anybody observes it.
+//! The counters of a link, kept with and without an observer.
 
 use units::Bytes;
 

@@ -60,6 +60,13 @@ pub enum Event {
     TransmissionEnded,
     /// It was being sent as the link layer lost it: the rest of it never goes out.
     TransmissionAborted,
+    /// A transport block that carries it or a part of it goes out: on a shared channel, which sends in blocks.
+    BlockSent {
+        /// Size of the block in bits.
+        bits: u32,
+        /// 1 for a new block, 2 for its first repetition, and so on.
+        attempt: u32,
+    },
     /// Held by the allocation of the channel or beyond the transmitter.
     Delayed {
         /// For how long.
@@ -97,6 +104,7 @@ impl Event {
             Self::TransmissionStarted => "transmission_started",
             Self::TransmissionEnded => "transmission_ended",
             Self::TransmissionAborted => "transmission_aborted",
+            Self::BlockSent { .. } => "block_sent",
             Self::Delayed { .. } => "delayed",
             Self::ErrorDropped { .. } => "error_drop",
             Self::Corrupted { .. } => "corrupted",

@@ -44,6 +44,8 @@ pub(crate) struct FastPath<P> {
     next_delivery: Instant,
     /// When the transmission that is going on ends, or never.
     transmission_end: Instant,
+    /// The earlier of the two.
+    next_due: Instant,
     /// When the last of the transmissions known so far ends.
     busy_until: Instant,
     queue_len: u32,
@@ -71,7 +73,7 @@ impl<P: Packet> FastPath<P> {
         if !(is_plain(config) && matches!(service, Service::Plain(Victim::Arriving))) {
             return None;
         }
-        let limits = Limits::new(&config.queue);
+        let limits = Limits::new(config);
         let has_flow_control = limits.overflow() == Overflow::FlowControl;
         Some(Self {
             rate: config.rate,
@@ -85,6 +87,7 @@ impl<P: Packet> FastPath<P> {
             transmitted: 0,
             next_delivery: Instant::NEVER,
             transmission_end: Instant::NEVER,
+            next_due: Instant::NEVER,
             busy_until: Instant::START,
             queue_len: 0,
             queue_bytes: Bytes::ZERO,
@@ -101,41 +104,42 @@ impl<P: Packet> FastPath<P> {
         self.counters.packets_in += 1;
         self.counters.bytes_in += size;
         let size = size + self.framing;
-        if self.is_transmitting() && !self.limits.has_room(self.queue_len, self.queue_bytes, size) {
+        let idle = !self.is_transmitting();
+        if !idle && !self.limits.has_room(self.queue_len, self.queue_bytes, size) {
             return self.drop_arriving(now, &packet, observer);
         }
         let event = Event::Queued { behind: self.queue_len, behind_bytes: self.queue_bytes, average: None };
         observer.on_event(now, &packet, event);
-        self.enqueue(now, packet, size, observer);
-        self.handle_timeout(now, observer);
+        if idle {
+            self.transmit(now, packet, size, observer);
+        } else {
+            self.enqueue(now, packet, size);
+        }
     }
 
     /// Does all that is due by `now`, in order of time; at the same time the delivery of a packet comes before the end
     /// of a later one's transmission.
-    // Most calls find nothing due, so the comparison stands in the caller.
+    // Most calls find nothing due, and the others one or two things: a loop with all in it would cost more than they do.
     #[inline(always)]
     pub(crate) fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        if self.next_due() <= now {
-            self.catch_up(now, observer);
+        debug_assert!(now < Instant::NEVER, "never does not come");
+        while self.next_due <= now {
+            self.step(observer);
         }
     }
 
+    /// Does what is due next.
     #[inline(never)]
-    fn catch_up(&mut self, now: Instant, observer: &mut impl Observer<P>) {
-        loop {
-            let due = self.next_due();
-            if due > now || due == Instant::NEVER {
-                return;
-            }
-            if self.next_delivery == due {
-                self.deliver(observer);
-            } else {
-                self.end_transmission(observer);
-            }
+    fn step(&mut self, observer: &mut impl Observer<P>) {
+        if self.next_delivery <= self.transmission_end {
+            self.deliver(observer);
+        } else {
+            self.end_transmission(observer);
         }
+        self.next_due = self.next_delivery.min(self.transmission_end);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_delivery(&mut self) -> Option<P> {
         if self.delivered == 0 {
             return None;
@@ -146,10 +150,21 @@ impl<P: Packet> FastPath<P> {
     }
 
     #[inline]
+    pub(crate) const fn has_delivery(&self) -> bool {
+        self.delivered > 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn upcoming(&self, places: usize) -> Option<&P> {
+        self.packets.get(places).map(|inside| &inside.packet)
+    }
+
+    #[inline]
     pub(crate) fn next_wake_up(&self) -> Instant {
         self.next_delivery.min(self.transmission_end + self.wake_up_delay)
     }
 
+    #[inline]
     pub(crate) fn can_accept(&self) -> bool {
         !self.limits.hold_back(self.queue_len, self.queue_bytes)
     }
@@ -170,35 +185,40 @@ impl<P: Packet> FastPath<P> {
         self.packets.len()
     }
 
-    /// When the next delivery or the end of a transmission is due, or never.
-    #[inline(always)]
-    fn next_due(&self) -> Instant {
-        self.next_delivery.min(self.transmission_end)
-    }
-
+    #[inline]
     fn is_transmitting(&self) -> bool {
         self.transmission_end < Instant::NEVER
     }
 
+    /// The transmission of a packet starts at once; without a rate it is over at once.
+    #[inline]
+    fn transmit(&mut self, now: Instant, packet: P, size: Bytes, observer: &mut impl Observer<P>) {
+        self.busy_until = now + self.time_for(size);
+        self.transmission_end = self.busy_until;
+        self.next_due = self.next_delivery.min(self.transmission_end);
+        self.leave_queue(now, now, &packet, observer);
+        self.packets.push_back(Inside { packet, size, arrived: now, transmitted: self.busy_until });
+        self.handle_timeout(now, observer);
+    }
+
     /// Puts a packet at the back of the ring, with the time at which its transmission will end.
-    #[inline(always)]
-    fn enqueue(&mut self, now: Instant, packet: P, size: Bytes, observer: &mut impl Observer<P>) {
-        let time = self.rate.map_or(Duration::ZERO, |rate| self.transmission_time.of(rate, size));
-        if self.is_transmitting() {
-            self.busy_until += time;
-            self.queue_len += 1;
-            self.queue_bytes += size;
-            self.counters.queue_max = self.counters.queue_max.max(u64::from(self.queue_len));
-        } else {
-            self.busy_until = now + time;
-            self.transmission_end = self.busy_until;
-            self.leave_queue(now, now, &packet, observer);
-        }
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: P, size: Bytes) {
+        let time = self.time_for(size);
+        self.busy_until += time;
+        self.queue_len += 1;
+        self.queue_bytes += size;
+        self.counters.queue_max = self.counters.queue_max.max(u64::from(self.queue_len));
         self.packets.push_back(Inside { packet, size, arrived: now, transmitted: self.busy_until });
     }
 
+    #[inline]
+    fn time_for(&mut self, size: Bytes) -> Duration {
+        self.rate.map_or(Duration::ZERO, |rate| self.transmission_time.of(rate, size))
+    }
+
     /// Tells that a packet leaves the queue and that its transmission starts.
-    #[inline(always)]
+    #[inline]
     fn leave_queue(&self, now: Instant, arrived: Instant, packet: &P, observer: &mut impl Observer<P>) {
         let (left, left_bytes) = (self.queue_len, self.queue_bytes);
         observer.on_event(now, packet, Event::LeftQueue { waited: now - arrived, left, left_bytes });
@@ -220,7 +240,7 @@ impl<P: Packet> FastPath<P> {
 
     /// The transmission that was going on ends, and that of the first queued packet starts. Without a propagation delay
     /// the packet leaves the link in between.
-    #[inline(always)]
+    #[inline]
     fn end_transmission(&mut self, observer: &mut impl Observer<P>) {
         let now = self.transmission_end;
         observer.on_event(now, &self.packets[self.transmitted].packet, Event::TransmissionEnded);
@@ -243,7 +263,7 @@ impl<P: Packet> FastPath<P> {
     }
 
     /// The first of the propagating packets leaves the link.
-    #[inline(always)]
+    #[inline]
     fn deliver(&mut self, observer: &mut impl Observer<P>) {
         let inside = &self.packets[self.delivered];
         self.counters.packets_out += 1;

@@ -38,5 +38,5 @@ pub use distribution::Distribution;
 pub use error::ConfigError;
 pub use event::{DelayCause, DropRule, ErrorCause, Event, Observer, StopReason};
 pub use link::Link;
-pub use packet::{Ecn, LARGEST_PACKET, Packet};
+pub use packet::{Ecn, LARGEST_PACKET, Packet, PureAck};
 pub use registries::{Registry, registries};

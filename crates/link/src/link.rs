@@ -72,17 +72,41 @@ impl<P: Packet> Link<P> {
     }
 
     /// A packet that has left the link.
-    #[inline]
+    #[inline(always)]
     pub fn poll_delivery(&mut self) -> Option<P> {
         on_path!(&mut self.path, path => path.poll_delivery())
+    }
+
+    /// Whether [`poll_delivery`](Self::poll_delivery) has another packet to give.
+    #[inline]
+    #[must_use]
+    pub fn has_delivery(&self) -> bool {
+        on_path!(&self.path, path => path.has_delivery())
+    }
+
+    /// The packet that leaves the link `places` behind the next one, as far as that is known: on the fast path.
+    #[inline(always)]
+    #[must_use]
+    pub fn upcoming(&self, places: usize) -> Option<&P> {
+        match &self.path {
+            Path::Fast(path) => path.upcoming(places),
+            Path::Staged(_) => None,
+        }
     }
 
     /// When the link wants to be called next, if it holds anything.
     #[inline]
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let next = on_path!(&self.path, path => path.next_wake_up());
+        let next = self.next_wake_up();
         (next < Instant::NEVER).then_some(next)
+    }
+
+    /// The same as a plain time: [`Instant::NEVER`] where the link holds nothing.
+    #[inline]
+    #[must_use]
+    pub fn next_wake_up(&self) -> Instant {
+        on_path!(&self.path, path => path.next_wake_up())
     }
 
     /// Whether the upstream neighbour may hand over a packet: false under flow control while the

@@ -42,6 +42,17 @@ pub trait Packet: Sized {
         0
     }
 
+    /// Its differentiated services code point (RFC 2474), 0 to 63.
+    fn dscp(&self) -> u8 {
+        self.class() << 3
+    }
+
+    /// What it acknowledges, if it is nothing but an ACK: without data, without SACK blocks. Routers look that far too,
+    /// where they filter ACKs.
+    fn pure_ack(&self) -> Option<PureAck> {
+        None
+    }
+
     /// A copy of it, if the link may make one.
     fn duplicate(&self) -> Option<Self> {
         None
@@ -54,8 +65,10 @@ pub enum Ecn {
     /// Not-ECT: its transport does not understand ECN.
     #[default]
     NotCapable,
-    /// ECT(0) or ECT(1): its transport understands ECN.
+    /// ECT(0): its transport understands ECN.
     Capable,
+    /// ECT(1): its transport understands ECN, and asks for the service of L4S (RFC 9331 §4.1).
+    Capable1,
     /// CE: marked on the way.
     CongestionExperienced,
 }
@@ -65,6 +78,30 @@ impl Ecn {
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotCapable)
+    }
+
+    /// Whether the packet belongs into the queue of L4S: ECT(1), or CE, which it may have been before (RFC 9331 §5.1).
+    #[must_use]
+    pub const fn is_l4s(self) -> bool {
+        matches!(self, Self::Capable1 | Self::CongestionExperienced)
+    }
+}
+
+/// A mere ACK of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PureAck {
+    /// Its acknowledgment number.
+    pub number: u32,
+    /// Its flags: one that says something else by them is no substitute.
+    pub flags: u16,
+}
+
+impl PureAck {
+    /// Whether `later` says all that it says, and more.
+    #[must_use]
+    pub const fn precedes(self, later: Self) -> bool {
+        let ahead = later.number.wrapping_sub(self.number);
+        self.flags == later.flags && ahead > 0 && ahead < 1 << 31
     }
 }
 

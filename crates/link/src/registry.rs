@@ -1,8 +1,8 @@
 //! Registries: lists of things to choose from, each of which stands in files as a table of one key, its name:
 //! `{ gilbert-elliott = { … } }`, or as its name alone where it has no parameters, or all of them have defaults.
 //!
-//! `registry!` makes the type of the choice and the list; this file reads, writes and describes it. A member is one file,
-//! with its `ENTRY`, its `Parameters` and their behaviour, and one line in the list.
+//! `registry!` declares the modules, the type of the choice and the list; this file reads, writes and describes it. A member
+//! is one file, with its `ENTRY`, its `Parameters` and their behaviour, and one line in the list.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -38,17 +38,19 @@ pub trait Listed: Sized {
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
 }
 
-/// The type of a choice, its names in files, its schema and the list of entries.
+/// The modules of the members, the type of a choice, its names in files, its schema and the list of entries.
 #[macro_export]
 macro_rules! registry {
     (
         $(#[$outer:meta])* $name:ident, a $noun:literal of dyn $setting:path:
-        $($(#[$doc:meta])* $variant:ident = $module:ident,)*
+        $($variant:ident = $module:ident,)*
     ) => {
+        $(pub mod $module;)*
+
         $(#[$outer])*
         #[derive(Clone, Debug, PartialEq)]
         pub enum $name {
-            $($(#[$doc])* $variant($module::Parameters),)*
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::Parameters),)*
         }
 
         /// All there are, in the order of the documentation.
@@ -122,6 +124,27 @@ macro_rules! registry {
                 $crate::registry::schema::<Self>(generator)
             }
         }
+    };
+}
+
+/// The `Parameters` of a member that has none.
+#[macro_export]
+macro_rules! no_parameters {
+    () => {
+        /// It has none.
+        #[derive(
+            Clone,
+            Copy,
+            Debug,
+            Default,
+            PartialEq,
+            Eq,
+            serde::Serialize,
+            serde::Deserialize,
+            schemars::JsonSchema,
+        )]
+        #[serde(deny_unknown_fields)]
+        pub struct Parameters {}
     };
 }
 

@@ -100,7 +100,7 @@ impl<P> PacketStore<P> {
         &mut self.places[handle.index()].state
     }
 
-    // Checked without a panic, so that looking at a packet for nobody is no work.
+    // Checked without a panic, so that without an observer nothing is read.
     #[inline]
     pub(crate) fn packet(&self, handle: Handle) -> Option<&P> {
         self.places.get(handle.index())?.packet.as_ref()

@@ -7,12 +7,6 @@
 mod piecewise;
 mod source;
 
-pub mod random_multiples;
-pub mod schedule;
-pub mod square_wave;
-pub mod token_bucket;
-pub mod trace;
-
 pub use source::{RateSource, Setting, TransmissionEnd};
 
 use units::{Rate, Streams};
@@ -24,15 +18,10 @@ use crate::registry;
 registry! {
     /// How the rate of transmission varies. Written as a table of one key, its name.
     Capacity, a "rate source" of dyn Setting:
-    /// Two rates by turns.
     SquareWave = square_wave,
-    /// Rates at given times.
     Schedule = schedule,
-    /// Multiples of the base rate, at random.
     RandomMultiples = random_multiples,
-    /// Opportunities to transmit, from a file.
     Trace = trace,
-    /// A long-term rate with bursts.
     TokenBucket = token_bucket,
 }
 
@@ -51,7 +40,7 @@ impl Capacity {
         self.setting().source(base, streams)
     }
 
-    /// The rate that it has in the mean, for whoever wants one number.
+    /// The mean rate in the long run.
     #[must_use]
     pub fn nominal(&self, base: Option<Rate>) -> Option<Rate> {
         self.setting().nominal(base)
@@ -63,14 +52,7 @@ impl Capacity {
     /// What `read` answers, and lines that are wrong.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let id = self.id();
-        let loaded = match self {
-            Self::Trace(trace) => trace.load_file(read),
-            Self::RandomMultiples(multiples) => {
-                multiples.interval.load_files(read).map_err(|error| error.below("interval"))
-            }
-            _ => Ok(()),
-        };
-        loaded.map_err(|error| error.below(id))
+        self.setting_mut().load_files(read).map_err(|error| error.below(id))
     }
 }
 

@@ -9,7 +9,7 @@ use units::{Bytes, Duration, Instant, Rate, Stream, Streams};
 
 use super::piecewise::PiecewiseRate;
 use super::{RateSource, Setting, TransmissionEnd};
-use crate::distribution::{Distribution, Source};
+use crate::distribution::{Distribution, ReadFile, Source};
 use crate::error::ConfigError;
 use crate::random::unit;
 use crate::registry::Entry;
@@ -61,6 +61,10 @@ impl Setting for Parameters {
         Ok(())
     }
 
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        self.interval.load_files(read).map_err(|error| error.below("interval"))
+    }
+
     fn source(&self, base: Option<Rate>, streams: &Streams) -> Box<dyn RateSource> {
         let base = base.unwrap_or_default();
         let mut intervals = Source::new(&self.interval, streams.stream("rate_change_interval"));
@@ -84,7 +88,7 @@ struct RandomMultiples {
     rates: Vec<Rate>,
     stream: Stream,
     intervals: Source<Duration>,
-    /// The pieces that anybody has looked at and that are not over: each rate and until when it holds.
+    /// The pieces drawn so far that are not over: each rate and until when it holds.
     known: VecDeque<(Rate, Instant)>,
 }
 

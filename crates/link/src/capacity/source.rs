@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use units::{Bytes, Instant, Rate, Streams};
 
+use crate::distribution::ReadFile;
 use crate::error::ConfigError;
 
 /// The parameters of one source.
@@ -14,10 +15,18 @@ pub trait Setting {
     /// The first that does not, with its key as the path.
     fn check(&self, base: Option<Rate>) -> Result<(), ConfigError>;
 
+    /// Reads the files that they name, by `read`, into the parameters. A source without files has nothing to read.
+    ///
+    /// # Errors
+    /// What `read` answers, and lines that are wrong, with the key as the path.
+    fn load_files(&mut self, _read: &mut ReadFile) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
     /// A source of these parameters; they have passed [`Setting::check`].
     fn source(&self, base: Option<Rate>, streams: &Streams) -> Box<dyn RateSource>;
 
-    /// The rate that it has in the mean, in the long run.
+    /// The mean rate in the long run.
     fn nominal(&self, base: Option<Rate>) -> Option<Rate>;
 }
 

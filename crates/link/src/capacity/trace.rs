@@ -75,14 +75,6 @@ impl Parameters {
         self.check_times()
     }
 
-    pub(super) fn load_file(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
-        if self.millis.is_empty() {
-            let text = read(&self.path).map_err(|error| error.below("path"))?;
-            self.load(&text)?;
-        }
-        Ok(())
-    }
-
     fn check_times(&self) -> Result<(), ConfigError> {
         let message = match self.millis.last() {
             None => format!("{} gave no times", self.path),
@@ -101,6 +93,14 @@ impl Setting for Parameters {
         }
         if self.millis.last().is_some_and(|last| *last > LONGEST_MILLIS) {
             return Err(ConfigError::new("millis", "the last time is over a year", "write a year at most"));
+        }
+        Ok(())
+    }
+
+    fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
+        if self.millis.is_empty() {
+            let text = read(&self.path).map_err(|error| error.below("path"))?;
+            self.load(&text)?;
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ const MOST_OPPORTUNITIES: usize = 10_000_000;
 #[derive(Debug)]
 struct Trace {
     millis: Vec<u64>,
-    /// The first opportunity that nobody has used or missed, counted over all rounds.
+    /// The first opportunity that is neither used nor missed, counted over all rounds.
     next: u64,
     /// What is left of the one before, and when that was.
     left: Bytes,
@@ -232,5 +232,5 @@ impl RateSource for Trace {
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// Longer than anybody records, and nanoseconds count many of them: 365 days.
+/// The longest trace: 365 days, of which 64 bits of nanoseconds hold many.
 const LONGEST_MILLIS: u64 = 365 * 24 * 3_600_000;

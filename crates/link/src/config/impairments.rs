@@ -75,7 +75,7 @@ pub enum HeldPackets {
 }
 
 /// Packets that take longer than the others and are overtaken by them, whatever the order of the
-/// receive buffer: nobody waits for them.
+/// receive buffer: no other packet waits for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reordering {

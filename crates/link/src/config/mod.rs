@@ -13,7 +13,7 @@ pub use radio::{Cell, Frames, Handovers, Resets, Suspensions};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::text::Probability;
+use units::text::{Probability, QueueLimit};
 use units::{Bytes, Duration, Rate};
 
 use crate::capacity::Capacity;
@@ -69,10 +69,10 @@ pub struct Config {
     /// Radio frames into which packets are cut, and their repetition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
-    /// Delay spikes: now and then nothing is transmitted for a while, as the hiccup tool does it.
+    /// Delay spikes: transmission stops for a while from time to time, as the hiccup tool does it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spikes: Option<Suspensions>,
-    /// Traffic of a higher priority that takes the channel now and then.
+    /// Traffic of a higher priority that takes the channel from time to time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<Suspensions>,
     /// Handovers to another cell.
@@ -154,7 +154,7 @@ pub enum DeliveryOrder {
     /// packet whose propagation is shorter does not overtake.
     #[default]
     InOrder,
-    /// Likewise, each flow for itself: who waits for a repair are the packets of the same flow, as where each user has
+    /// Likewise, each flow for itself: only packets of the same flow wait for a repair, as where each user has
     /// a bearer of his own.
     InOrderPerFlow,
     /// As they become ready.
@@ -224,6 +224,25 @@ impl Config {
         self.capacity.as_ref().map_or(self.rate, |capacity| capacity.nominal(self.rate))
     }
 
+    /// The bytes that it transmits in a time, framing included: at its rate, or at the mean of a rate that varies. None
+    /// where no rate is known, or no mean.
+    #[must_use]
+    pub fn transmits_in(&self, time: Duration) -> Option<Bytes> {
+        let rate = match &self.available_rate {
+            Some(varying) => Rate::from_bits_per_sec(varying.mean()?.round() as u64),
+            None => self.nominal_rate()?,
+        };
+        let bits = u128::from(rate.bits_per_sec()) * u128::from(time.as_nanos()) / NANOS_PER_SEC;
+        Some(Bytes(u64::try_from(bits / 8).unwrap_or(u64::MAX)))
+    }
+
+    /// Writes a queue's limit in time as the bytes that it means.
+    pub fn settle_queue_limit(&mut self) {
+        if let Some(QueueLimit::Time(time)) = self.queue.limit {
+            self.queue.limit = self.transmits_in(time).map(QueueLimit::Bytes);
+        }
+    }
+
     /// The order in which packets leave.
     #[must_use]
     pub fn order(&self) -> DeliveryOrder {
@@ -271,6 +290,9 @@ fn load<Q: Quantity>(
         .map_or(Ok(()), |distribution| distribution.load_files(read))
         .map_err(|error| error.below(key))
 }
+
+/// Nanoseconds of a second.
+const NANOS_PER_SEC: u128 = 1_000_000_000;
 
 fn is_zero(propagation: &Distribution<Duration>) -> bool {
     propagation.only_value() == Some(Duration::ZERO)

@@ -2,7 +2,7 @@
 //! points.
 
 use super::*;
-use units::text::{Packets, PacketsOrBytes};
+use units::text::{Packets, QueueLimit};
 
 fn read(text: &str) -> Result<Config, String> {
     toml::from_str(text).map_err(|error: toml::de::Error| error.message().to_owned())
@@ -36,7 +36,7 @@ fn a_whole_direction_is_read() {
     )
     .expect("readable");
     assert_eq!(config.validate(), Ok(()));
-    assert_eq!(config.queue.limit, Some(PacketsOrBytes::Packets(Packets(7))));
+    assert_eq!(config.queue.limit, Some(QueueLimit::Packets(Packets(7))));
     assert_eq!(config.send_buffer.map(|buffer| buffer.held_until), Some(HeldUntil::Delivery));
     assert_eq!(config.events[0].effect, Effect::Delay);
     assert_eq!(config.events[1].counted_at, CountedAt::Transmission);
@@ -149,6 +149,43 @@ fn impossible_errors_are_refused() {
     assert_eq!(refused("events = [{ packet = 1 }]").0, "events[0].delay");
     let twice = "events = [{ packet = 4, delay = \"1 s\" }, { packet = 4, effect = \"drop\" }]";
     assert_eq!(refused(twice), ("events[1].packet".into(), "packet 4 has an event already".into()));
+}
+
+/// The limit of the queue of a link with these lines, in bytes.
+fn limit_of(lines: &str) -> u64 {
+    let mut config = read(lines).expect("readable");
+    config.validate().expect("right");
+    config.settle_queue_limit();
+    let Some(QueueLimit::Bytes(bytes)) = config.queue.limit else { unreachable!("{:?}", config.queue) };
+    bytes.0
+}
+
+#[test]
+fn a_limit_in_time_is_what_the_link_transmits_in_it() {
+    assert_eq!(limit_of("rate = \"2 Mbit/s\"\nqueue = { limit = \"500 ms\" }"), 125_000);
+    let schedule = "capacity = { schedule = { repeat = \"2 s\", steps = [
+        { at = \"0 s\", rate = \"1 Mbit/s\" }, { at = \"1 s\", rate = \"3 Mbit/s\" }] } }";
+    assert_eq!(limit_of(&format!("{schedule}\nqueue = {{ limit = \"500 ms\" }}")), 125_000);
+    let drawn = "rate = \"9 Mbit/s\"\navailable_rate = { exponential = { mean = \"2 Mbit/s\" } }";
+    assert_eq!(limit_of(&format!("{drawn}\nqueue = {{ limit = \"4 s\" }}")), 1_000_000);
+}
+
+#[test]
+fn a_limit_in_time_without_a_mean_rate_is_refused() {
+    let (path, message) = refused("queue = { limit = \"500 ms\" }");
+    assert_eq!(
+        (path.as_str(), message.as_str()),
+        ("queue.limit", "a limit in time needs a rate, and the link has none")
+    );
+    let unknown = "rate = \"1 Mbit/s\"\navailable_rate = { uniform = [\"1 Mbit/s\", \"2 Mbit/s\"] }";
+    assert_eq!(refused(&format!("{unknown}\nqueue.limit = \"500 ms\"")).0, "queue.limit");
+    assert_eq!(refused("rate = \"1 Mbit/s\"\nqueue.limit = \"0 s\"").1, "a queue of 0 lets nothing wait");
+    assert_eq!(
+        refused("rate = \"1 Mbit/s\"\nqueue.limit = \"1 us\"").1,
+        "the link transmits no byte in this time"
+    );
+    let twice = "rate = \"1 Mbit/s\"\nqueue = { limit = \"1 s\", limit_bytes = \"9 kB\" }";
+    assert_eq!(refused(twice).1, "limit is in bytes already");
 }
 
 #[test]

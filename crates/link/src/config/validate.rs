@@ -1,6 +1,6 @@
 //! What a configuration must fulfil beyond its shape and its units.
 
-use units::text::{PacketsOrBytes, Probability};
+use units::text::{Probability, QueueLimit};
 use units::{Bytes, Duration, Rate};
 
 use super::{
@@ -24,6 +24,7 @@ impl Config {
         self.check_rates()?;
         self.propagation.check().map_err(|error| error.below("propagation"))?;
         self.queue.check().map_err(|error| error.below("queue"))?;
+        self.check_limit_in_time()?;
         at_most_a_packet(self.framing, "framing")?;
         self.check_buffers()?;
         self.check_allocation()?;
@@ -56,6 +57,25 @@ impl Config {
             "rate_change_interval",
             "the rate would change all the time",
         )
+    }
+
+    /// A limit in time is that of a rate, and lets some bytes wait.
+    fn check_limit_in_time(&self) -> Check {
+        let Some(QueueLimit::Time(time)) = self.queue.limit else { return Ok(()) };
+        let help = "write packets or bytes, like \"20 packets\" or \"64 kB\"";
+        match self.transmits_in(time) {
+            None if self.available_rate.is_some() => refuse(
+                "queue.limit",
+                "a limit in time needs a mean rate, and available_rate tells none",
+                help,
+            ),
+            None => {
+                let help = "give the link a rate, or write packets or bytes, like \"20 packets\"";
+                refuse("queue.limit", "a limit in time needs a rate, and the link has none", help)
+            }
+            Some(Bytes::ZERO) => refuse("queue.limit", "the link transmits no byte in this time", help),
+            Some(_) => Ok(()),
+        }
     }
 
     fn check_buffers(&self) -> Check {
@@ -253,8 +273,9 @@ impl Reordering {
 impl Queue {
     fn check(&self) -> Check {
         let zero = match self.limit {
-            Some(PacketsOrBytes::Packets(packets)) => packets.0 == 0,
-            Some(PacketsOrBytes::Bytes(size)) => size.is_zero(),
+            Some(QueueLimit::Packets(packets)) => packets.0 == 0,
+            Some(QueueLimit::Bytes(size)) => size.is_zero(),
+            Some(QueueLimit::Time(time)) => time.is_zero(),
             None => false,
         };
         let help = "write a limit like \"20 packets\", or leave it out for a queue without limit";
@@ -264,7 +285,10 @@ impl Queue {
         if self.limit_bytes == Some(Bytes::ZERO) {
             return refuse("limit_bytes", "a queue of 0 lets nothing wait", help);
         }
-        if matches!((self.limit, self.limit_bytes), (Some(PacketsOrBytes::Bytes(_)), Some(_))) {
+        if matches!(
+            (self.limit, self.limit_bytes),
+            (Some(QueueLimit::Bytes(_) | QueueLimit::Time(_)), Some(_))
+        ) {
             let help = "write limit in packets, or leave limit_bytes out";
             return refuse("limit_bytes", "limit is in bytes already", help);
         }

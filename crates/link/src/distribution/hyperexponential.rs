@@ -1,5 +1,5 @@
 //! Hyperexponential: one of several exponential distributions, each with its probability. More
-//! variable than one of them: mostly short, now and then long.
+//! variable than one of them: mostly short, sometimes long.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

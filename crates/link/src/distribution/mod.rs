@@ -14,23 +14,6 @@ mod quantity;
 mod serial;
 mod source;
 
-pub mod beta;
-pub mod cauchy;
-pub mod correlated;
-pub mod exponential;
-pub mod file;
-pub mod fixed;
-pub mod gamma;
-pub mod hyperexponential;
-pub mod lognormal;
-pub mod normal;
-pub mod once;
-pub mod pareto;
-pub mod sequence;
-pub mod table;
-pub mod two_phase_markov;
-pub mod uniform;
-
 pub use crate::registry::Entry;
 pub use family::{Family, ReadFile, Sampler};
 pub use quantity::Quantity;
@@ -43,11 +26,13 @@ use crate::registry::{self, Listed};
 
 /// The list of distributions. Like `registry!`, for a type with a parameter; how one is written is in `serial.rs`.
 macro_rules! distributions {
-    ($($(#[$doc:meta])* $variant:ident = $module:ident,)*) => {
+    ($($variant:ident = $module:ident,)*) => {
+        $(pub mod $module;)*
+
         /// How a quantity varies.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Distribution<Q> {
-            $($(#[$doc])* $variant($module::Parameters<Q>),)*
+            $(#[doc = concat!("See [`", stringify!($module), "`].")] $variant($module::Parameters<Q>),)*
         }
 
         /// Every distribution there is, in the order of the documentation.
@@ -95,37 +80,21 @@ macro_rules! distributions {
 }
 
 distributions! {
-    /// Always the same.
     Static = fixed,
-    /// The values of a list, in turn.
     Sequence = sequence,
-    /// Anywhere between two values, equally likely.
     Uniform = uniform,
-    /// The bell curve.
     Normal = normal,
-    /// The exponential of a normal number.
     Lognormal = lognormal,
-    /// Memoryless.
     Exponential = exponential,
-    /// One of several exponential distributions.
     Hyperexponential = hyperexponential,
-    /// Two phases that alternate at random.
     TwoPhaseMarkov = two_phase_markov,
-    /// Between two ends, of any skew.
     Beta = beta,
-    /// A sum of exponential numbers.
     Gamma = gamma,
-    /// A bell without a mean.
     Cauchy = cauchy,
-    /// Heavy-tailed.
     Pareto = pareto,
-    /// The values of a user's file.
     File = file,
-    /// One that leans on the number before.
     Correlated = correlated,
-    /// One number for the whole run.
     Once = once,
-    /// A table of netem.
     Table = table,
 }
 

@@ -6,11 +6,6 @@
 
 mod process;
 
-pub mod four_state_markov;
-pub mod gilbert_elliott;
-pub mod independent;
-pub mod periodic;
-
 pub use process::{Process, Setting};
 
 use units::Stream;
@@ -21,13 +16,9 @@ use crate::registry;
 registry! {
     /// Which packets are hit by errors. Written as a table of one key, its name.
     ErrorModel, a "error model" of dyn Setting:
-    /// Each packet for itself, in bursts of a fixed length if so said.
     Independent = independent,
-    /// A good and a bad state.
     GilbertElliott = gilbert_elliott,
-    /// Bursts with good packets in them, and isolated losses.
     FourStateMarkov = four_state_markov,
-    /// The same packets in each run.
     Periodic = periodic,
 }
 

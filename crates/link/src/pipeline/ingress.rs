@@ -6,6 +6,7 @@ use super::Pipeline;
 use super::transmitter::Transmitter;
 use crate::event::{DropRule, Event, Observer, StopReason};
 use crate::packet::{Ecn, Packet};
+use crate::queue::cake;
 use crate::queue::{Admission, ArrivingPacket, Decision, Keys, Overflow, QueuedPacket};
 use crate::store::PacketState;
 
@@ -20,7 +21,7 @@ impl<P: Packet> Pipeline<P> {
             ecn: if self.queue.is_plain() { Ecn::NotCapable } else { packet.ecn() },
             rate: self.base_rate,
             idle_since: is_idle.then_some(self.idle_since),
-            waits: !self.queue.is_empty() || !self.takes(size),
+            waits: !self.queue.is_empty() || !self.takes(size) || self.is_shaped_until_after(now),
             keys: if self.queue.classifies() { keys_of(packet) } else { Keys::default() },
         }
     }
@@ -39,6 +40,10 @@ impl<P: Packet> Pipeline<P> {
         let queued = QueuedPacket { handle, ecn, size, arrived: now };
         if waits {
             self.queue.push(queued);
+            while let Some(packet) = self.queue.take_superseded() {
+                self.drop_queued(now, &packet, cake::ACK_FILTER, observer);
+            }
+            self.watch_shaper(now);
             self.counters.queue_max = self.counters.queue_max.max(u64::from(self.queue.len()));
         } else {
             let decision = self.queue.pass_through(now, &queued);
@@ -124,11 +129,25 @@ impl<P: Packet> Pipeline<P> {
         if self.transmitter.is_idle() {
             self.begin_next(now, observer);
         }
-        while self.queue.next_size().is_some_and(|size| self.takes(size)) {
+        while self.queue.next_size(now).is_some_and(|size| self.takes(size)) {
             if let Some((head, decision)) = self.queue.pop(now) {
                 self.leave_queue(now, head, decision, observer);
             }
         }
+        self.watch_shaper(now);
+    }
+
+    /// Whether the queue's shaper holds packets back for longer.
+    #[inline]
+    fn is_shaped_until_after(&self, now: Instant) -> bool {
+        self.queue.ready_at().is_some_and(|at| at > now)
+    }
+
+    /// Notes when the queue's shaper lets the next packet leave, where one waits for that.
+    #[inline]
+    fn watch_shaper(&mut self, now: Instant) {
+        let held_until = self.queue.ready_at().filter(|at| *at > now && !self.queue.is_empty());
+        self.shaped_until = held_until.unwrap_or(Instant::NEVER);
     }
 
     /// Whether the next stage takes a packet from the queue.
@@ -166,5 +185,8 @@ fn keys_of(packet: &impl Packet) -> Keys {
         source: packet.source(),
         destination: packet.destination(),
         class: packet.class(),
+        ecn: packet.ecn(),
+        dscp: packet.dscp(),
+        ack: packet.pure_ack(),
     }
 }

@@ -56,6 +56,8 @@ pub(crate) struct Pipeline<P> {
     framing: Bytes,
     base_rate: Option<units::Rate>,
     queue: InputQueue,
+    /// When the queue's shaper lets the next packet leave, if one waits for that, or never.
+    shaped_until: Instant,
     /// Memory for the packets that are evicted at once, kept for the next time.
     evicted: Vec<QueuedPacket>,
     send_buffer: SendBuffer,
@@ -109,7 +111,8 @@ impl<P: Packet> Pipeline<P> {
             due: Instant::NEVER,
             framing: config.framing,
             base_rate: config.nominal_rate(),
-            queue: InputQueue::new(&config.queue, streams.stream("queue")),
+            queue: InputQueue::new(config, streams.stream("queue")),
+            shaped_until: Instant::NEVER,
             evicted: Vec::new(),
             send_buffer: SendBuffer::new(config),
             outstanding: Outstanding::new(config),
@@ -162,11 +165,16 @@ impl<P: Packet> Pipeline<P> {
         self.store.take(handle)
     }
 
+    /// Whether a packet has left the link and is not yet polled.
+    pub(crate) fn has_delivery(&self) -> bool {
+        !self.out.is_empty()
+    }
+
     /// When the link wants to be called next, or never.
     pub(crate) fn next_wake_up(&self) -> Instant {
         let transmitted = self.receive_buffer.first().min(self.propagating.first());
         let waiting = self.transmitter_wake_up().min(self.expiry_wake_up());
-        transmitted.min(waiting).min(self.disruption_wake_up())
+        transmitted.min(waiting).min(self.disruption_wake_up()).min(self.shaped_until)
     }
 
     /// Whether the upstream neighbour may hand over a packet: false under flow control while the
@@ -216,7 +224,8 @@ impl<P: Packet> Pipeline<P> {
 
     fn next_due(&self) -> Instant {
         let transmitted = self.receive_buffer.first().min(self.propagating.first());
-        transmitted.min(self.transmitter.until()).min(self.disruptions.due()).min(self.next_expiry())
+        let waiting = self.transmitter.until().min(self.shaped_until).min(self.next_expiry());
+        transmitted.min(waiting).min(self.disruptions.due())
     }
 
     /// What is due at `now`, furthest downstream first.
@@ -229,6 +238,8 @@ impl<P: Packet> Pipeline<P> {
             self.on_transmitter(now, observer);
         } else if self.disruptions.due() == now {
             self.disrupt(now, observer);
+        } else if self.shaped_until == now {
+            self.pump(now, observer);
         } else {
             self.expire(now, observer);
         }

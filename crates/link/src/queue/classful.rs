@@ -37,9 +37,10 @@ impl ClassfulQueue {
 
     /// What the policy of its sub-queue decides about the packet that arrived last.
     pub(super) fn on_arrival(&mut self, arrival: &Arrival) -> Decision {
-        let sub_queue = &mut self.sub_queues[self.arriving];
+        let sub_queue = &self.sub_queues[self.arriving];
         let (queued, queued_bytes) = (sub_queue.len(), sub_queue.bytes());
-        sub_queue.on_arrival(&Arrival { queued, queued_bytes, ..*arrival })
+        let arrival = Arrival { queued, queued_bytes, ..*arrival };
+        self.scheduler.on_arrival(&mut self.sub_queues, self.arriving, &arrival)
     }
 
     /// The packet that arrived last waits in its sub-queue.
@@ -49,23 +50,36 @@ impl ClassfulQueue {
         self.next = None;
     }
 
+    /// Takes out a packet that the one which was pushed last makes redundant, if there is one.
+    pub(super) fn take_superseded(&mut self) -> Option<QueuedPacket> {
+        let place = self.scheduler.superseded(self.arriving)?;
+        self.next = None;
+        self.sub_queues[self.arriving].remove(place)
+    }
+
     /// The packet that leaves next; called only while packets wait.
-    pub(super) fn head(&mut self) -> Option<&QueuedPacket> {
-        let next = self.next()?;
+    pub(super) fn head(&mut self, now: Instant) -> Option<&QueuedPacket> {
+        let next = self.next(now)?;
         self.sub_queues[next].head()
     }
 
-    fn next(&mut self) -> Option<usize> {
+    fn next(&mut self, now: Instant) -> Option<usize> {
         if self.next.is_none() {
-            self.next = self.scheduler.next(&self.sub_queues);
+            self.next = self.scheduler.next(&self.sub_queues, now);
         }
         self.next
     }
 
+    /// When the next packet may leave, if the scheduler shapes.
+    pub(super) fn ready_at(&self) -> Option<Instant> {
+        self.scheduler.ready_at()
+    }
+
     pub(super) fn pop(&mut self, now: Instant) -> Option<(QueuedPacket, Decision)> {
-        let next = self.next()?;
+        let next = self.next(now)?;
         self.next = None;
-        let (head, decision) = self.sub_queues[next].pop(now)?;
+        let (head, departure) = self.sub_queues[next].take_head(now)?;
+        let decision = self.scheduler.on_departure(&mut self.sub_queues, next, &departure);
         if !matches!(decision, Decision::Drop(_)) {
             self.scheduler.on_served(next, head.size);
         }
@@ -76,8 +90,11 @@ impl ClassfulQueue {
     pub(super) fn evict(&mut self, now: Instant, evicted: &mut Vec<QueuedPacket>) {
         let Some((number, most)) = self.scheduler.victims(&self.sub_queues, self.arriving) else { return };
         self.next = None;
-        let removed = (0..most).map_while(|_| self.sub_queues[number].remove_head(now));
-        evicted.extend(removed);
+        for _ in 0..most {
+            let Some(removed) = self.sub_queues[number].remove_head(now) else { return };
+            self.scheduler.on_removed(number);
+            evicted.push(removed);
+        }
     }
 
     /// The sub-queue with the packet that has waited longest, and when that arrived.
@@ -89,6 +106,8 @@ impl ClassfulQueue {
     pub(super) fn remove_oldest(&mut self, now: Instant) -> Option<QueuedPacket> {
         let (_, number) = self.oldest()?;
         self.next = None;
-        self.sub_queues[number].remove_head(now)
+        let removed = self.sub_queues[number].remove_head(now)?;
+        self.scheduler.on_removed(number);
+        Some(removed)
     }
 }

@@ -82,7 +82,7 @@ pub(super) struct Codel {
     /// Packets dropped since dropping began, and what that was when it last began.
     count: u32,
     last_count: u32,
-    /// The largest packet seen: with no more than one waiting, nobody is dropped.
+    /// The largest packet seen: with no more than one waiting, no packet is dropped.
     max_packet: Bytes,
 }
 

@@ -46,6 +46,13 @@ impl Fifo {
         self.packets.front()
     }
 
+    /// Takes out the packet at this place, counted from the head.
+    pub(super) fn remove(&mut self, place: usize) -> Option<QueuedPacket> {
+        let packet = self.packets.remove(place)?;
+        self.bytes -= packet.size;
+        Some(packet)
+    }
+
     #[inline]
     pub(super) fn pop(&mut self) -> Option<QueuedPacket> {
         let head = self.packets.pop_front()?;

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Stream};
+use units::{Bytes, Duration, Instant, Stream};
 
 use super::codel::{self, Codel};
 use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue};
@@ -112,7 +112,7 @@ impl Scheduler for FqCodel {
     }
 
     /// RFC 8290 §4.2. Where the RFC serves a sub-queue and finds it empty, this finds it empty as it looks for the next.
-    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize> {
+    fn next(&mut self, sub_queues: &[SubQueue], _: Instant) -> Option<usize> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -150,7 +150,7 @@ impl Scheduler for FqCodel {
 const BATCH: u32 = 64;
 
 /// The finalizer of SplitMix64 (Steele, Lea and Flood 2014): near keys fall far apart.
-const fn mixed(key: u64) -> u64 {
+pub(super) const fn mixed(key: u64) -> u64 {
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     key ^ (key >> 31)

@@ -2,12 +2,9 @@
 //! congestion one queueing delay earlier than with tail drop (Lakshman, Neidhardt and Ott 1996, "The
 //! drop from front strategy in TCP and in TCP over ATM").
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use units::Stream;
 
 use super::{Entry, Service, Setting, Victim};
-use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -17,16 +14,9 @@ pub const ENTRY: Entry = Entry {
     source: "Lakshman, Neidhardt and Ott 1996; RFC 7567 §3",
 };
 
-/// It has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {}
+crate::no_parameters!();
 
 impl Setting for Parameters {
-    fn check(&self) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn service(&self, _: Stream) -> Service {
         Service::Plain(Victim::Oldest)
     }

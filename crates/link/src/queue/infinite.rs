@@ -1,11 +1,8 @@
 //! Infinite: drops no packet. A limit beside it is refused, as it would have no effect.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use units::Stream;
 
 use super::{Entry, Service, Setting, Victim};
-use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -15,16 +12,9 @@ pub const ENTRY: Entry = Entry {
     source: "the dedicated buffer of an analysis",
 };
 
-/// It has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {}
+crate::no_parameters!();
 
 impl Setting for Parameters {
-    fn check(&self) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn service(&self, _: Stream) -> Service {
         Service::Plain(Victim::Arriving)
     }

@@ -8,8 +8,9 @@ use super::limits::Limits;
 use super::policy::{Arrival, Decision, Victim};
 use super::scheduler::Keys;
 use super::setting::Service;
-use super::settings::{Overflow, Queue};
+use super::settings::Overflow;
 use super::sub_queue::SubQueue;
+use crate::config::Config;
 use crate::event::DropRule;
 use crate::packet::Ecn;
 
@@ -59,8 +60,8 @@ enum ActiveDiscipline {
 }
 
 impl InputQueue {
-    pub(crate) fn new(config: &Queue, stream: Stream) -> Self {
-        let discipline = match config.discipline.service(stream) {
+    pub(crate) fn new(config: &Config, stream: Stream) -> Self {
+        let discipline = match config.queue.discipline.service(stream) {
             Service::Plain(victim) => ActiveDiscipline::Plain(Fifo::default(), victim),
             Service::Fifo(policy) => ActiveDiscipline::Fifo(SubQueue::new(policy)),
             Service::Classful(scheduler) => {
@@ -184,16 +185,34 @@ impl InputQueue {
         }
     }
 
+    /// Takes out a packet that the one which arrived last makes redundant, if there is one.
+    #[inline]
+    pub(crate) fn take_superseded(&mut self) -> Option<QueuedPacket> {
+        let ActiveDiscipline::Classful(queue) = &mut self.discipline else { return None };
+        let packet = queue.take_superseded()?;
+        self.on_gone(&packet);
+        Some(packet)
+    }
+
+    /// When the discipline lets the next packet leave, if it shapes.
+    #[inline]
+    pub(crate) fn ready_at(&self) -> Option<Instant> {
+        match &self.discipline {
+            ActiveDiscipline::Classful(queue) => queue.ready_at(),
+            ActiveDiscipline::Plain(..) | ActiveDiscipline::Fifo(_) => None,
+        }
+    }
+
     /// The size of the packet that leaves next.
     #[inline]
-    pub(crate) fn next_size(&mut self) -> Option<Bytes> {
+    pub(crate) fn next_size(&mut self, now: Instant) -> Option<Bytes> {
         if self.len == 0 {
             return None;
         }
         let head = match &mut self.discipline {
             ActiveDiscipline::Plain(fifo, _) => fifo.head(),
             ActiveDiscipline::Fifo(queue) => queue.head(),
-            ActiveDiscipline::Classful(queue) => queue.head(),
+            ActiveDiscipline::Classful(queue) => queue.head(now),
         };
         head.map(|head| head.size)
     }
@@ -215,7 +234,7 @@ impl InputQueue {
     pub(crate) fn pass_through(&mut self, now: Instant, packet: &QueuedPacket) -> Decision {
         match &mut self.discipline {
             ActiveDiscipline::Plain(..) => Decision::Pass,
-            ActiveDiscipline::Fifo(queue) => queue.on_departure(now, packet),
+            ActiveDiscipline::Fifo(queue) => queue.on_departure(&queue.departure(now, packet)),
             ActiveDiscipline::Classful(queue) => {
                 queue.push(*packet);
                 queue.pop(now).map_or(Decision::Pass, |(_, decision)| decision)

@@ -1,9 +1,10 @@
 //! The limits of a queue, and what a full queue asks of its upstream neighbour.
 
 use units::Bytes;
-use units::text::PacketsOrBytes;
+use units::text::QueueLimit;
 
-use super::settings::{Overflow, Queue};
+use super::settings::Overflow;
+use crate::config::Config;
 
 /// How much may wait in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -14,10 +15,13 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn new(config: &Queue) -> Self {
+    /// The limits of a link's queue; the configuration has passed its check.
+    pub(crate) fn new(config: &Config) -> Self {
+        let (link, config) = (config, &config.queue);
         let (packets, bytes) = match config.limit {
-            Some(PacketsOrBytes::Packets(packets)) => (packets.0, Bytes::MAX),
-            Some(PacketsOrBytes::Bytes(bytes)) => (u64::MAX, bytes),
+            Some(QueueLimit::Packets(packets)) => (packets.0, Bytes::MAX),
+            Some(QueueLimit::Bytes(bytes)) => (u64::MAX, bytes),
+            Some(QueueLimit::Time(time)) => (u64::MAX, link.transmits_in(time).unwrap_or(Bytes::MAX)),
             None => (u64::MAX, Bytes::MAX),
         };
         // A packet that finds the transmitter idle does not wait and meets no limit, so the one in transmission

@@ -2,11 +2,10 @@
 //!
 //! The queue keeps the packets and the limits. A discipline is either a [`Policy`] of one line, which decides
 //! which packets are dropped or marked beyond the limits, or a [`Scheduler`] of several sub-queues, each with a policy.
-//! One file each: a new one is a file with `ENTRY`, `Parameters` and its policy or scheduler, and a line in the list of
-//! `discipline.rs`.
+//! One file each: a new one is a file with `ENTRY`, `Parameters` and its policy or scheduler, and a line in the list
+//! below.
 
 mod classful;
-mod discipline;
 mod fifo;
 mod input_queue;
 mod limits;
@@ -18,21 +17,7 @@ mod settings;
 mod sub_queue;
 mod threshold;
 
-pub mod blue;
-pub mod codel;
-pub mod fq_codel;
-pub mod front_drop;
-pub mod infinite;
-pub mod pdpc;
-pub mod pie;
-pub mod priority;
-pub mod red;
-pub mod separate;
-pub mod tail_drop;
-pub mod weighted_round_robin;
-
 pub use crate::registry::Entry;
-pub use discipline::{Discipline, ENTRIES};
 pub(crate) use fifo::QueuedPacket;
 pub(crate) use input_queue::{Admission, ArrivingPacket, InputQueue};
 pub(crate) use limits::Limits;
@@ -41,6 +26,58 @@ pub use scheduler::{Keys, Scheduler};
 pub use setting::{Service, Setting};
 pub use settings::{Overflow, Queue};
 pub use sub_queue::SubQueue;
+
+use units::Stream;
+
+use crate::error::ConfigError;
+use crate::registry;
+
+registry! {
+    /// Which packets are dropped from the input queue, and which leave it first. Written as its name, or as a table of
+    /// one key where it has parameters: `{ red = { … } }`.
+    Discipline, a "queue discipline" of dyn Setting:
+    TailDrop = tail_drop,
+    FrontDrop = front_drop,
+    Infinite = infinite,
+    Red = red,
+    Blue = blue,
+    Codel = codel,
+    FqCodel = fq_codel,
+    Pie = pie,
+    Dualpi2 = dualpi2,
+    Cake = cake,
+    Pdpc = pdpc,
+    Priority = priority,
+    WeightedRoundRobin = weighted_round_robin,
+    Separate = separate,
+}
+
+impl Discipline {
+    /// Whether the parameters make sense.
+    ///
+    /// # Errors
+    /// The first parameter that does not, with its path below this discipline.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.setting().check().map_err(|error| error.below(self.id()))
+    }
+
+    /// How it serves and drops packets, drawing from `stream`; it has passed its check.
+    #[must_use]
+    pub fn service(&self, stream: Stream) -> Service {
+        self.setting().service(stream)
+    }
+
+    /// Whether a limit of the queue has no meaning for it.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.setting().is_unlimited()
+    }
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Self::TailDrop(tail_drop::Parameters {})
+    }
+}
 
 #[cfg(test)]
 mod delay_tests;

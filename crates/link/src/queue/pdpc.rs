@@ -33,7 +33,7 @@ pub const FORCED: DropRule = DropRule::named("pdpc_forced");
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
-    /// Length above which a packet is discarded now and then.
+    /// Length above which a packet is discarded each time that the counter runs out.
     pub min: PacketsOrBytes,
     /// Length from which every packet is discarded.
     pub max: PacketsOrBytes,

@@ -34,9 +34,9 @@ pub struct Parameters {
     pub target: Duration,
     /// Time between two updates of the probability: T_UPDATE, 15 ms.
     pub update: Duration,
-    /// How long after a quiet time nobody is dropped: MAX_BURST, 150 ms (§4.4).
+    /// How long after a quiet time no packet is dropped: MAX_BURST, 150 ms (§4.4).
     pub burst: Duration,
-    /// The size of a usual packet: with two or less waiting, nobody is dropped (§4.1).
+    /// The size of a usual packet: with two or less waiting, no packet is dropped (§4.1).
     pub mean_packet: Bytes,
     /// Whether ECN-capable packets are marked while the probability is below 10 % (§5.1).
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -2,12 +2,9 @@
 //! waited. All classes share the queue's limit. A packet that finds it reached takes the place of the oldest packet of the
 //! lowest class that waits; if that class is not below its own, the arriving packet is dropped.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use units::{Bytes, Stream};
+use units::{Bytes, Instant, Stream};
 
 use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
-use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -17,16 +14,9 @@ pub const ENTRY: Entry = Entry {
     source: "RFC 2474 §4.2.2 (class selectors)",
 };
 
-/// It has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {}
+crate::no_parameters!();
 
 impl Setting for Parameters {
-    fn check(&self) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn service(&self, _: Stream) -> Service {
         Service::Classful(Box::new(Priority))
     }
@@ -45,7 +35,7 @@ impl Scheduler for Priority {
         tail_drop::policy()
     }
 
-    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize> {
+    fn next(&mut self, sub_queues: &[SubQueue], _: Instant) -> Option<usize> {
         sub_queues.iter().rposition(|queue| !queue.is_empty())
     }
 

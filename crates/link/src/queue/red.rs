@@ -1,8 +1,8 @@
 //! RED: random early detection (Floyd and Jacobson 1993, "Random Early Detection Gateways for
 //! Congestion Avoidance", IEEE/ACM Transactions on Networking 1(4), figure 2).
 //!
-//! The moving average of the queue's length, in packets or in bytes, decides: below `min` nobody is
-//! dropped, from `max` on everybody, and between them with a probability that grows with the average
+//! The moving average of the queue's length, in packets or in bytes, decides: below `min` no packet is
+//! dropped, from `max` on every packet, and between them with a probability that grows with the average
 //! and with the packets since the last drop, which spreads the drops evenly. While the queue is empty
 //! the average falls as if small packets had gone by. Sarolahti 2000, Table 11, gives the parameters
 //! in the order in which they stand here. With a weight of 1 the average is the instantaneous length.
@@ -160,7 +160,7 @@ impl Red {
         unit(&mut self.stream) < probability
     }
 
-    /// Average from which nobody passes.
+    /// Average length from which on every arriving packet is dropped.
     fn upper_end(&self) -> f64 {
         if self.parameters.gentle { 2.0 * self.max } else { self.max }
     }

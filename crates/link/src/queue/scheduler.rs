@@ -2,10 +2,11 @@
 
 use std::fmt::Debug;
 
-use units::Bytes;
+use units::{Bytes, Instant};
 
-use super::policy::Policy;
+use super::policy::{Arrival, Decision, Departure, Policy};
 use super::sub_queue::SubQueue;
+use crate::packet::{Ecn, PureAck};
 
 /// The fields by which packets are classified.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,6 +19,12 @@ pub struct Keys {
     pub destination: u64,
     /// Its traffic class, 0 the lowest.
     pub class: u8,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Its differentiated services code point.
+    pub dscp: u8,
+    /// What it acknowledges, if it is nothing but an ACK.
+    pub ack: Option<PureAck>,
 }
 
 /// Serves several sub-queues, which are numbered from 0.
@@ -37,11 +44,42 @@ pub trait Scheduler: Debug + Send {
         true
     }
 
+    /// What is decided about a packet that arrives at this sub-queue. Its policy decides, unless what is decided depends
+    /// on more than its sub-queue.
+    fn on_arrival(&mut self, sub_queues: &mut [SubQueue], sub_queue: usize, arrival: &Arrival) -> Decision {
+        sub_queues[sub_queue].on_arrival(arrival)
+    }
+
+    /// What is decided about the packet that was at the head of this sub-queue and leaves it.
+    fn on_departure(
+        &mut self,
+        sub_queues: &mut [SubQueue],
+        sub_queue: usize,
+        departure: &Departure,
+    ) -> Decision {
+        sub_queues[sub_queue].on_departure(departure)
+    }
+
     /// A packet waits in this sub-queue.
     fn on_queued(&mut self, _sub_queue: usize) {}
 
-    /// The sub-queue, not an empty one, whose head leaves next. Called only while packets wait.
-    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize>;
+    /// The place in this sub-queue, from its head, of a packet that the one which has just been queued there makes
+    /// redundant, and which is dropped. Asked until there is none.
+    fn superseded(&mut self, _sub_queue: usize) -> Option<usize> {
+        None
+    }
+
+    /// The sub-queue, not an empty one, whose head leaves next; none before [`ready_at`](Self::ready_at). Called only while
+    /// packets wait.
+    fn next(&mut self, sub_queues: &[SubQueue], now: Instant) -> Option<usize>;
+
+    /// When the next packet may leave, if the scheduler shapes.
+    fn ready_at(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The head of this sub-queue was removed: it was too old, or made room for another.
+    fn on_removed(&mut self, _sub_queue: usize) {}
 
     /// A packet of this size has left this sub-queue.
     fn on_served(&mut self, sub_queue: usize, size: Bytes);

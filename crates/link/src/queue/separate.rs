@@ -8,7 +8,7 @@ use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::PacketsOrBytes;
-use units::{Bytes, Stream, Streams};
+use units::{Bytes, Instant, Stream, Streams};
 
 use super::round_robin::RoundRobin;
 use super::{Discipline, Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
@@ -124,7 +124,7 @@ impl Scheduler for Separate {
         }
     }
 
-    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize> {
+    fn next(&mut self, sub_queues: &[SubQueue], _: Instant) -> Option<usize> {
         self.round_robin.next(sub_queues, |_| 1)
     }
 

@@ -8,11 +8,13 @@ use crate::error::ConfigError;
 
 /// The parameters of one discipline.
 pub trait Setting {
-    /// Whether the parameters make sense.
+    /// Whether the parameters make sense; what has none need not say so.
     ///
     /// # Errors
     /// The first parameter that does not, with its key as the path.
-    fn check(&self) -> Result<(), ConfigError>;
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
 
     /// How the discipline serves and drops packets, drawing from `stream`; the parameters have passed
     /// [`Setting::check`].

@@ -3,17 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
-use units::text::PacketsOrBytes;
+use units::text::QueueLimit;
 
-use super::discipline::Discipline;
+use super::Discipline;
 
 /// The input queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queue {
-    /// The most that may wait, in packets or in bytes (framing included). Without it, no limit.
+    /// The most that may wait, in packets, in bytes (framing included), or as a time: the bytes that the link transmits
+    /// in it at its rate, at its mean rate where that varies. Without it, no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub limit: Option<PacketsOrBytes>,
+    pub limit: Option<QueueLimit>,
     /// A second limit, in bytes, where both packets and bytes are limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_bytes: Option<Bytes>,

@@ -54,24 +54,47 @@ impl SubQueue {
         self.fifo.head()
     }
 
+    /// When the packet at the head arrived.
+    pub(super) fn head_arrived(&self) -> Option<Instant> {
+        self.fifo.head().map(|head| head.arrived)
+    }
+
     /// Takes the next packet, and what the policy decides about it.
     #[inline]
     pub(super) fn pop(&mut self, now: Instant) -> Option<(QueuedPacket, Decision)> {
-        let head = self.fifo.pop()?;
-        Some((head, self.on_departure(now, &head)))
+        let (head, departure) = self.take_head(now)?;
+        Some((head, self.on_departure(&departure)))
     }
 
-    /// What the policy decides about a packet that leaves, or that passes without waiting.
+    /// Takes the next packet, and describes its leaving.
     #[inline]
-    pub(super) fn on_departure(&mut self, now: Instant, head: &QueuedPacket) -> Decision {
-        self.policy.on_departure(&Departure {
+    pub(super) fn take_head(&mut self, now: Instant) -> Option<(QueuedPacket, Departure)> {
+        let head = self.fifo.pop()?;
+        Some((head, self.departure(now, &head)))
+    }
+
+    /// The leaving of a packet that was at the head, or that passes without waiting.
+    #[inline]
+    pub(super) fn departure(&self, now: Instant, head: &QueuedPacket) -> Departure {
+        Departure {
             now,
             size: head.size,
             ecn: head.ecn,
             waited: now - head.arrived,
             left: self.len(),
             left_bytes: self.bytes(),
-        })
+        }
+    }
+
+    /// What the policy decides about a packet that leaves.
+    #[inline]
+    pub(super) fn on_departure(&mut self, departure: &Departure) -> Decision {
+        self.policy.on_departure(departure)
+    }
+
+    /// Takes out the packet at this place, counted from the head.
+    pub(super) fn remove(&mut self, place: usize) -> Option<QueuedPacket> {
+        self.fifo.remove(place)
     }
 
     /// Removes the packet at the head without a decision of the policy.

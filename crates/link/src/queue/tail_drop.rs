@@ -1,12 +1,9 @@
 //! Tail drop: a packet that finds the queue at its limit is dropped. The limit is the queue's own, so the policy lets
 //! every packet pass.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use units::Stream;
 
 use super::{Arrival, Decision, Entry, Policy, Service, Setting, Victim};
-use crate::error::ConfigError;
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -16,16 +13,9 @@ pub const ENTRY: Entry = Entry {
     source: "RFC 7567 §3",
 };
 
-/// It has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {}
+crate::no_parameters!();
 
 impl Setting for Parameters {
-    fn check(&self) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn service(&self, _: Stream) -> Service {
         Service::Plain(Victim::Arriving)
     }

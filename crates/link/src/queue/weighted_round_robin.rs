@@ -5,7 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Stream};
+use units::{Bytes, Instant, Stream};
 
 use super::round_robin::RoundRobin;
 use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
@@ -61,7 +61,7 @@ impl Scheduler for WeightedRoundRobin {
         tail_drop::policy()
     }
 
-    fn next(&mut self, sub_queues: &[SubQueue]) -> Option<usize> {
+    fn next(&mut self, sub_queues: &[SubQueue], _: Instant) -> Option<usize> {
         self.round_robin.next(sub_queues, |class| self.weights[class])
     }
 

@@ -275,7 +275,7 @@ proptest! {
     #[test]
     fn the_queue_never_exceeds_its_limit(config in any_config(), traffic in any_traffic()) {
         let driver = run(&config, &traffic, 1);
-        let Some(units::text::PacketsOrBytes::Packets(limit)) = config.queue.limit else { unreachable!() };
+        let Some(units::text::QueueLimit::Packets(limit)) = config.queue.limit else { unreachable!() };
         prop_assert!(driver.link.counters().queue_max <= limit.0);
         for (_, _, event) in &driver.journal.0 {
             if let Event::Queued { behind, .. } = event {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use link::queue::ENTRIES;
 use link::{Config, Ecn, Event};
 use proptest::prelude::*;
-use units::text::{Packets, PacketsOrBytes};
+use units::text::{Packets, QueueLimit};
 use units::{Bytes, Duration, Instant};
 
 use crate::support::{Driver, TestPacket, config};
@@ -19,7 +19,7 @@ fn link_with(example: &str, limit: Option<u64>) -> Config {
     let file: File = toml::from_str(&format!("discipline = {example}")).expect("a readable example");
     let mut config = config(serde_json::json!({ "rate": "8 kbit/s", "propagation": "30 ms" }));
     config.queue.discipline = file.discipline;
-    config.queue.limit = limit.map(|limit| PacketsOrBytes::Packets(Packets(limit)));
+    config.queue.limit = limit.map(|limit| QueueLimit::Packets(Packets(limit)));
     config
 }
 
@@ -123,7 +123,7 @@ proptest! {
     fn a_limit_in_packets_is_never_exceeded((id, config) in any_link(), traffic in any_traffic()) {
         let mut driver = run(&config, &traffic);
         driver.run();
-        if let Some(PacketsOrBytes::Packets(limit)) = config.queue.limit {
+        if let Some(QueueLimit::Packets(limit)) = config.queue.limit {
             prop_assert!(driver.link.counters().queue_max <= limit.0, "{}", id);
         }
     }

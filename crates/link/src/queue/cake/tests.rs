@@ -1,0 +1,198 @@
+//! CAKE against its paper and the settings of Linux.
+
+use super::cobalt::Timing;
+use super::flows::Flows;
+use super::*;
+use crate::packet::{Ecn, PureAck};
+use units::Streams;
+
+fn at(micros: u64) -> Instant {
+    Instant::START + Duration::from_micros(micros)
+}
+
+fn keys(flow: u64, source: u64, destination: u64) -> Keys {
+    Keys { flow, source, destination, ..Keys::default() }
+}
+
+// tc-cake(8): 1500 bytes in ATM cells with the 40 bytes of PPPoE over LLC take 33 cells.
+#[test]
+fn packets_are_counted_as_the_links_behind_frame_them() {
+    let size = |bytes, mpu, cells, packet| Overhead { bytes, mpu: Bytes(mpu), cells }.size(Bytes(packet)).0;
+    assert_eq!(size(40, 0, Cells::Atm, 1500), 33 * 53);
+    assert_eq!(size(0, 0, Cells::Ptm, 1500), 1500 + 24);
+    assert_eq!(size(38, 84, Cells::None, 40), 84);
+    assert_eq!(size(-14, 0, Cells::None, 1514), 1500);
+}
+
+#[test]
+fn the_shaper_spaces_packets_at_its_rate_and_saves_nothing_up() {
+    let rate = Some(Rate::from_bits_per_sec(12_000_000));
+    let mut shaper = Shaper::new(rate, Overhead { bytes: 0, mpu: Bytes::ZERO, cells: Cells::None });
+    for packet in 1..=3 {
+        shaper.advance(Bytes(1500));
+        assert_eq!(shaper.ready_at(), at(1_000 * packet));
+    }
+    shaper.on_first_packet(at(50_000));
+    shaper.advance(Bytes(1500));
+    assert_eq!(shaper.ready_at(), at(51_000));
+}
+
+// Linux diffserv3 and diffserv4.
+#[test]
+fn code_points_go_into_their_tins() {
+    let tins = |diffserv: Diffserv| [0, 1, 8, 18, 34, 40, 46, 48].map(|dscp| diffserv.tin_of(dscp));
+    assert_eq!(tins(Diffserv::Besteffort), [0; 8]);
+    assert_eq!(tins(Diffserv::Diffserv3), [0, 1, 1, 0, 0, 0, 2, 2]);
+    assert_eq!(tins(Diffserv::Diffserv4), [0, 1, 1, 2, 2, 3, 3, 3]);
+}
+
+/// Bytes that each flow may send in so many turns, all of them with packets of 1500 bytes without end.
+fn served(isolation: Isolation, all: &[Keys], turns: u32) -> Vec<u64> {
+    let mut flows = Flows::new(isolation, 1024, 1514, 7);
+    let places: Vec<usize> = all.iter().map(|keys| flows.classify(keys)).collect();
+    places.iter().for_each(|place| flows.on_queued(*place));
+    let mut bytes = vec![0; all.len()];
+    for _ in 0..turns {
+        let place = flows.next(|_| false).expect("packets wait");
+        flows.on_served(place, Bytes(1500));
+        let flow = places.iter().position(|other| *other == place).expect("a known place");
+        bytes[flow] += 1500;
+    }
+    bytes
+}
+
+/// One host with four flows, another with one.
+fn two_hosts() -> Vec<Keys> {
+    (0..5).map(|flow| keys(flow, 100, if flow < 4 { 1 } else { 2 })).collect()
+}
+
+fn share_of_second(isolation: Isolation) -> f64 {
+    let bytes = served(isolation, &two_hosts(), 20_000);
+    bytes[4] as f64 / bytes.iter().sum::<u64>() as f64
+}
+
+#[test]
+fn hosts_share_the_link_and_flows_share_what_their_host_gets() {
+    assert!((share_of_second(Isolation::Flows) - 0.2).abs() < 0.01);
+    assert!((share_of_second(Isolation::DualDsthost) - 0.5).abs() < 0.02);
+    assert!((share_of_second(Isolation::DualSrchost) - 0.2).abs() < 0.01, "they have one sender");
+}
+
+#[test]
+fn triple_isolation_goes_by_the_busier_of_both_hosts() {
+    // Two senders with one flow each to one receiver, and a third sender with two flows to a receiver of its own.
+    let all = [keys(0, 1, 10), keys(1, 2, 10), keys(2, 3, 11), keys(3, 3, 11)];
+    let bytes = served(Isolation::TripleIsolate, &all, 20_000);
+    let total = bytes.iter().sum::<u64>() as f64;
+    assert!(bytes.iter().all(|bytes| (*bytes as f64 / total - 0.25).abs() < 0.01), "{bytes:?}");
+}
+
+#[test]
+fn sets_of_eight_keep_flows_apart_where_a_plain_hash_would_mix_them() {
+    let mut flows = Flows::new(Isolation::Flows, 128, 1514, 3);
+    let mut places: Vec<usize> = (0..64)
+        .map(|flow| {
+            let place = flows.classify(&keys(flow, 0, 0));
+            flows.on_queued(place);
+            place
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    // With a plain hash 64 flows in 128 places leave about 50 of them apart.
+    assert!(places.len() >= 62, "{} places", places.len());
+}
+
+const TIMING: Timing = Timing {
+    target: Duration::from_millis(5),
+    interval: Duration::from_millis(100),
+    mtu_time: Duration::ZERO,
+};
+
+fn cobalt() -> Cobalt {
+    Cobalt::new(TIMING, Streams::new(1).stream("cobalt"))
+}
+
+fn departure(millis: u64, waited: u64, ecn: Ecn) -> Departure {
+    Departure {
+        now: at(1_000 * millis),
+        size: Bytes(1500),
+        ecn,
+        waited: Duration::from_millis(waited),
+        left: 20,
+        left_bytes: Bytes(30_000),
+    }
+}
+
+#[test]
+fn cobalt_drops_by_the_control_law_of_codel() {
+    let mut cobalt = cobalt();
+    let mut drops = Vec::new();
+    for millis in 0..600 {
+        while matches!(cobalt.on_departure(&departure(millis, 50, Ecn::NotCapable)), Decision::Drop(_)) {
+            drops.push(millis);
+        }
+    }
+    // An interval after the delay was first above the target; then interval/sqrt(count) apart, from count = 2 on.
+    let mut due = 100.0_f64;
+    let mut expected = vec![100];
+    for count in 2..=drops.len() as u32 {
+        due += 100.0 / f64::from(count).sqrt();
+        expected.push(due.ceil() as u64);
+    }
+    assert_eq!(drops, expected);
+}
+
+#[test]
+fn cobalt_marks_what_is_capable_and_never_drops_the_last_packet() {
+    let mut marking = cobalt();
+    let decisions: Vec<_> =
+        (0..300).map(|at| marking.on_departure(&departure(at, 50, Ecn::Capable))).collect();
+    assert!(decisions.iter().any(|one| matches!(one, Decision::Mark(_))));
+    assert!(!decisions.iter().any(|one| matches!(one, Decision::Drop(_))));
+    let mut last = cobalt();
+    let alone = |at| Departure { left: 0, left_bytes: Bytes::ZERO, ..departure(at, 50, Ecn::NotCapable) };
+    assert!((0..1_000).all(|at| last.on_departure(&alone(at)) == Decision::Pass));
+}
+
+// Linux p_inc and p_dec: 1/256 for an overflow, 1/4096 for an empty queue, once in a target.
+#[test]
+fn blue_grows_with_overflows_and_shrinks_when_the_queue_is_empty() {
+    let mut cobalt = cobalt();
+    (0..10).for_each(|number| cobalt.on_removal(at(10_000 + 3_000 * number), 5));
+    assert!((cobalt.p_drop - 5.0 / 256.0).abs() < 1e-12, "{}", cobalt.p_drop);
+    for number in 0..3 {
+        let empty = Departure { left: 0, ..departure(100 + 10 * number, 1, Ecn::NotCapable) };
+        cobalt.on_departure(&empty);
+    }
+    assert!((cobalt.p_drop - (5.0 / 256.0 - 3.0 / 4096.0)).abs() < 1e-12, "{}", cobalt.p_drop);
+}
+
+fn filtered(filter: AckFilter, numbers: &[u32]) -> Vec<usize> {
+    let mut acks = ack_filter::QueuedAcks::new(filter);
+    let mut dropped = Vec::new();
+    for number in numbers {
+        let ack = Some(PureAck { number: *number, flags: 0x10 });
+        acks.on_arrival(&Keys { ack, ..Keys::default() });
+        acks.push(0);
+        dropped.extend(acks.superseded(0));
+    }
+    dropped
+}
+
+#[test]
+fn the_filter_drops_older_acks_and_keeps_repeated_ones() {
+    assert_eq!(filtered(AckFilter::Off, &[1, 2, 3, 4]), [0; 0]);
+    assert_eq!(filtered(AckFilter::Aggressive, &[1, 2, 3, 4]), [0, 0, 0]);
+    assert_eq!(filtered(AckFilter::Conservative, &[1, 2, 3, 4]), [0, 0]);
+    assert_eq!(filtered(AckFilter::Aggressive, &[4, 4, 4]), [0; 0]);
+}
+
+#[test]
+fn a_slow_rate_lengthens_the_target_and_shortens_the_turns() {
+    let parameters = Parameters { rate: Some(Rate::from_bits_per_sec(1_000_000)), ..Parameters::default() };
+    let tin = Tin::new(&parameters, Diffserv::Besteffort.shares()[0], 1);
+    // 1514 bytes take 12.112 ms.
+    assert_eq!(tin.timing().target, Duration::from_micros(18_168));
+    assert_eq!(tin.timing().interval, Duration::from_micros(113_168));
+}
