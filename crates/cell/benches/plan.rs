@@ -7,7 +7,7 @@ use std::time::Instant as Clock;
 
 use lasthop_cell::layout::Layout;
 use lasthop_cell::scheduler::{ENTRIES, SchedulerChoice};
-use lasthop_cell::{Cell, Config, UserConfig, UserId, users};
+use lasthop_cell::{Cell, Config, PlacedUser, UserConfig, UserId, users};
 use link::Packet;
 use units::{Bytes, Duration, Instant, PacketId, Rate, Stream, Streams};
 
@@ -65,10 +65,19 @@ fn run(scheduler: &SchedulerChoice) -> (u64, u64) {
         budget: place.is_multiple_of(2).then_some(Duration::from_millis(120)),
         min_rate: Rate::from_bits_per_sec(if place.is_multiple_of(2) { 13_600 } else { 64_000 }),
         queue_limit: None,
+        speed: None,
+        heading: None,
     };
-    let users: Vec<_> =
-        placed.into_iter().enumerate().map(|(place, placement)| (user(place), placement)).collect();
-    let mut cell: Cell<Blank> = Cell::new(&config, &users, &streams);
+    let users: Vec<_> = placed
+        .into_iter()
+        .enumerate()
+        .map(|(place, placement)| PlacedUser {
+            config: user(place),
+            placement,
+            streams: streams.below("user").below(&place.to_string()),
+        })
+        .collect();
+    let mut cell: Cell<Blank> = Cell::new(&config, &users);
     let mut random = streams.stream("traffic");
     let mut arrivals: BinaryHeap<Reverse<(Instant, u32)>> = (0..users.len() as u32)
         .map(|user| Reverse((Instant::START + exponential(&mut random, 1.0), user)))

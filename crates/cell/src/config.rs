@@ -11,6 +11,7 @@ use units::{Bytes, Duration, Rate};
 
 use crate::adaptation::{BlockErrors, CATEGORY_6_SIZES, CATEGORY_10, FixedErrors, Formats};
 use crate::decibel::ratio;
+use crate::mobility::{MobilityConfig, Motion};
 use crate::quantity::{Decibels, Degrees, Hertz, Metres, Speed, Watts};
 use crate::radio::antenna::Antenna;
 use crate::radio::fading::{FLAT, Profile, TYPICAL_URBAN};
@@ -35,6 +36,9 @@ pub struct Config {
     pub users_per_tti: u32,
     /// Transmission time interval. 2 ms for HSDPA (3GPP TS 25.308 §5.1).
     pub tti: Duration,
+    /// How users move and are handed over; without it they stand still, as in Landström 2008 §7.5.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mobility: Option<MobilityConfig>,
 }
 
 /// Where the sites stand.
@@ -78,13 +82,34 @@ pub struct RadioConfig {
     pub shadowing_correlation: Probability,
     /// The multipath profile. Typical Urban in Landström 2008 §7.5.1.
     pub multipath: Multipath,
-    /// Speed of the users as far as fading goes. 3 km/h in Landström 2008 §7.5.1; they do not change their places.
+    /// Speed of the users: of their fading, and with `mobility` of their motion. 3 km/h in Landström 2008 §7.5.1.
     pub speed: Speed,
     /// Share of the own sector's power that interferes after multipath. Open in the document; 0.4 (3GPP TR 25.942
     /// §5.1.4: an orthogonality factor of 0.4 in macro cells).
     pub non_orthogonality: Probability,
     /// Noise figure of a receiver. Open in the document; 9 dB (3GPP TR 25.942 table 5.1).
     pub noise_figure: Decibels,
+    /// Which sector serves a user. Open in the document; the strongest, as in a network.
+    #[serde(skip_serializing_if = "Serving::is_default")]
+    pub serving: Serving,
+}
+
+/// Which sector serves a user, where handovers do not decide it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Serving {
+    /// The one with the strongest signal, shadowing counted.
+    #[default]
+    Strongest,
+    /// The one in whose area it is: of the nearest site, the sector that points nearest to it.
+    Nearest,
+}
+
+impl Serving {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Multipath profiles.
@@ -103,7 +128,8 @@ pub enum Multipath {
 pub struct AdaptationConfig {
     /// The table of block sizes.
     pub blocks: Blocks,
-    /// Codes of spreading factor 16 that a sector has for the channel: 15 of 16 (3GPP TS 25.308 §5.1).
+    /// Codes of spreading factor 16 that a sector has for the channel, 15 of 16 (3GPP TS 25.308 §5.1); with blocks of LTE, its
+    /// resource blocks, 50 in 10 MHz (3GPP TS 36.101 table 5.6-1).
     pub codes: u32,
     /// How block errors come about.
     pub errors: Errors,
@@ -125,6 +151,9 @@ pub enum Blocks {
     Category10,
     /// The first 23 sizes of table 7D, up to 9719 bits: Landström 2008 §7.5.1 has 23 sizes and does not say which.
     Landstrom,
+    /// The 15 indicators of LTE (3GPP TS 36.213 table 7.2.3-1), over any number of the channel's resource blocks. Spreading
+    /// and codes are none.
+    Lte,
     /// Sizes of one's own.
     #[serde(untagged)]
     Custom(Vec<CustomBlock>),
@@ -171,6 +200,12 @@ pub struct UserConfig {
     /// Most that waits for it; more is dropped. Without a limit nothing is.
     #[serde(default)]
     pub queue_limit: Option<Bytes>,
+    /// Its speed, where it is not that of the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Speed>,
+    /// Where it goes, on straight ways: 0° is east, 90° north. Without it, in a direction at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<Degrees>,
 }
 
 impl UserConfig {
@@ -193,6 +228,7 @@ impl Default for Config {
             scheduler: SchedulerChoice::MaxRate(max_rate::Parameters {}),
             users_per_tti: 4,
             tti: Duration::from_millis(2),
+            mobility: None,
         }
     }
 }
@@ -223,6 +259,7 @@ impl Default for RadioConfig {
             speed: Speed(3.0 / 3.6),
             non_orthogonality: share(0.4),
             noise_figure: Decibels(9.0),
+            serving: Serving::Strongest,
         }
     }
 }
@@ -257,7 +294,7 @@ impl Config {
         if self.tti.is_zero() {
             return refuse("tti", "a TTI of no time never ends", "write one like \"2 ms\"");
         }
-        Ok(())
+        self.mobility.as_ref().map_or(Ok(()), MobilityConfig::check).map_err(|error| error.below("mobility"))
     }
 
     /// Whether the settings of a user make sense on this channel.
@@ -271,6 +308,18 @@ impl Config {
                 "budget",
                 message,
                 &format!("write {} or more", units::text::write_duration(self.tti)),
+            );
+        }
+        if let Some(speed) = user.speed {
+            at_least("speed", speed.0, 0.0, "m/s")?;
+        }
+        let straight = self.mobility.as_ref().is_some_and(|mobility| mobility.motion == Motion::Straight);
+        if user.heading.is_some() && !straight {
+            let message = "users of this channel do not go straight on";
+            return refuse(
+                "heading",
+                message,
+                "add mobility = { motion = \"straight\" } to the cell, or leave it out",
             );
         }
         Ok(())
@@ -344,12 +393,12 @@ impl RadioConfig {
         }
     }
 
-    pub(crate) fn budget(&self) -> Budget {
+    pub(crate) fn budget(&self, blocks: &Blocks) -> Budget {
         Budget {
             total: self.power.0,
             overhead: self.power.0 * self.overhead.get(),
             non_orthogonality: self.non_orthogonality.get(),
-            spreading: SPREADING_FACTOR,
+            spreading: if *blocks == Blocks::Lte { 1.0 } else { SPREADING_FACTOR },
             noise: thermal_noise(self.bandwidth.0, self.noise_figure.0),
         }
     }
@@ -362,6 +411,10 @@ impl AdaptationConfig {
         }
         if self.codes == 0 {
             return refuse("codes", "without codes nothing is sent", "write a number from 1 to 15");
+        }
+        if self.blocks == Blocks::Lte && self.errors == Errors::Curve {
+            let message = "the curve is HSDPA's, whose codes spread the signal";
+            return refuse("errors", message, "write errors = { usual = 0.1, below_smallest = 0.5 }");
         }
         if self.chase_combining && self.errors != Errors::Curve {
             let message = "fixed errors do not hear a stronger signal";
@@ -377,6 +430,7 @@ impl AdaptationConfig {
             Blocks::Category6 => Formats::of(CATEGORY_10, CATEGORY_6_SIZES),
             Blocks::Category10 => Formats::of(CATEGORY_10, CATEGORY_10.len()),
             Blocks::Landstrom => Formats::of(CATEGORY_10, LANDSTROM_SIZES),
+            Blocks::Lte => Formats::lte(self.codes),
             Blocks::Custom(blocks) => {
                 let format = |block: &CustomBlock| crate::adaptation::Format {
                     bits: block.bits,
@@ -422,7 +476,7 @@ fn check_blocks(blocks: &[CustomBlock], codes: u32) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn at_least(key: &str, value: f64, least: f64, unit: &str) -> Result<(), ConfigError> {
+pub(crate) fn at_least(key: &str, value: f64, least: f64, unit: &str) -> Result<(), ConfigError> {
     if value.is_finite() && value >= least {
         return Ok(());
     }
@@ -430,7 +484,7 @@ fn at_least(key: &str, value: f64, least: f64, unit: &str) -> Result<(), ConfigE
     refuse(key, &format!("{} is too little", number(value)), &format!("write {} or more", number(least)))
 }
 
-fn refuse(key: &str, message: &str, help: &str) -> Result<(), ConfigError> {
+pub(crate) fn refuse(key: &str, message: &str, help: &str) -> Result<(), ConfigError> {
     Err(ConfigError::new(key, message, help))
 }
 
@@ -487,6 +541,8 @@ mod tests {
             budget: Some(Duration::from_millis(1)),
             min_rate: Rate::from_bits_per_sec(13_600),
             queue_limit: None,
+            speed: None,
+            heading: None,
         };
         let error = Config::default().validate_user(&user).expect_err("1 ms of 2").to_string();
         assert!(error.starts_with("budget: ") && error.ends_with("write 2 ms or more"), "{error}");

@@ -17,6 +17,12 @@ pub struct UserCounters {
     pub expired: u64,
     /// Packets dropped because the queue was at its limit.
     pub overflowed: u64,
+    /// Packets dropped as it was handed over.
+    pub handover_drops: u64,
+    /// How often it was handed over to another sector.
+    pub handovers: u64,
+    /// The most packets that ever waited for it.
+    pub queue_max: u64,
     /// Transport blocks sent to it, repetitions counted.
     pub blocks: u64,
     /// Those received in error.
@@ -28,6 +34,10 @@ pub struct UserCounters {
 /// Sums of one sector.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SectorCounters {
+    /// Bytes of packets that came for the users that it served then.
+    pub bytes_in: Bytes,
+    /// Bytes of packets that it delivered.
+    pub bytes_out: Bytes,
     /// TTIs in which it sent to anyone.
     pub busy_ttis: u64,
     /// Blocks sent, by the place of their format.

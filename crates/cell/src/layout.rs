@@ -7,6 +7,7 @@
 
 use std::f64::consts::{FRAC_PI_3, PI, TAU};
 
+use crate::config::LayoutConfig;
 use crate::identity::{SECTORS_PER_SITE, SectorId, SiteId};
 
 /// A place or a displacement in the plane, in metres.
@@ -38,6 +39,12 @@ pub struct Bearing {
 }
 
 impl Layout {
+    /// The plan that a configuration describes; without whole rings, that of its centre alone.
+    #[must_use]
+    pub fn of(config: &LayoutConfig) -> Self {
+        Self::hexagonal(config.rings().unwrap_or(0), config.site_distance.0)
+    }
+
     /// A plan with `rings` rings of sites around the centre, neighbours `site_distance` metres apart.
     #[must_use]
     pub fn hexagonal(rings: u32, site_distance: f64) -> Self {
@@ -92,6 +99,28 @@ impl Layout {
         self.images[1..].iter().all(|image| own <= nearest(*image))
     }
 
+    /// The same place in the plan itself: who leaves the plan comes in again on the other side.
+    #[must_use]
+    pub fn wrapped(&self, mut place: Point) -> Point {
+        while !self.contains(place) {
+            let moved = || self.images[1..].iter().map(|image| place - *image);
+            let nearest = || moved().min_by(|a, b| a.length().total_cmp(&b.length()));
+            place = moved().find(|moved| self.contains(*moved)).or_else(nearest).unwrap_or_default();
+        }
+        place
+    }
+
+    /// The sector in whose area a place is: of the nearest site, the one that points nearest to it.
+    #[must_use]
+    pub fn sector_at(&self, place: Point) -> SectorId {
+        let bearings = (0..self.sites.len() as u32).map(|site| (site, self.bearing(SiteId(site), place)));
+        let nearest = bearings.min_by(|a, b| a.1.distance.total_cmp(&b.1.distance));
+        let (site, bearing) = nearest.unwrap_or((0, Bearing { distance: 0.0, direction: 0.0 }));
+        let aside = |sector: &SectorId| angle_between(bearing.direction, Self::boresight(*sector));
+        let sectors = (0..SECTORS_PER_SITE).map(|k| SectorId(site * SECTORS_PER_SITE + k));
+        sectors.min_by(|a, b| aside(a).total_cmp(&aside(b))).unwrap_or(SectorId(0))
+    }
+
     /// How `place` lies as seen from the nearest image of a site.
     #[must_use]
     pub fn bearing(&self, site: SiteId, place: Point) -> Bearing {
@@ -127,9 +156,29 @@ impl Point {
         libm::hypot(self.x, self.y)
     }
 
+    /// The point at distance 1 from the origin in a direction.
+    #[must_use]
+    pub fn towards(direction: f64) -> Self {
+        Self { x: libm::cos(direction), y: libm::sin(direction) }
+    }
+
     fn turned(self, angle: f64) -> Self {
         let (sin, cos) = (libm::sin(angle), libm::cos(angle));
         Self { x: self.x * cos - self.y * sin, y: self.x * sin + self.y * cos }
+    }
+}
+
+impl std::ops::Add for Point {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { x: self.x + other.x, y: self.y + other.y }
+    }
+}
+
+impl std::ops::Mul<f64> for Point {
+    type Output = Self;
+    fn mul(self, factor: f64) -> Self {
+        Self { x: self.x * factor, y: self.y * factor }
     }
 }
 
@@ -211,6 +260,32 @@ mod tests {
         assert!((bearing.distance - 30.0).abs() < 1e-9);
         assert!(angle_between(bearing.direction, PI / 2.0) < 1e-12);
         assert!(angle_between(Layout::boresight(SectorId(2)), -PI / 2.0) < 1e-12);
+    }
+
+    #[test]
+    fn who_leaves_the_plan_comes_in_on_the_other_side_and_hears_the_same() {
+        for rings in [0, 1, 2] {
+            let layout = Layout::hexagonal(rings, 100.0);
+            let near = Point { x: 12.0, y: -7.0 };
+            assert_eq!(layout.wrapped(near), near);
+            for far in [0.3, 1.1, 2.9, 40.0].map(|rings| Point { x: 310.0 * rings, y: -170.0 * rings }) {
+                let wrapped = layout.wrapped(far);
+                assert!(layout.contains(wrapped), "{far:?}");
+                // The two are apart by a displacement of the lattice of images: a sum of whole steps of two of them.
+                let (a, b, apart) = (layout.images[1], layout.images[2], far - wrapped);
+                let area = a.x * b.y - a.y * b.x;
+                let steps = [(apart.x * b.y - apart.y * b.x) / area, (a.x * apart.y - a.y * apart.x) / area];
+                assert!(steps.iter().all(|steps| (steps - steps.round()).abs() < 1e-9), "{far:?} {steps:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_is_in_the_area_of_the_sector_that_points_to_it() {
+        let layout = Layout::hexagonal(1, 100.0);
+        assert_eq!(layout.sector_at(Point { x: 10.0, y: 6.0 }), SectorId(0));
+        assert_eq!(layout.sector_at(Point { x: -10.0, y: 6.0 }), SectorId(1));
+        assert_eq!(layout.sector_at(layout.site(SiteId(4)) + Point { x: 1.0, y: -9.0 }), SectorId(14));
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod decibel;
 mod history;
 mod identity;
 pub mod layout;
+pub mod mobility;
 pub mod quantity;
 mod queue;
 pub mod radio;
@@ -25,7 +26,7 @@ mod random;
 pub mod scheduler;
 pub mod users;
 
-pub use cell::Cell;
+pub use cell::{BlockRecord, Cell, PlacedUser};
 pub use config::{Config, UserConfig};
 pub use counters::{SectorCounters, UserCounters};
 pub use identity::{SectorId, SiteId, UserId};

@@ -12,6 +12,8 @@ use units::{Bytes, Duration, Instant};
 pub(crate) struct UserQueue<P> {
     waiting: VecDeque<Waiting<P>>,
     bytes: Bytes,
+    /// When the oldest packet came, while one waits: asked for in every TTI, and nearer than the packet itself.
+    oldest: Instant,
 }
 
 /// A packet that waits, whole or in part.
@@ -28,11 +30,14 @@ pub(crate) struct Waiting<P> {
 
 impl<P> UserQueue<P> {
     pub(crate) const fn new() -> Self {
-        Self { waiting: VecDeque::new(), bytes: Bytes::ZERO }
+        Self { waiting: VecDeque::new(), bytes: Bytes::ZERO, oldest: Instant::START }
     }
 
     pub(crate) fn push(&mut self, now: Instant, packet: P, size: Bytes) {
         self.bytes += size;
+        if self.waiting.is_empty() {
+            self.oldest = now;
+        }
         self.waiting.push_back(Waiting { packet, arrived: now, size, left: size, blocks: 0 });
     }
 
@@ -51,7 +56,7 @@ impl<P> UserQueue<P> {
 
     /// How long the oldest packet has waited.
     pub(crate) fn delay(&self, now: Instant) -> Duration {
-        self.waiting.front().map_or(Duration::ZERO, |oldest| now - oldest.arrived)
+        if self.is_empty() { Duration::ZERO } else { now - self.oldest }
     }
 
     /// The packets of which a block with so many bytes carries anything.
@@ -70,17 +75,23 @@ impl<P> UserQueue<P> {
         *bytes = bytes.saturating_sub(taken);
         self.bytes = self.bytes.saturating_sub(taken);
         oldest.left = oldest.left.saturating_sub(taken);
-        if oldest.left.is_zero() { self.waiting.pop_front() } else { None }
+        if oldest.left.is_zero() { self.pop() } else { None }
+    }
+
+    /// The oldest packet, whole or not.
+    pub(crate) fn pop(&mut self) -> Option<Waiting<P>> {
+        let oldest = self.waiting.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(oldest.left);
+        self.oldest = self.waiting.front().map_or(Instant::START, |next| next.arrived);
+        Some(oldest)
     }
 
     /// The oldest packet, if it has waited longer than `budget`.
     pub(crate) fn expire(&mut self, now: Instant, budget: Duration) -> Option<Waiting<P>> {
-        if self.waiting.front().is_none_or(|oldest| now - oldest.arrived <= budget) {
+        if self.delay(now) <= budget {
             return None;
         }
-        let expired = self.waiting.pop_front()?;
-        self.bytes = self.bytes.saturating_sub(expired.left);
-        Some(expired)
+        self.pop()
     }
 }
 

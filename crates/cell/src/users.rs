@@ -1,8 +1,8 @@
-//! Where the users are: dropped over the plan until every sector has as many as it is to have.
+//! Where the users are: each is dropped over the plan until it comes to the sector that is to serve it.
 
 use units::{Stream, Streams};
 
-use crate::config::RadioConfig;
+use crate::config::{RadioConfig, Serving};
 use crate::decibel::ratio;
 use crate::identity::{SECTORS_PER_SITE, SectorId, SiteId};
 use crate::layout::{Layout, Point, angle_between};
@@ -13,31 +13,55 @@ use crate::random::unit;
 pub struct Placement {
     /// Where it stands.
     pub place: Point,
-    /// The sector with the greatest gain.
+    /// The sector that serves it.
     pub sector: SectorId,
     /// Mean gain to each sector, as a ratio of powers.
     pub gains: Vec<f64>,
+    /// Shadowing to each site in decibels.
+    pub shadowing: Vec<f64>,
 }
 
 /// A user at `place`, whose shadowing is drawn from `stream`.
 #[must_use]
 pub fn place(layout: &Layout, radio: &RadioConfig, place: Point, stream: &mut Stream) -> Placement {
     let shadowing = radio.shadowing().draw(layout.sites(), stream);
+    let gains = gains(layout, radio, place, &shadowing);
+    let sector = match radio.serving {
+        Serving::Strongest => strongest(&gains),
+        Serving::Nearest => layout.sector_at(place),
+    };
+    Placement { place, sector, gains, shadowing }
+}
+
+/// Mean gain from a place to each sector: antenna, path loss and shadowing.
+pub(crate) fn gains(layout: &Layout, radio: &RadioConfig, place: Point, shadowing: &[f64]) -> Vec<f64> {
     let (antenna, path_loss) = (radio.antenna(), radio.path_loss());
     let mut gains = Vec::with_capacity(layout.sectors());
-    for (site, shadow) in (0..).zip(&shadowing) {
+    for (site, shadow) in (0..).zip(shadowing) {
         let bearing = layout.bearing(SiteId(site), place);
         for sector in (0..SECTORS_PER_SITE).map(|k| SectorId(site * SECTORS_PER_SITE + k)) {
             let aside = angle_between(bearing.direction, Layout::boresight(sector));
             gains.push(path_loss.gain(bearing.distance, antenna.gain(aside)) * ratio(*shadow));
         }
     }
-    Placement { place, sector: strongest(&gains), gains }
+    gains
 }
 
-/// Users at random, uniform in a circle around the plan and kept if inside it, until each sector serves `per_sector`; those
-/// of sector 0 first. A place whose strongest sector is full already is drawn anew (Landström 2008 §7.5.2: the same number
-/// in every cell).
+/// A user at random that `sector` serves: its place is uniform in a circle around the plan, kept if inside it, and drawn
+/// anew, with its shadowing, until it is `sector`'s (Landström 2008 §7.5.2: the same number in every cell). It
+/// draws from the streams `place` and `shadowing` below `streams`, so that one more user moves no other.
+#[must_use]
+pub fn drop_user(layout: &Layout, radio: &RadioConfig, sector: SectorId, streams: &Streams) -> Placement {
+    let (mut places, mut shadowing) = (streams.stream("place"), streams.stream("shadowing"));
+    loop {
+        let user = place(layout, radio, inside(layout, &mut places), &mut shadowing);
+        if user.sector == sector {
+            return user;
+        }
+    }
+}
+
+/// As many users in each sector; those of sector 0 first. The n-th draws from the streams below `user.n`.
 #[must_use]
 pub fn drop_users(
     layout: &Layout,
@@ -45,20 +69,15 @@ pub fn drop_users(
     per_sector: u32,
     streams: &Streams,
 ) -> Vec<Placement> {
-    let (mut places, mut shadowing) = (streams.stream("places"), streams.stream("shadowing"));
-    let wanted = per_sector as usize;
-    let mut sectors: Vec<Vec<Placement>> = vec![Vec::new(); layout.sectors()];
-    while sectors.iter().any(|users| users.len() < wanted) {
-        let user = place(layout, radio, inside(layout, &mut places), &mut shadowing);
-        let users = &mut sectors[user.sector.index()];
-        if users.len() < wanted {
-            users.push(user);
-        }
-    }
-    sectors.concat()
+    let sectors = (0..layout.sectors() as u32).flat_map(|sector| (0..per_sector).map(move |_| sector));
+    let users = sectors.enumerate().map(|(place, sector)| {
+        drop_user(layout, radio, SectorId(sector), &streams.below("user").below(&place.to_string()))
+    });
+    users.collect()
 }
 
-fn inside(layout: &Layout, stream: &mut Stream) -> Point {
+/// A place in the plan, uniform over its area.
+pub(crate) fn inside(layout: &Layout, stream: &mut Stream) -> Point {
     let radius = layout.radius();
     loop {
         let place = Point { x: (2.0 * unit(stream) - 1.0) * radius, y: (2.0 * unit(stream) - 1.0) * radius };
@@ -68,7 +87,8 @@ fn inside(layout: &Layout, stream: &mut Stream) -> Point {
     }
 }
 
-fn strongest(gains: &[f64]) -> SectorId {
+/// The sector with the greatest gain.
+pub(crate) fn strongest(gains: &[f64]) -> SectorId {
     let place = (0..gains.len()).max_by(|a, b| gains[*a].total_cmp(&gains[*b]));
     SectorId(place.unwrap_or(0) as u32)
 }
@@ -92,6 +112,16 @@ mod tests {
             assert_eq!(user.sector.index(), place / 5);
             assert!(layout.contains(user.place));
         }
+    }
+
+    #[test]
+    fn users_by_area_are_where_their_sector_is_and_may_hear_another_better() {
+        let layout = Layout::hexagonal(1, 1_000.0);
+        let radio = RadioConfig { serving: Serving::Nearest, ..RadioConfig::default() };
+        let users = drop_users(&layout, &radio, 20, &Streams::new(1));
+        assert!(users.iter().all(|user| user.sector == layout.sector_at(user.place)));
+        let misled = users.iter().filter(|user| user.sector != strongest(&user.gains)).count();
+        assert!((40..300).contains(&misled), "{misled} of 420");
     }
 
     #[test]

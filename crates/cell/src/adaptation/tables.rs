@@ -1,4 +1,5 @@
-//! The transport formats of HSDPA (3GPP TS 25.214 §6A.2, tables 7A and 7D).
+//! The transport formats of HSDPA (3GPP TS 25.214 §6A.2, tables 7A and 7D), each of one size, and of LTE (3GPP TS 36.213
+//! table 7.2.3-1), whose size goes by the resource blocks that a user gets.
 
 use super::threshold_db;
 use crate::decibel::ratio;
@@ -8,7 +9,7 @@ use crate::decibel::ratio;
 pub struct Format {
     /// Bits of the block.
     pub bits: u32,
-    /// Codes of spreading factor 16 that it occupies.
+    /// Codes of spreading factor 16 that it occupies, or resource blocks.
     pub codes: u32,
     /// Least signal-to-interference ratio that it needs, as a ratio.
     pub needs: f64,
@@ -16,7 +17,26 @@ pub struct Format {
 
 /// The formats that a channel has, by growing size; the channel-quality indicator `n` stands for the n-th.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Formats(Vec<Format>);
+pub struct Formats {
+    /// Those of LTE as they are with all resource blocks.
+    formats: Vec<Format>,
+    /// Whether a block may have any part of its codes, and then that part of its bits: LTE's resource blocks.
+    divisible: bool,
+}
+
+/// Bits of data that a resource element carries, by channel-quality indicator, 1 to 15 (3GPP TS 36.213 table 7.2.3-1).
+pub const LTE_EFFICIENCIES: [f64; 15] = [
+    0.1523, 0.2344, 0.3770, 0.6016, 0.8770, 1.1758, 1.4766, 1.9141, 2.4063, 2.7305, 3.3223, 3.9023, 4.5234,
+    5.1152, 5.5547,
+];
+
+/// Resource elements for data in a pair of resource blocks, which is 1 ms long: 12 subcarriers in 14 symbols, without three
+/// symbols of control and 12 elements of reference signals (3GPP TS 36.211 §6.2.3, §6.7, §6.10.1).
+const LTE_ELEMENTS: f64 = 120.0;
+
+/// The gap Γ to Shannon's law at a bit error rate of 5 · 10⁻⁵, −ln(5 · BER) / 1.5: a spectral efficiency η needs a
+/// signal-to-interference ratio of Γ (2^η − 1) (Piro, Baldo and Miozzo 2011, "An LTE module for the ns-3 network simulator").
+const LTE_GAP: f64 = 5.529;
 
 /// Sizes in bits and codes of the indicators 1 to 30, for user equipment of category 10 (TS 25.214 table 7D). The first
 /// [`CATEGORY_6_SIZES`] are those of categories 1 to 6 (table 7A).
@@ -62,23 +82,47 @@ impl Formats {
     #[must_use]
     pub fn of(table: &[(u32, u32)], count: usize) -> Self {
         let numbered = table.iter().take(count).zip(1..);
-        Self(
-            numbered
-                .map(|(&(bits, codes), cqi)| Format { bits, codes, needs: ratio(threshold_db(cqi)) })
-                .collect(),
-        )
+        let formats =
+            numbered.map(|(&(bits, codes), cqi)| Format { bits, codes, needs: ratio(threshold_db(cqi)) });
+        Self::custom(formats.collect())
+    }
+
+    /// The 15 formats of LTE over so many resource blocks.
+    #[must_use]
+    pub fn lte(resource_blocks: u32) -> Self {
+        let format = |efficiency: f64| Format {
+            bits: (LTE_ELEMENTS * efficiency * f64::from(resource_blocks)) as u32,
+            codes: resource_blocks,
+            needs: LTE_GAP * (libm::exp2(efficiency) - 1.0),
+        };
+        Self { formats: LTE_EFFICIENCIES.map(format).to_vec(), divisible: true }
     }
 
     /// Formats of sizes and thresholds of one's own, by growing size.
     #[must_use]
     pub const fn custom(formats: Vec<Format>) -> Self {
-        Self(formats)
+        Self { formats, divisible: false }
+    }
+
+    /// Whether a user may have any number of the codes, and then that part of a block.
+    #[must_use]
+    pub const fn are_divisible(&self) -> bool {
+        self.divisible
+    }
+
+    /// The part of a divisible format that holds `wanted` bits, or of which there are `codes` left, if that is less.
+    #[must_use]
+    pub fn part(&self, format: Format, codes: u32, wanted: u32) -> Format {
+        let each = f64::from(format.bits) / f64::from(format.codes);
+        let enough = (f64::from(wanted) / each) as u32 + 1;
+        let codes = codes.min(enough).min(format.codes);
+        Format { bits: (each * f64::from(codes)) as u32, codes, needs: format.needs }
     }
 
     /// The formats, by growing size.
     #[must_use]
     pub fn all(&self) -> &[Format] {
-        &self.0
+        &self.formats
     }
 
     /// The smallest format.
@@ -87,16 +131,16 @@ impl Formats {
     /// If there is none: a configuration without formats is refused.
     #[must_use]
     pub fn smallest(&self) -> Format {
-        self.0[0]
+        self.formats[0]
     }
 
     /// The largest format that `quality` (a ratio) carries within `codes`, or the smallest that holds `wanted` bits, if
     /// that is smaller; none, if not even the smallest format is carried.
     #[must_use]
     pub fn best(&self, quality: f64, codes: u32, wanted: u32) -> Option<Format> {
-        let carried = self.0.partition_point(|format| format.needs <= quality);
-        let enough = self.0.partition_point(|format| format.bits < wanted) + 1;
-        self.0[..carried.min(enough).min(self.0.len())]
+        let carried = self.formats.partition_point(|format| format.needs <= quality);
+        let enough = self.formats.partition_point(|format| format.bits < wanted) + 1;
+        self.formats[..carried.min(enough).min(self.formats.len())]
             .iter()
             .rev()
             .find(|format| format.codes <= codes)
@@ -106,14 +150,28 @@ impl Formats {
     /// The smallest format of at least `bits`; the largest, if none is.
     #[must_use]
     pub fn holding(&self, bits: u32) -> Format {
-        let place = self.0.partition_point(|format| format.bits < bits);
-        self.0[place.min(self.0.len() - 1)]
+        let place = self.formats.partition_point(|format| format.bits < bits);
+        self.formats[place.min(self.formats.len() - 1)]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fifty_resource_blocks_of_the_best_indicator_carry_33_megabits_a_second_in_blocks_of_a_millisecond() {
+        let formats = Formats::lte(50);
+        assert!(
+            formats.all().windows(2).all(|pair| pair[0].bits < pair[1].bits && pair[0].needs < pair[1].needs)
+        );
+        let best = formats.best(ratio(30.0), 50, u32::MAX).expect("30 dB carry it");
+        assert_eq!((best.bits, best.codes), (33_328, 50));
+        // 120 elements of 5.5547 bits: 666 bits in a resource block.
+        let part = formats.part(best, 50, 1_000);
+        assert_eq!((part.bits, part.codes), (1_333, 2), "two blocks hold 1000 bits");
+        assert_eq!(formats.part(best, 7, u32::MAX).codes, 7, "no more are left");
+    }
 
     #[test]
     fn sizes_and_thresholds_grow() {

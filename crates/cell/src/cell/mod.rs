@@ -1,7 +1,7 @@
 //! The channel: what happens in a TTI, in the order of the functions below.
 //!
 //! At the boundary between two TTIs the blocks of the last one reach their users or fail, packets that are too old are
-//! dropped, and each sector chooses whom to send to next. Between boundaries packets only join queues. While nothing
+//! dropped, users who move are where they have come to, and each sector chooses whom to send to next. Between boundaries packets only join queues. While nothing
 //! waits, no TTI is worked out at all.
 
 use std::collections::VecDeque;
@@ -20,6 +20,12 @@ use crate::radio::{Budget, Gains};
 use crate::random::unit;
 use crate::scheduler::{Candidate, Rank, Scheduler, Service};
 use crate::users::Placement;
+
+mod block_record;
+mod movement;
+
+pub use block_record::BlockRecord;
+use movement::Movement;
 
 /// The sectors of a plan, with their users.
 ///
@@ -45,6 +51,21 @@ pub struct Cell<P> {
     /// The next boundary, while anything waits.
     next: Option<Instant>,
     out: VecDeque<P>,
+    /// Blocks sent since they were last taken, where they are kept.
+    blocks: Option<Vec<BlockRecord>>,
+    /// Where users move.
+    movement: Option<Movement>,
+}
+
+/// A user as a plan is given it.
+#[derive(Clone, Debug)]
+pub struct PlacedUser {
+    /// What it is promised.
+    pub config: UserConfig,
+    /// Where it stands.
+    pub placement: Placement,
+    /// Below which its random processes have their streams: `fading` and `error`.
+    pub streams: Streams,
 }
 
 #[derive(Debug)]
@@ -84,6 +105,10 @@ struct Block {
     format: Format,
     /// Signal-to-interference ratio of the present attempt; with chase combining, of all of them.
     quality: f64,
+    /// Share of the shared channel's power in the present attempt.
+    power: f64,
+    /// The present attempt, from 1 on.
+    attempt: u32,
 }
 
 /// A user as a sector may serve it in this TTI.
@@ -106,17 +131,17 @@ struct Grant {
 }
 
 impl<P: Packet> Cell<P> {
-    /// A plan with these users; each draws from the streams `user.N.fading` and `user.N.error` below `streams`.
+    /// A plan with these users.
     ///
     /// # Panics
     /// May panic on a configuration that [`Config::validate`] or [`Config::validate_user`] refuses.
     #[must_use]
-    pub fn new(config: &Config, users: &[(UserConfig, Placement)], streams: &Streams) -> Self {
-        let sectors = users.first().map_or(0, |(_, placement)| placement.gains.len());
+    pub fn new(config: &Config, users: &[PlacedUser]) -> Self {
+        let sectors = users.first().map_or(0, |user| user.placement.gains.len());
         let formats = config.adaptation.formats();
         let mut gains = Gains::new(sectors);
-        users.iter().for_each(|(_, placement)| gains.push(&placement.gains));
-        let budget = config.radio.budget();
+        users.iter().for_each(|user| gains.push(&user.placement.gains));
+        let budget = config.radio.budget(&config.adaptation.blocks);
         let sector = |_| Sector {
             scheduler: config.scheduler.scheduler(),
             backlogged: Vec::new(),
@@ -126,10 +151,8 @@ impl<P: Packet> Cell<P> {
                 ..SectorCounters::default()
             },
         };
-        let numbered = users.iter().enumerate();
-        let users = numbered.map(|(place, (user, placement))| {
-            User::new(config, user, placement.sector, &streams.below("user").below(&place.to_string()))
-        });
+        let movement = Movement::new(config, users);
+        let users = users.iter().map(|user| User::new(config, user));
         Self {
             tti: config.tti,
             users_per_tti: config.users_per_tti as usize,
@@ -146,7 +169,19 @@ impl<P: Packet> Cell<P> {
             gains,
             next: None,
             out: VecDeque::new(),
+            blocks: None,
+            movement,
         }
+    }
+
+    /// Keeps a record of every block from now on, for [`take_blocks`](Self::take_blocks).
+    pub fn keep_blocks(&mut self) {
+        self.blocks.get_or_insert_default();
+    }
+
+    /// The blocks whose fate became known since the last call, in order of time.
+    pub fn take_blocks(&mut self) -> Vec<BlockRecord> {
+        self.blocks.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// A packet comes for a user.
@@ -155,6 +190,7 @@ impl<P: Packet> Cell<P> {
         let receiver = &mut self.users[user.index()];
         receiver.counters.packets_in += 1;
         receiver.counters.bytes_in += size;
+        self.sectors[receiver.sector.index()].counters.bytes_in += size;
         let (behind, behind_bytes) = (receiver.queue.len() as u32, receiver.queue.bytes());
         if behind_bytes + size > receiver.queue_limit {
             receiver.counters.overflowed += 1;
@@ -173,6 +209,7 @@ impl<P: Packet> Cell<P> {
         }
         receiver.history.on_arrival(now, flow);
         receiver.queue.push(now, packet, size);
+        receiver.counters.queue_max = receiver.counters.queue_max.max(u64::from(behind) + 1);
         self.next.get_or_insert(boundary_after(now, self.tti));
     }
 
@@ -180,6 +217,7 @@ impl<P: Packet> Cell<P> {
     pub fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         while let Some(boundary) = self.next.filter(|boundary| *boundary <= now) {
             self.end_tti(boundary, observer);
+            self.move_users(boundary, observer);
             self.begin_tti(boundary, observer);
             let waits = self.sectors.iter().any(|sector| !sector.backlogged.is_empty());
             self.next = waits.then_some(boundary + self.tti);
@@ -203,10 +241,45 @@ impl<P: Packet> Cell<P> {
         &self.users[user.index()].counters
     }
 
+    /// How many users there are.
+    #[must_use]
+    pub const fn users(&self) -> usize {
+        self.users.len()
+    }
+
+    /// How many sectors there are.
+    #[must_use]
+    pub const fn sectors(&self) -> usize {
+        self.sectors.len()
+    }
+
+    /// The sector that serves a user.
+    #[must_use]
+    pub fn sector_of(&self, user: UserId) -> SectorId {
+        self.users[user.index()].sector
+    }
+
+    /// The transmission time interval.
+    #[must_use]
+    pub const fn tti(&self) -> Duration {
+        self.tti
+    }
+
+    /// The sizes of transport blocks in bits, in the order of [`SectorCounters::blocks_by_format`].
+    pub fn block_sizes(&self) -> impl Iterator<Item = u32> {
+        self.formats.all().iter().map(|format| format.bits)
+    }
+
     /// What was added up for a sector.
     #[must_use]
     pub fn sector_counters(&self, sector: SectorId) -> &SectorCounters {
         &self.sectors[sector.index()].counters
+    }
+
+    /// Packets that wait for any user, or have not been polled yet.
+    #[must_use]
+    pub fn packets_inside(&self) -> usize {
+        self.users.iter().map(|user| user.queue.len()).sum::<usize>() + self.out.len()
     }
 
     /// Packets and bytes that wait for a user; of packets that have got through in part, what is left.
@@ -235,7 +308,22 @@ impl<P: Packet> Cell<P> {
         let receiver = &mut self.users[user.index()];
         let Some(block) = receiver.block else { return };
         let reception = Reception { quality: block.quality, needs: block.format.needs, smallest_needs };
-        if unit(&mut receiver.block_errors) < self.errors.probability(&reception) {
+        let failed = unit(&mut receiver.block_errors) < self.errors.probability(&reception);
+        if let Some(blocks) = &mut self.blocks {
+            blocks.push(BlockRecord {
+                at: now - self.tti,
+                user,
+                sector: receiver.sector,
+                quality: block.quality,
+                bits: block.format.bits,
+                bytes: block.bytes,
+                codes: block.format.codes,
+                power: block.power,
+                attempt: block.attempt,
+                failed,
+            });
+        }
+        if failed {
             receiver.counters.block_errors += 1;
             receiver.paused_until = now + self.error_pause;
             let event = Event::Delayed { by: self.error_pause, cause: DelayCause::Arq };
@@ -252,6 +340,10 @@ impl<P: Packet> Cell<P> {
         while let Some(arrived) = receiver.queue.complete(&mut bytes) {
             receiver.counters.packets_out += 1;
             receiver.counters.bytes_out += arrived.size;
+            self.sectors[receiver.sector.index()].counters.bytes_out += arrived.size;
+            let (left, left_bytes) = (receiver.queue.len() as u32, receiver.queue.bytes());
+            let waited = now - arrived.arrived;
+            observer.on_event(now, &arrived.packet, Event::LeftQueue { waited, left, left_bytes });
             observer.on_event(now, &arrived.packet, Event::TransmissionEnded);
             observer.on_event(now, &arrived.packet, Event::Delivered);
             self.out.push_back(arrived.packet);
@@ -325,6 +417,10 @@ impl<P: Packet> Cell<P> {
     /// A user as the scheduler sees it, unless it may not be sent to now.
     fn candidate(&mut self, now: Instant, user: UserId, sent: &[f64]) -> Option<(Candidate, Offer)> {
         let receiver = &mut self.users[user.index()];
+        // Fading is a function of time and misses nothing; reports that are used later must be made.
+        if receiver.paused_until > now && self.report_delay == 0 {
+            return None;
+        }
         let fading = receiver.fading.gain(now);
         let measured = self.budget.quality(self.gains.of(user), receiver.sector, fading, sent);
         let quality = receiver.report(measured, self.report_delay);
@@ -352,6 +448,9 @@ impl<P: Packet> Cell<P> {
     /// What a user gets of the power and codes that are left, if they carry anything to it. The first in rank is sent to in any
     /// case: below what the smallest block needs, with that and all the power.
     fn allocate(&self, offer: &Offer, power: f64, codes: u32, first: bool) -> Option<Grant> {
+        if self.formats.are_divisible() {
+            return self.allocate_part(offer, codes, first);
+        }
         let format = match offer.repeated {
             Some(block) => Some(block.format).filter(|format| format.codes <= codes),
             None => self.formats.best(offer.quality * power, codes, offer.wanted),
@@ -369,6 +468,21 @@ impl<P: Packet> Cell<P> {
         }
     }
 
+    /// The same where codes are resource blocks: each has its part of the power, and the signal is the same in all.
+    fn allocate_part(&self, offer: &Offer, codes: u32, first: bool) -> Option<Grant> {
+        let format = match offer.repeated {
+            Some(block) => Some(block.format),
+            None => {
+                let carried = self.formats.best(offer.quality, self.codes, u32::MAX);
+                let format = carried.or_else(|| first.then(|| self.formats.smallest()));
+                format.map(|format| self.formats.part(format, codes, offer.wanted))
+            }
+        };
+        let format = format.filter(|format| format.codes <= codes && format.bits > 0)?;
+        let power = f64::from(format.codes) / f64::from(self.codes);
+        Some(Grant { format, power, quality: offer.quality })
+    }
+
     /// A block goes out to `user`: a new one, or `repeated` again.
     fn send(
         &mut self,
@@ -378,23 +492,31 @@ impl<P: Packet> Cell<P> {
         grant: &Grant,
         observer: &mut impl Observer<P>,
     ) {
-        let Grant { format, quality, .. } = *grant;
-        let place = self.formats.all().partition_point(|smaller| smaller.bits < format.bits);
+        let Grant { format, quality, power } = *grant;
+        let place = self.formats.all().partition_point(|smaller| smaller.needs < format.needs);
         let receiver = &mut self.users[user.index()];
         let block = match repeated {
-            Some(block) if self.chase_combining => Block { quality: block.quality + quality, ..block },
-            Some(block) => Block { quality, ..block },
+            Some(block) => Block {
+                quality: if self.chase_combining { block.quality + quality } else { quality },
+                power,
+                attempt: block.attempt + 1,
+                ..block
+            },
             None => Block {
                 bytes: receiver.queue.bytes().min(Bytes(u64::from(format.bits / 8))),
                 format,
                 quality,
+                power,
+                attempt: 1,
             },
         };
+        let event = Event::BlockSent { bits: format.bits, attempt: block.attempt };
         for waiting in receiver.queue.carried(block.bytes) {
             if waiting.blocks == 0 {
                 observer.on_event(now, &waiting.packet, Event::TransmissionStarted);
             }
             waiting.blocks += 1;
+            observer.on_event(now, &waiting.packet, event);
         }
         receiver.block = Some(block);
         receiver.last_served = now;
@@ -407,11 +529,13 @@ impl<P: Packet> Cell<P> {
 }
 
 impl<P: Packet> User<P> {
-    fn new(config: &Config, user: &UserConfig, sector: SectorId, streams: &Streams) -> Self {
-        let doppler = doppler_frequency(config.radio.speed.0, config.radio.carrier.0);
+    fn new(config: &Config, placed: &PlacedUser) -> Self {
+        let PlacedUser { config: user, placement, streams } = placed;
+        let speed = user.speed.unwrap_or(config.radio.speed);
+        let doppler = doppler_frequency(speed.0, config.radio.carrier.0);
         let min_rate = user.min_rate.bits_per_sec() as f64;
         Self {
-            sector,
+            sector: placement.sector,
             service: user.service(),
             min_rate,
             queue_limit: user.queue_limit.unwrap_or(Bytes::MAX),

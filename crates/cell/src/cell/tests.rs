@@ -9,7 +9,7 @@ use crate::quantity::Speed;
 use crate::scheduler::{SchedulerChoice, max_rate, mr_delay, proportional_fair, round_robin};
 
 #[derive(Clone, Debug, PartialEq)]
-struct TestPacket {
+pub(super) struct TestPacket {
     id: u64,
     size: u64,
     flow: u64,
@@ -30,7 +30,7 @@ impl Packet for TestPacket {
 
 /// Everything that happened, in order.
 #[derive(Default)]
-struct Log(Vec<(Instant, u64, Event)>);
+pub(super) struct Log(pub(super) Vec<(Instant, u64, Event)>);
 
 impl Observer<TestPacket> for Log {
     fn on_event(&mut self, now: Instant, packet: &TestPacket, event: Event) {
@@ -39,18 +39,18 @@ impl Observer<TestPacket> for Log {
 }
 
 impl Log {
-    fn times(&self, name: &str) -> Vec<(u64, u64)> {
+    pub(super) fn times(&self, name: &str) -> Vec<(u64, u64)> {
         let named = self.0.iter().filter(|(_, _, event)| event.id() == name);
         named.map(|(at, id, _)| (at.as_nanos() / 1_000_000, *id)).collect()
     }
 }
 
-fn at(milliseconds: u64) -> Instant {
+pub(super) fn at(milliseconds: u64) -> Instant {
     Instant::START + Duration::from_millis(milliseconds)
 }
 
 /// A channel without fading, errors or interference: what is sent gets through.
-fn config(scheduler: SchedulerChoice) -> Config {
+pub(super) fn config(scheduler: SchedulerChoice) -> Config {
     Config {
         scheduler,
         radio: RadioConfig { speed: Speed(0.0), multipath: Multipath::Flat, ..RadioConfig::default() },
@@ -69,12 +69,21 @@ fn with_errors(usual: f64) -> Config {
     config
 }
 
-fn web(gain: f64) -> (UserConfig, Placement) {
-    let user = UserConfig { budget: None, min_rate: Rate::from_bits_per_sec(64_000), queue_limit: None };
-    (user, Placement { place: Point::default(), sector: SectorId(0), gains: vec![gain] })
+pub(super) fn web(gain: f64) -> (UserConfig, Placement) {
+    let user = UserConfig {
+        budget: None,
+        min_rate: Rate::from_bits_per_sec(64_000),
+        queue_limit: None,
+        speed: None,
+        heading: None,
+    };
+    (
+        user,
+        Placement { place: Point::default(), sector: SectorId(0), gains: vec![gain], shadowing: Vec::new() },
+    )
 }
 
-fn voice(gain: f64, budget: u64) -> (UserConfig, Placement) {
+pub(super) fn voice(gain: f64, budget: u64) -> (UserConfig, Placement) {
     let (user, placement) = web(gain);
     (UserConfig { budget: Some(Duration::from_millis(budget)), ..user }, placement)
 }
@@ -82,12 +91,20 @@ fn voice(gain: f64, budget: u64) -> (UserConfig, Placement) {
 /// So near to the site that the best format gets through, whatever the fading of this seed.
 const NEAR: f64 = 1e-7;
 
-fn cell(config: &Config, users: &[(UserConfig, Placement)]) -> Cell<TestPacket> {
-    Cell::new(config, users, &Streams::new(1))
+pub(super) fn cell(config: &Config, users: &[(UserConfig, Placement)]) -> Cell<TestPacket> {
+    let users: Vec<PlacedUser> = (0..)
+        .zip(users)
+        .map(|(place, (user, placement))| PlacedUser {
+            config: *user,
+            placement: placement.clone(),
+            streams: Streams::new(1).below("user").below(&format!("{place}")),
+        })
+        .collect();
+    Cell::new(config, &users)
 }
 
 /// Runs to `until`; the packets delivered, with the times in milliseconds.
-fn run(cell: &mut Cell<TestPacket>, until: Instant, log: &mut Log) -> Vec<(u64, u64)> {
+pub(super) fn run(cell: &mut Cell<TestPacket>, until: Instant, log: &mut Log) -> Vec<(u64, u64)> {
     let mut delivered = Vec::new();
     while let Some(now) = cell.poll_timeout().filter(|now| *now <= until) {
         cell.handle_timeout(now, log);
@@ -98,7 +115,7 @@ fn run(cell: &mut Cell<TestPacket>, until: Instant, log: &mut Log) -> Vec<(u64, 
     delivered
 }
 
-fn packet(id: u64, size: u64) -> TestPacket {
+pub(super) fn packet(id: u64, size: u64) -> TestPacket {
     TestPacket { id, size, flow: 0 }
 }
 

@@ -36,6 +36,11 @@ impl Gains {
         self.gains.extend_from_slice(to_sectors);
     }
 
+    /// A user has moved: its gain to each sector is another.
+    pub(crate) fn set(&mut self, user: UserId, to_sectors: &[f64]) {
+        self.gains[user.index() * self.sectors..][..self.sectors].copy_from_slice(to_sectors);
+    }
+
     /// The gains of one user to all sectors.
     #[must_use]
     pub fn of(&self, user: UserId) -> &[f64] {

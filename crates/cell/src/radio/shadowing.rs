@@ -24,6 +24,16 @@ impl Shadowing {
         let own = libm::sqrt(1.0 - self.correlation);
         (0..sites).map(|_| self.deviation * (common + own * normal(stream))).collect()
     }
+
+    /// The shadowing of a user who was at `shadowing` before it moved, where that counts by `correlation`: r s + √(1 − r²) s′
+    /// with a new draw s′, which keeps the deviation and the correlation between sites.
+    pub(crate) fn drift(&self, shadowing: &mut [f64], correlation: f64, stream: &mut Stream) {
+        let fresh = libm::sqrt(1.0 - correlation * correlation);
+        let drawn = self.draw(shadowing.len(), stream);
+        for (shadow, drawn) in shadowing.iter_mut().zip(drawn) {
+            *shadow = correlation * *shadow + fresh * drawn;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -48,6 +58,25 @@ mod tests {
             let error = 2.576 * (expected * (1.0 - expected) / USERS as f64).sqrt();
             assert!((beyond / USERS as f64 - expected).abs() < error, "{deviations} deviations");
         }
+    }
+
+    #[test]
+    fn who_moves_keeps_the_deviation_and_the_correlation_between_sites_and_over_the_way() {
+        let mut stream = Streams::new(5).stream("drift");
+        let drifted: Vec<(f64, Vec<f64>)> = drawn()
+            .into_iter()
+            .map(|mut shadowing| {
+                let before = shadowing[0];
+                LAW.drift(&mut shadowing, 0.7, &mut stream);
+                (before, shadowing)
+            })
+            .collect();
+        let mean = |of: fn(&(f64, Vec<f64>)) -> f64| drifted.iter().map(of).sum::<f64>() / USERS as f64;
+        let variance = mean(|(_, after)| after[0] * after[0]);
+        // Standard errors of these are about 0.5 % of the variance each.
+        assert!((variance / (LAW.deviation * LAW.deviation) - 1.0).abs() < 0.02, "{variance}");
+        assert!((mean(|(_, after)| after[0] * after[1]) / variance - LAW.correlation).abs() < 0.015);
+        assert!((mean(|(before, after)| before * after[0]) / variance - 0.7).abs() < 0.015);
     }
 
     #[test]

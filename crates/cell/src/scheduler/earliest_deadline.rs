@@ -1,10 +1,7 @@
 //! Earliest deadline first: the user whose oldest packet has least of its budget left; users without a budget after all
 //! others, by how long they have waited (Liu and Layland 1973).
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{Candidate, ConfigError, Rank, Scheduler, Service, Setting, each};
+use super::{Candidate, Rank, Scheduler, Service, Setting, each};
 use link::registry::Entry;
 
 /// The registry's line.
@@ -15,16 +12,9 @@ pub const ENTRY: Entry = Entry {
     source: "Liu and Layland 1973",
 };
 
-/// It has no parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {}
+link::no_parameters!();
 
 impl Setting for Parameters {
-    fn check(&self) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn scheduler(&self) -> Box<dyn Scheduler> {
         Box::new(EarliestDeadline)
     }

@@ -2,10 +2,7 @@
 //!
 //! It gives the cell the greatest throughput, and users far from the site nothing while nearer ones have data.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{Candidate, ConfigError, Rank, Scheduler, Setting, each};
+use super::{Candidate, Rank, Scheduler, Setting, each};
 use link::registry::Entry;
 
 /// The registry's line.
@@ -16,16 +13,9 @@ pub const ENTRY: Entry = Entry {
     source: "Landström 2008 §7.2; Knopp and Humblet 1995",
 };
 
-/// It has no parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {}
+link::no_parameters!();
 
 impl Setting for Parameters {
-    fn check(&self) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn scheduler(&self) -> Box<dyn Scheduler> {
         Box::new(MaxRate)
     }

@@ -6,18 +6,6 @@
 //!
 //! Read `max_rate.rs` first, then `proportional_fair.rs`.
 
-pub mod earliest_deadline;
-pub mod exp_pf;
-pub mod hosein_voip;
-pub mod m_lwdf_delay;
-pub mod m_lwdf_rate;
-pub mod max_rate;
-pub mod mr_delay;
-pub mod mr_min;
-pub mod proportional_fair;
-pub mod round_robin;
-pub mod spectral_waiting;
-
 use std::cmp::Ordering;
 use std::fmt::Debug;
 
@@ -29,27 +17,16 @@ use crate::identity::UserId;
 registry! {
     /// In what order users are served. Written as its name, or a table of one key, its name.
     SchedulerChoice, a "scheduler" of dyn Setting:
-    /// The user that has waited longest for its turn.
     RoundRobin = round_robin,
-    /// The greatest rate.
     MaxRate = max_rate,
-    /// The greatest rate in relation to what the user has had.
     ProportionalFair = proportional_fair,
-    /// The greatest rate, with a barrier below a minimum rate.
     MrMin = mr_min,
-    /// The greatest rate, but before all others who is about to be late.
     MrDelay = mr_delay,
-    /// Modified largest weighted delay first.
     MLwdfDelay = m_lwdf_delay,
-    /// Modified largest weighted delay first, by tokens of a minimum rate.
     MLwdfRate = m_lwdf_rate,
-    /// Proportional fair with a delay barrier for voice.
     HoseinVoip = hosein_voip,
-    /// By class, spectral efficiency and waiting time.
     SpectralWaiting = spectral_waiting,
-    /// Exponential rule over proportional fair.
     ExpPf = exp_pf,
-    /// Whose packet is due first.
     EarliestDeadline = earliest_deadline,
 }
 
@@ -75,7 +52,9 @@ pub trait Setting {
     ///
     /// # Errors
     /// The first that does not, with its key as the path.
-    fn check(&self) -> Result<(), ConfigError>;
+    fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
 
     /// The scheduler with these parameters; they have passed [`Setting::check`].
     fn scheduler(&self) -> Box<dyn Scheduler>;

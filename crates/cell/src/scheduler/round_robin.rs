@@ -1,9 +1,6 @@
 //! Round robin: the user that was served longest ago goes first, whatever its channel.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{Candidate, ConfigError, Rank, Scheduler, Setting, each};
+use super::{Candidate, Rank, Scheduler, Setting, each};
 use link::registry::Entry;
 
 /// The registry's line.
@@ -14,16 +11,9 @@ pub const ENTRY: Entry = Entry {
     source: "Nagle 1987, RFC 970, by users",
 };
 
-/// It has no parameters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Parameters {}
+link::no_parameters!();
 
 impl Setting for Parameters {
-    fn check(&self) -> Result<(), ConfigError> {
-        Ok(())
-    }
-
     fn scheduler(&self) -> Box<dyn Scheduler> {
         Box::new(RoundRobin)
     }

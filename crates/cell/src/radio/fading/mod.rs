@@ -79,87 +79,140 @@ impl Fading {
     }
 }
 
-/// The sinusoids of all taps: wave `w` of tap `t` at place `t · WAVES + w`, in-phase and quadrature apart.
+/// The sinusoids of all taps. Those of tap `t` begin at place `t · 2 · WAVES`: in-phase ones first, then the quadrature's.
+///
+/// A sinusoid needs no sine and no phasor from one position to the next: cos(φ + ω) = 2 cos ω · cos φ − cos(φ − ω). Positions
+/// are worked out a block at a time: hundreds of users do not fit into a processor's cache, and each sinusoid is fetched once a
+/// block.
 #[derive(Clone, Debug)]
 struct Taps {
     /// Relative power of each tap, over the number of waves.
     powers: Vec<f64>,
-    in_phase: Waves,
-    quadrature: Waves,
+    /// Phase at position 0 and turn from one position to the next, in radians.
+    angles: Vec<(f64, f64)>,
+    waves: Vec<Wave>,
+    /// The gains at the positions of the block before `ahead`.
+    gains: [f64; BLOCK],
+    /// The block that comes next.
+    ahead: u64,
 }
 
-/// Phasors that turn by a fixed angle from one position to the next.
-#[derive(Clone, Debug)]
-struct Waves {
-    /// Phase at position 0 and turn, in radians.
-    angles: Vec<(f64, f64)>,
-    /// cos and sin of the turn.
-    turns: Vec<[f64; 2]>,
-    /// cos and sin of the phase at `position`.
-    phasors: Vec<[f64; 2]>,
-    position: u64,
+/// As many sinusoids as a processor works on side by side.
+#[derive(Clone, Copy, Debug)]
+struct Wave {
+    /// 2 cos of the turn.
+    coefficient: Lanes,
+    /// At the last position of the block before the next, and at the last but one.
+    last: Lanes,
+    earlier: Lanes,
 }
+
+type Lanes = [f64; LANES];
 
 impl Taps {
     fn new(profile: Profile, stream: &mut Stream) -> Self {
         let powers: Vec<f64> = profile.powers.iter().map(|power| ratio(f64::from(*power))).collect();
         let total: f64 = powers.iter().sum();
-        let (mut in_phase, mut quadrature) = (Vec::new(), Vec::new());
+        let mut angles = Vec::with_capacity(powers.len() * 2 * WAVES);
         for _ in &powers {
             let theta = angle(stream) - PI;
+            let (mut in_phase, mut quadrature) = (Vec::new(), Vec::new());
             for n in 1..=WAVES {
                 // Zheng and Xiao 2003, equation 6: waves arrive at α_n = (2πn − π + θ) / 4N.
                 let arrival = (TAU * n as f64 - PI + theta) / (4 * WAVES) as f64;
                 in_phase.push((angle(stream), TAU / KNOTS_PER_PERIOD * libm::cos(arrival)));
                 quadrature.push((angle(stream), TAU / KNOTS_PER_PERIOD * libm::sin(arrival)));
             }
+            angles.append(&mut in_phase);
+            angles.append(&mut quadrature);
         }
-        Self {
+        let wave = |turns: &[(f64, f64)]| Wave {
+            coefficient: std::array::from_fn(|lane| 2.0 * libm::cos(turns[lane].1)),
+            last: [0.0; LANES],
+            earlier: [0.0; LANES],
+        };
+        let mut taps = Self {
             powers: powers.iter().map(|power| power / total / WAVES as f64).collect(),
-            in_phase: Waves::new(in_phase),
-            quadrature: Waves::new(quadrature),
+            waves: angles.chunks_exact(LANES).map(wave).collect(),
+            angles,
+            gains: [0.0; BLOCK],
+            ahead: 0,
+        };
+        taps.set(0);
+        taps
+    }
+
+    /// The gain at a position. Positions never run back by more than a block.
+    fn gain(&mut self, position: u64) -> f64 {
+        let (block, within) = (position / BLOCK as u64, (position % BLOCK as u64) as usize);
+        if block + 1 != self.ahead {
+            self.move_to(block);
+        }
+        self.gains[within]
+    }
+
+    /// Sinusoids are set anew at every [`ANCHOR_SPACING`]th block and turned from there on, so that what they are at a
+    /// position does not depend on which others were looked at.
+    fn move_to(&mut self, block: u64) {
+        let anchor = block - block % ANCHOR_SPACING;
+        if self.ahead <= anchor || self.ahead > block {
+            self.set(anchor);
+        }
+        while self.ahead <= block {
+            self.advance();
         }
     }
 
-    fn gain(&mut self, position: u64) -> f64 {
-        self.in_phase.move_to(position);
-        self.quadrature.move_to(position);
-        let tap = |(tap, power): (usize, &f64)| {
-            let (in_phase, quadrature) = (self.in_phase.sum(tap), self.quadrature.sum(tap));
-            power * (in_phase * in_phase + quadrature * quadrature)
-        };
-        self.powers.iter().enumerate().map(tap).sum()
+    fn set(&mut self, block: u64) {
+        let last = (block * BLOCK as u64) as f64 - 1.0;
+        for (wave, angles) in self.waves.iter_mut().zip(self.angles.chunks_exact(LANES)) {
+            for (lane, (phase, turn)) in angles.iter().enumerate() {
+                let angle = phase + turn * last;
+                wave.last[lane] = libm::cos(angle);
+                wave.earlier[lane] = libm::cos(angle - turn);
+            }
+        }
+        self.ahead = block;
+    }
+
+    fn advance(&mut self) {
+        self.gains = [0.0; BLOCK];
+        for (waves, power) in self.waves.chunks_exact_mut(2 * WAVES / LANES).zip(&self.powers) {
+            let (in_phase, quadrature) = waves.split_at_mut(WAVES / LANES);
+            let (in_phase, quadrature) = (turned(in_phase), turned(quadrature));
+            for (gain, (i, q)) in self.gains.iter_mut().zip(in_phase.iter().zip(&quadrature)) {
+                *gain += power * (i * i + q * q);
+            }
+        }
+        self.ahead += 1;
     }
 }
 
-impl Waves {
-    fn new(angles: Vec<(f64, f64)>) -> Self {
-        let phasor = |angle: f64| [libm::cos(angle), libm::sin(angle)];
-        let turns = angles.iter().map(|(_, turn)| phasor(*turn)).collect();
-        let phasors = angles.iter().map(|(phase, _)| phasor(*phase)).collect();
-        Self { angles, turns, phasors, position: 0 }
-    }
-
-    /// Phasors are set anew at every [`ANCHOR_SPACING`]th position and turned from there on, so that what they are at a position does
-    /// not depend on which others were looked at.
-    fn move_to(&mut self, position: u64) {
-        let anchor = position - position % ANCHOR_SPACING;
-        if self.position < anchor || self.position > position {
-            let phase = |(phase, turn): &(f64, f64)| phase + turn * anchor as f64;
-            let angles = self.angles.iter().map(phase);
-            self.phasors = angles.map(|angle| [libm::cos(angle), libm::sin(angle)]).collect();
-            self.position = anchor;
-        }
-        while self.position < position {
-            for ([cos, sin], [turn_cos, turn_sin]) in self.phasors.iter_mut().zip(&self.turns) {
-                (*cos, *sin) = (*cos * turn_cos - *sin * turn_sin, *sin * turn_cos + *cos * turn_sin);
+/// Turns sinusoids on by a block, and returns their sum at each of its positions.
+#[inline]
+fn turned(waves: &mut [Wave]) -> [f64; BLOCK] {
+    let mut sums = [[0.0; LANES]; BLOCK];
+    // Two at a time: a sum is fetched once for both.
+    const { assert!(WAVES.is_multiple_of(2 * LANES)) };
+    for pair in waves.chunks_exact_mut(2) {
+        let (mut first, mut second) = (pair[0], pair[1]);
+        for sum in &mut sums {
+            for (lane, sum) in sum.iter_mut().enumerate() {
+                *sum = *sum + first.turn(lane) + second.turn(lane);
             }
-            self.position += 1;
         }
+        (pair[0], pair[1]) = (first, second);
     }
+    sums.map(|lanes| (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
+}
 
-    fn sum(&self, tap: usize) -> f64 {
-        self.phasors[tap * WAVES..][..WAVES].iter().map(|[cos, _]| cos).sum()
+impl Wave {
+    /// One position on in one lane: what it is there.
+    #[inline(always)]
+    fn turn(&mut self, lane: usize) -> f64 {
+        let next = self.coefficient[lane] * self.last[lane] - self.earlier[lane];
+        (self.earlier[lane], self.last[lane]) = (self.last[lane], next);
+        next
     }
 }
 
@@ -186,8 +239,15 @@ pub fn doppler_frequency(speed: f64, carrier: f64) -> f64 {
 /// autocorrelation of the power is within 0.02 of it.
 const WAVES: usize = 16;
 
-/// So many turns lose less than 10⁻¹³ by rounding.
-const ANCHOR_SPACING: u64 = 64;
+/// Sinusoids that are turned together. A processor does two or four at once.
+const LANES: usize = 4;
+
+/// Positions that are worked out together: 45 ms at walking speed and 2 GHz.
+const BLOCK: usize = 8;
+
+/// Blocks between two positions at which sinusoids are set anew. The rounding of a slow one's coefficient grows with the square
+/// of the turns: after 256 it is below 10⁻¹¹.
+const ANCHOR_SPACING: u64 = 32;
 
 /// The gain is a sum of products of sinusoids of at most f_d, so it has no component above 2 f_d: 16 knots for each of its
 /// periods leave an error of the cubic below a thousandth.

@@ -81,10 +81,10 @@ fn levels_are_crossed_as_often_as_rice_says() {
 
 /// The gain at any position, by the cosines themselves.
 fn exact(taps: &Taps, position: f64) -> f64 {
-    let sum = |waves: &Waves, tap: usize| -> f64 {
-        waves.angles[tap * WAVES..][..WAVES].iter().map(|(phase, turn)| (phase + turn * position).cos()).sum()
+    let sum = |first: usize| -> f64 {
+        taps.angles[first..][..WAVES].iter().map(|(phase, turn)| (phase + turn * position).cos()).sum()
     };
-    let tap = |tap: usize| sum(&taps.in_phase, tap).powi(2) + sum(&taps.quadrature, tap).powi(2);
+    let tap = |tap: usize| sum(2 * WAVES * tap).powi(2) + sum(2 * WAVES * tap + WAVES).powi(2);
     taps.powers.iter().enumerate().map(|(place, power)| power * tap(place)).sum()
 }
 
