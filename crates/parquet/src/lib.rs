@@ -10,6 +10,7 @@
 //! Source: the Parquet format, <https://parquet.apache.org/docs/file-format/>, and its `parquet.thrift`.
 
 mod column;
+mod columns;
 mod encoding;
 mod footer;
 mod thrift;
@@ -20,6 +21,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use column::Column;
+pub use columns::Columns;
 use footer::{Chunk, RowGroup};
 
 /// Begins and ends every file.

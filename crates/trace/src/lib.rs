@@ -8,3 +8,5 @@ pub mod capture;
 pub mod flow;
 pub mod ledger;
 mod position;
+
+pub use position::Positions;

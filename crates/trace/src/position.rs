@@ -6,7 +6,7 @@ use units::{Seq, SeqRange};
 /// nearest to the highest one met so far. Right as long as no step is over 2³¹, which is what a
 /// window allows (RFC 7323 §2.3: at most 2³⁰).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Positions {
+pub struct Positions {
     highest: Option<u64>,
 }
 
@@ -19,14 +19,21 @@ pub(crate) struct Span {
 
 impl Positions {
     /// The position of `seq`, which moves the highest on.
-    pub(crate) fn of(&mut self, seq: Seq) -> u64 {
+    pub fn of(&mut self, seq: Seq) -> u64 {
         let position = self.place(seq);
         self.highest = self.highest.max(Some(position));
         position
     }
 
+    /// The highest position so far.
+    #[must_use]
+    pub const fn highest(&self) -> Option<u64> {
+        self.highest
+    }
+
     /// The position of `seq`, which the peer may have made up: the highest stays.
-    pub(crate) fn place(&self, seq: Seq) -> u64 {
+    #[must_use]
+    pub fn place(&self, seq: Seq) -> u64 {
         // The first turn of the circle is turn 1, so that what lies a little before it has room.
         let highest = self.highest.unwrap_or(TURN + u64::from(seq.0));
         let step = seq.since(Seq(highest as u32)) as i32;

@@ -7,8 +7,10 @@ use crate::ledger::{Diagnosis, Ledger, Retransmission};
 use crate::position::{Positions, Span};
 
 use super::cause::{Evidence, Phase};
+use super::duplicates::Duplicates;
+use super::inference::{Inference, Judgement};
 use super::outstanding::Outstanding;
-use super::rtt::Rtt;
+use super::rtt::{RoundTrips, Rtt};
 use super::sacked::Sacked;
 use super::{Cause, Kind};
 
@@ -33,6 +35,8 @@ pub struct Half {
     /// Whether something was acknowledged that this phase has not sent again.
     originals_acked: bool,
     duplicates: u32,
+    /// Without SACK, what the duplicate ACKs may have been for.
+    unexplained: Duplicates,
     /// When the peer was last heard, until it is answered with new data.
     unanswered_since: Option<Instant>,
     progress_at: Option<Instant>,
@@ -42,6 +46,7 @@ pub struct Half {
     counters: Counters,
     milestones: Vec<Milestone>,
     ledger: Ledger,
+    inference: Inference,
 }
 
 /// What one side did, in numbers.
@@ -134,8 +139,27 @@ impl Half {
         self.ledger.clone().finish()
     }
 
+    /// What the acknowledgments tell of each retransmission, in the order of sending.
+    #[must_use]
+    pub fn judgements(&self) -> Vec<Judgement> {
+        self.inference.judgements()
+    }
+
+    /// The shortest and the longest round-trip time, and how many were measured.
+    #[must_use]
+    pub const fn round_trips(&self) -> &RoundTrips {
+        self.rtt.samples()
+    }
+
+    /// Bytes of sequence numbers that are sent and not acknowledged.
+    #[must_use]
+    pub const fn flight(&self) -> Bytes {
+        Bytes(self.snd_max.saturating_sub(self.snd_una))
+    }
+
     /// A number of this side's, counted from its SYN.
-    pub(super) fn relative(&self, seq: Seq) -> u64 {
+    #[must_use]
+    pub fn relative(&self, seq: Seq) -> u64 {
         self.positions.place(seq).saturating_sub(self.first.unwrap_or(0))
     }
 
@@ -171,8 +195,11 @@ impl Half {
         if self.first.is_none() || !segment.flags.contains(Flags::ACK) {
             return;
         }
-        self.sack_news = self.take_sack_blocks(segment);
         let position = self.positions.place(segment.ack);
+        let duplicate = self.duplicate_sack(segment, position);
+        self.inference.on_ack(at, segment, self.snd_una, position, duplicate);
+        self.sack_news = self.take_sack_blocks(segment);
+        let had_all = self.snd_max == self.snd_una;
         let bare = !carries_data && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST));
         if position > self.snd_una {
             self.advance(at, position);
@@ -183,6 +210,11 @@ impl Half {
         {
             self.duplicates += 1;
             self.counters.duplicate_acks += 1;
+            if !self.sack_seen {
+                self.unexplained.push(at, self.snd_max);
+            }
+        } else if position == self.snd_una && had_all && bare && same_window && !self.sack_seen {
+            self.inference.on_duplicate_arrival(at, self.rtt.samples().longest);
         }
     }
 
@@ -322,6 +354,7 @@ impl Half {
         }
         let snd_max = Seq(self.snd_max.max(again.end) as u32);
         self.ledger.on_retransmission(Retransmission { packet, at, range, cause: cause.id(), snd_max });
+        self.inference.on_retransmission(at, packet, again, segment);
         self.outstanding.resend(again, at, self.phase_number);
         cause
     }
@@ -360,7 +393,12 @@ impl Half {
         }
         let covered = self.outstanding.acknowledge(position, self.phase_number);
         if let Some(sent_at) = covered.timed {
-            self.rtt.measure(at.saturating_since(sent_at));
+            let sample = at.saturating_since(sent_at);
+            self.rtt.measure(sample);
+            self.inference.on_round_trip(sample);
+        }
+        for duplicate in self.unexplained.advance(position, covered.segments, covered.resent) {
+            self.inference.on_duplicate_arrival(duplicate, self.rtt.samples().longest);
         }
         self.originals_acked |= covered.untouched;
         self.snd_una = position;
@@ -383,6 +421,20 @@ impl Half {
                 *milestone = Milestone { at: Some(at), retransmissions, ..*milestone };
             }
         }
+    }
+
+    /// The span of a duplicate SACK block: the first, if it lies below the acknowledgment number or inside the second
+    /// (RFC 2883 §4).
+    fn duplicate_sack(&self, segment: &Segment, position: u64) -> Option<Span> {
+        let spans = segment.options.sack.as_slice().iter().map(|block| {
+            let start = self.positions.place(block.start);
+            Span { start, end: start + u64::from(block.len()) }
+        });
+        let mut first_two = spans.take(2);
+        let first = first_two.next()?;
+        let inside =
+            first_two.next().is_some_and(|second| second.start <= first.start && first.end <= second.end);
+        (first.end <= position || inside).then_some(first)
     }
 
     /// Takes what SACK blocks tell; gives whether there was news.

@@ -4,7 +4,9 @@
 //! retransmissions is in `cause.rs`.
 
 mod cause;
+mod duplicates;
 mod half;
+mod inference;
 mod outstanding;
 mod rtt;
 mod sacked;
@@ -19,6 +21,8 @@ use wire::{Flags, Segment};
 
 pub use cause::Cause;
 pub use half::{Counters, Half, Milestone};
+pub use inference::{Confidence, Judgement, Sign};
+pub use rtt::RoundTrips;
 
 /// A connection: two ends, and what each of them sent.
 #[derive(Clone, Debug)]

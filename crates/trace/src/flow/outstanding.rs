@@ -30,6 +30,10 @@ pub(super) struct Acknowledged {
     pub(super) timed: Option<Instant>,
     /// Whether this phase had not sent one of them again.
     pub(super) untouched: bool,
+    /// How many there were.
+    pub(super) segments: usize,
+    /// Whether one of them was sent again.
+    pub(super) resent: bool,
 }
 
 impl Outstanding {
@@ -49,13 +53,14 @@ impl Outstanding {
     /// Everything before `position` was acknowledged.
     pub(super) fn acknowledge(&mut self, position: u64, phase: u32) -> Acknowledged {
         let covered = self.segments.partition_point(|sent| sent.span.end <= position);
-        let none = Acknowledged { timed: None, untouched: false };
-        let mut resent = false;
+        let none = Acknowledged { timed: None, untouched: false, segments: covered, resent: false };
         self.segments.drain(..covered).fold(none, |all, sent| {
-            resent |= sent.resent_in.is_some();
+            let resent = all.resent || sent.resent_in.is_some();
             Acknowledged {
                 timed: (!resent).then_some(sent.at),
                 untouched: all.untouched || sent.resent_in != Some(phase),
+                resent,
+                ..all
             }
         })
     }

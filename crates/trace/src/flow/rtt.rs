@@ -6,16 +6,36 @@ use units::Duration;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rtt {
     smoothed: Option<(Duration, Duration)>,
+    samples: RoundTrips,
+}
+
+/// Round-trip times that were measured, by segments that were sent once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// How many.
+    pub count: u64,
+    /// The shortest.
+    pub shortest: Duration,
+    /// The longest.
+    pub longest: Duration,
+    /// Their sum.
+    pub sum: Duration,
 }
 
 impl Rtt {
     /// A segment that was sent once was acknowledged after `sample`.
     pub(super) fn measure(&mut self, sample: Duration) {
+        self.samples.add(sample);
         self.smoothed = Some(match self.smoothed {
             // RFC 6298 §2.2 and §2.3: gains of 1/8 and 1/4.
             None => (sample, sample / 2),
             Some((srtt, rttvar)) => ((srtt * 7 + sample) / 8, (rttvar * 3 + srtt.abs_diff(sample)) / 4),
         });
+    }
+
+    /// Every measurement.
+    pub(super) const fn samples(&self) -> &RoundTrips {
+        &self.samples
     }
 
     /// The smoothed round-trip time.
@@ -30,6 +50,21 @@ impl Rtt {
             let timer = srtt + (rttvar * 4).max(Duration::from_millis(200));
             timer * 4 / 5 // Our estimate is not the sender's: it may be a little shorter.
         })
+    }
+}
+
+impl RoundTrips {
+    fn add(&mut self, sample: Duration) {
+        self.shortest = if self.count == 0 { sample } else { self.shortest.min(sample) };
+        self.longest = self.longest.max(sample);
+        self.sum += sample;
+        self.count += 1;
+    }
+
+    /// Their mean, if there is one.
+    #[must_use]
+    pub fn mean(&self) -> Option<Duration> {
+        (self.count > 0).then(|| self.sum / self.count)
     }
 }
 

@@ -48,7 +48,7 @@ impl Book {
         });
     }
 
-    /// The byte of `span` that is worst off: the one with the fewest surviving copies.
+    /// The byte of `span` with the fewest surviving copies.
     pub(super) fn worst(&self, span: Span) -> Copies {
         let first = self.at(span.start);
         let inside = self.runs.range(span.start..span.end).map(|(_, copies)| *copies);

@@ -75,6 +75,8 @@ pub mod causes {
     pub const SCOREBOARD: &str = "scoreboard";
     /// The peer's window was closed to it.
     pub const PROBE: &str = "probe";
+    /// It was the last of a flight, and no ACK came.
+    pub const TAIL_LOSS_PROBE: &str = "tail_loss_probe";
 }
 
 impl Ledger {
