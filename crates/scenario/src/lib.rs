@@ -99,6 +99,7 @@ pub fn preset(name: impl AsRef<Path>, search: &Search) -> Result<file::Preset, I
     let mut preset: file::Preset = tree.read()?;
     preset.down = resolve::direction(&tree, &tree::KeyPath::of(["down"]), preset.down)?;
     preset.up = resolve::direction(&tree, &tree::KeyPath::of(["up"]), preset.up)?;
+    resolve::check_cell_preset(&tree, &preset)?;
     Ok(preset)
 }
 
@@ -106,6 +107,8 @@ fn stem(file: &Path) -> String {
     file.file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
+#[cfg(test)]
+mod cell_tests;
 #[cfg(test)]
 mod file_tests;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use cell::quantity::Metres;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sim::workload::Application;
@@ -27,12 +28,15 @@ pub struct Resolved {
     /// When the run ends at the latest.
     pub stop: Option<Duration>,
     /// The ends: first those that flows name, in the flows' order, so that a host that no flow names changes
-    /// nobody's place or address.
+    /// no other host's place or address.
     pub hosts: Vec<Host>,
     /// Nodes that only forward.
     pub routers: Vec<String>,
     /// What joins them.
     pub links: Vec<Link>,
+    /// Channels that links share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<Cell>,
     /// One connection each.
     pub flows: Vec<Flow>,
     /// What is kept.
@@ -103,6 +107,31 @@ pub struct Link {
     pub down: link::Config,
     /// From the second node to the first.
     pub up: link::Config,
+}
+
+/// A shared channel, which takes the place of its users' links' direction `down`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// Its name.
+    pub name: String,
+    /// Layout, radio, blocks, scheduler.
+    pub config: cell::Config,
+    /// Its users.
+    pub users: Vec<CellUser>,
+}
+
+/// A user of a shared channel.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellUser {
+    /// Its link.
+    pub link: String,
+    /// What it is promised.
+    pub config: cell::UserConfig,
+    /// Where it stands, to the east and to the north of the first site, in metres; without it, at a place at random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<[Metres; 2]>,
 }
 
 /// One connection.

@@ -3,23 +3,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cell::layout::Point;
 use units::Duration;
 
 use sim::{
-    Amount, CapturePoint, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec, Spec, WindowSpec,
-    Workload,
+    Amount, CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec,
+    RecordSpec, Spec, WindowSpec, Workload,
 };
 
 use crate::error::InputError;
 use crate::file::Table;
 use crate::resolve::tcp_config;
-use crate::resolved::{Flow, Host, Resolved, Window};
+use crate::resolved::{Cell, Flow, Host, Resolved, Window};
 
 impl Resolved {
     /// The specification that `sim::World` runs.
     ///
     /// # Errors
-    /// A host's TCP that makes no sense, a name that nobody has, a flow without an amount: none after
+    /// A host's TCP that makes no sense, a name that does not exist, a flow without an amount: none after
     /// [`crate::load`], but a resolved JSON may come from elsewhere.
     pub fn to_spec(&self) -> Result<Spec, InputError> {
         let places = self.places();
@@ -36,9 +37,21 @@ impl Resolved {
             stop: self.stop,
             nodes: self.nodes(),
             links: links.collect::<Result<_, InputError>>()?,
+            cells: self.cells.iter().map(|cell| self.cell(cell)).collect::<Result<_, _>>()?,
             flows: self.flows.iter().map(|flow| self.flow(flow, &places, &tcps)).collect::<Result<_, _>>()?,
             record: self.record_spec(&places)?,
         })
+    }
+
+    fn cell(&self, cell: &Cell) -> Result<CellSpec, InputError> {
+        let users = cell.users.iter().map(|user| {
+            let link = self.links.iter().position(|link| link.name == user.link);
+            let link = link.ok_or_else(|| self.refuse(format!("there is no link \"{}\"", user.link)))?;
+            let place = user.place.map(|[x, y]| Point { x: x.0, y: y.0 });
+            Ok(CellUserSpec { link, config: user.config, place })
+        });
+        let (name, config) = (cell.name.clone(), cell.config.clone());
+        Ok(CellSpec { name, config, users: users.collect::<Result<_, InputError>>()? })
     }
 
     /// The TCP of each host, by name.
@@ -102,6 +115,7 @@ impl Resolved {
             packets: keeps(Table::Packets),
             tcp: keeps(Table::Tcp),
             queue: keeps(Table::Queue),
+            cell: keeps(Table::Cell),
             segments: keeps(Table::Segments),
             captures: captures.collect::<Result<_, _>>()?,
             payload: self.record.payload,

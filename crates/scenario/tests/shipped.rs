@@ -33,9 +33,12 @@ fn every_scenario_loads_and_is_its_json() {
 #[test]
 fn every_preset_makes_a_link() {
     for preset in search().names(Kind::Preset) {
-        lasthop_scenario::preset(&preset, &search()).unwrap_or_else(|error| panic!("{error}"));
-        let set = [format!("links.lasthop.preset={preset}")];
-        load("delay-spike", &set, None, &search()).unwrap_or_else(|error| panic!("{error}"));
+        let read = lasthop_scenario::preset(&preset, &search()).unwrap_or_else(|error| panic!("{error}"));
+        // A shared channel takes the place of the direction down, and the link must not have both.
+        let (scenario, link) =
+            if read.cell.is_some() { ("hsdpa-cell", "radio") } else { ("delay-spike", "lasthop") };
+        let set = [format!("links.{link}.preset={preset}")];
+        load(scenario, &set, None, &search()).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
@@ -43,6 +46,20 @@ fn every_preset_makes_a_link() {
 fn every_study_loads() {
     for name in search().names(Kind::Study) {
         study::load(&name, &search()).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
+fn the_parts_of_every_study_have_the_tables_that_it_says() {
+    for name in search().names(Kind::Study) {
+        let parts = study::parts(&name, &search()).unwrap_or_else(|error| panic!("{error}"));
+        for part in &parts[1..] {
+            // One table is enough: the scenarios of all others need not be worked out.
+            let study = study::load_tables(&part.file, &search(), &part.tables[..1])
+                .unwrap_or_else(|error| panic!("{error}"));
+            let tables: Vec<&String> = study.tables.iter().map(|table| &table.id).collect();
+            assert_eq!(tables, part.tables.iter().collect::<Vec<_>>(), "{name}");
+        }
     }
 }
 
@@ -80,7 +97,7 @@ fn sarolahti2000_is_swept_as_its_document_says() {
     assert_eq!(runs("baseline,1,20,rand0.01@6s"), (200, 1));
     assert_eq!(runs("baseline,2,3,none"), (20, 1));
     assert_eq!(runs("baseline,4,20,40@6s"), (20, 5));
-    assert_eq!((study.figures.len(), study.claims.len()), (20, 52));
+    assert_eq!((study.figures.len(), study.claims.len()), (20, 55));
     assert!(study.cases.iter().all(|case| case.seeds[0] == 1), "all cases share their random numbers");
 }
 

@@ -476,3 +476,17 @@ fn a_chart_or_a_smallest_of_nothing_is_refused() {
         assert!(said.contains(expected), "{said}");
     }
 }
+
+#[test]
+fn only_the_scenarios_of_wanted_tables_are_worked_out() {
+    let more = "[[tables]]\nid = \"4\"\ntitle = \"long\"\nmetrics = [\"drops\"]\n\
+                cases = [{ tcp = \"plain\", loss_pct = 3, rtt_ms = 50, size = \"500k\" }]\n[[figures]]";
+    let folder = written("wanted", &STUDY.replacen("[[figures]]", more, 1));
+    let planned = |wanted: &[String]| {
+        let study = study::load_tables(&folder, &search(), wanted).unwrap_or_else(|error| panic!("{error}"));
+        let planned = study.cases.iter().filter(|case| !case.variants.is_empty()).count();
+        (study.cases.len(), study.rows.len(), planned)
+    };
+    assert_eq!(planned(&[]), (14, 14, 14));
+    assert_eq!(planned(&["4".to_owned()]), (14, 14, 1), "all cases are known, and one is to be run");
+}

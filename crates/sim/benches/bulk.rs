@@ -116,6 +116,7 @@ fn spec(flows: usize) -> Spec {
         mtu: Bytes(1500),
     };
     Spec {
+        cells: Vec::new(),
         name: "bulk".to_owned(),
         seed: 1,
         stop: Some(Duration::from_secs(DURATION_S)),

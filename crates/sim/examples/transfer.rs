@@ -39,6 +39,7 @@ fn spec() -> Result<Spec, Box<dyn std::error::Error>> {
     let up = json!({ "rate": "9600 bit/s", "propagation": "200 ms", "framing": "7 bytes" });
     let tcp = Arc::new(tcp::Config::from_profile(&json!({}))?);
     Ok(Spec {
+        cells: Vec::new(),
         name: "transfer".to_owned(),
         seed: 1,
         stop: None,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use units::{Bytes, Instant, Streams};
 use wire::Segment;
 
+use crate::cells::Cells;
 use crate::connection::{Connection, Egress};
 use crate::engine::{DirectedLink, Engine};
 use crate::external::Gateway;
@@ -19,6 +20,7 @@ use crate::record::Recorder;
 use crate::route::{Graph, Routes};
 use crate::schedule::Schedule;
 use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec, Workload};
+use crate::stop::MOST_PACKETS_INSIDE;
 use crate::tcb_sharing::TcbSharing;
 
 /// Why no world can be built.
@@ -27,7 +29,7 @@ pub enum BuildError {
     /// Two nodes, links or flows have one name.
     #[error("two {what} are called {name}; give each a name of its own")]
     DuplicateName {
-        /// "nodes", "links" or "flows".
+        /// "nodes", "links", "cells" or "flows".
         what: &'static str,
         /// The name.
         name: String,
@@ -109,13 +111,15 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
     let streams = Streams::new(spec.seed);
     let links: IdVec<DirectionId, DirectedLink> =
         spec.links.iter().flat_map(|link| directions(link, &streams)).collect();
+    let cells = Cells::new(spec, &streams);
     let mut routes = Routes::default();
-    let gateway = gateway(spec, &mut routes);
-    let (flows, connections) = flows_and_connections(spec, &streams.below("flow"), &mut routes)?;
+    let gateway = gateway(spec, &cells, &mut routes);
+    let (flows, connections) = flows_and_connections(spec, &streams.below("flow"), &cells, &mut routes)?;
     let mut engine = Engine {
         now: Instant::START,
         woken: Instant::START,
-        schedule: Schedule::new(links.len(), 2 * connections.len(), flows.len()),
+        schedule: Schedule::new(links.len(), 2 * connections.len(), flows.len(), spec.cells.len()),
+        cells,
         sampler: Sampler::new(&spec.record),
         connections,
         pending: VecDeque::new(),
@@ -128,11 +132,12 @@ pub(crate) fn engine<R: Recorder>(spec: &Spec, recorder: R) -> Result<Engine<R>,
         pool: PacketPool::default(),
         arrivals: VecDeque::new(),
         gateway,
-        tcb_sharing: TcbSharing::default(),
+        tcb_sharing: TcbSharing::new(streams.below("fast_open")),
         recorder,
         stopped: None,
         progress: Instant::START,
         failure: None,
+        most_packets_inside: MOST_PACKETS_INSIDE,
     };
     engine.arm();
     Ok(engine)
@@ -145,13 +150,15 @@ fn directions(spec: &LinkSpec, streams: &Streams) -> [DirectedLink; 2] {
         meter: LinkMeter::new(),
         mtu: u32::try_from(spec.mtu.0).unwrap_or(u32::MAX),
         oversize_drops: 0,
+        has_flow_control: config.queue.overflow == link::queue::Overflow::FlowControl,
         held: VecDeque::new(),
         blocked: VecDeque::new(),
+        name: format!("{}.{}", spec.name, heading.name()),
     })
 }
 
 /// The external nodes, with a route between every two of them that can reach each other.
-fn gateway(spec: &Spec, routes: &mut Routes) -> Gateway {
+fn gateway(spec: &Spec, cells: &Cells, routes: &mut Routes) -> Gateway {
     let mut gateway = Gateway::new(spec.flows.len());
     let graph = Graph::new(&spec.nodes, &spec.links);
     let externals: Vec<(NodeId, Ipv4Addr)> = spec.nodes.iter().enumerate().filter_map(external).collect();
@@ -160,7 +167,7 @@ fn gateway(spec: &Spec, routes: &mut Routes) -> Gateway {
         let tree = graph.tree(to);
         for &(from, _) in externals.iter().filter(|(from, _)| *from != to) {
             if let Some(path) = tree.path_from(from) {
-                gateway.add_route(from, to, routes.add(&path));
+                gateway.add_route(from, to, routes.add(cells.hops(&path)));
             }
         }
     }
@@ -180,6 +187,7 @@ type FlowsAndConnections = (IdVec<FlowId, Flow>, IdVec<ConnectionId, Connection>
 fn flows_and_connections(
     spec: &Spec,
     streams: &Streams,
+    cells: &Cells,
     routes: &mut Routes,
 ) -> Result<FlowsAndConnections, BuildError> {
     let node = NodeId::from_index;
@@ -197,7 +205,7 @@ fn flows_and_connections(
         let mtu = links.map(|link| link.mtu).min();
         let [from, to] = hosts(flow);
         let egress = [(forward, from, to), (backward, to, from)].map(|(path, source, destination)| Egress {
-            first_hop: routes.add(path),
+            first_hop: routes.add(cells.hops(path)),
             first_link: path[0],
             header: IpHeader { source, destination, class: flow.class },
         });
@@ -269,6 +277,11 @@ pub(crate) fn check(spec: &Spec) -> Result<(), BuildError> {
     check_names("flows", spec.flows.iter().map(|flow| &flow.name))?;
     check_addresses(&spec.nodes)?;
     spec.links.iter().try_for_each(|link| check_link(spec, link))?;
+    check_names("cells", spec.cells.iter().map(|cell| &cell.name))?;
+    let users = spec.cells.iter().flat_map(|cell| cell.users.iter().map(move |user| (cell, user)));
+    users.into_iter().try_for_each(|(cell, user)| {
+        check_index(format!("cell {}", cell.name), "link", user.link, spec.links.len())
+    })?;
     spec.flows.iter().try_for_each(|flow| check_flow(spec, flow))?;
     spec.record.captures.iter().try_for_each(|point| match *point {
         CapturePoint::Node(index) => check_index("a capture".to_owned(), "node", index, spec.nodes.len()),

@@ -4,6 +4,7 @@ use tcp::{Endpoint, Ports};
 use units::{Bytes, Seq};
 
 use crate::connection::{Connection, Egress, Stage};
+use crate::datagrams::Datagram;
 use crate::engine::Engine;
 use crate::flow::Phase;
 use crate::ids::{ConnectionId, ConversationId, EndpointId, FlowId, NodeId, PerSide, Side};
@@ -32,17 +33,20 @@ impl<R: Recorder> Engine<R> {
     }
 
     fn run_commands(&mut self, flow: FlowId) {
+        let mut opening = Vec::new();
         while let Some(command) = self.flows[flow].program.poll_command() {
-            self.execute(flow, command);
+            opening.extend(self.execute(flow, command));
         }
+        opening.into_iter().for_each(|end| self.drive(end));
         self.rearm_flow(flow);
         self.conclude_flow(flow);
     }
 
-    fn execute(&mut self, flow: FlowId, command: Command) {
+    /// Executes a command; returns the end whose SYN waits for what the program writes at once.
+    fn execute(&mut self, flow: FlowId, command: Command) -> Option<EndpointId> {
         self.progress = self.now;
         match command {
-            Command::Connect { socket, by } => self.connect(flow, socket, by),
+            Command::Connect { socket, by } => return self.connect(flow, socket, by),
             Command::Write { socket, side, bytes } => {
                 self.act_on(flow, socket, side, |connection, endpoint| {
                     connection.write(side, endpoint, bytes)
@@ -55,9 +59,17 @@ impl<R: Recorder> Engine<R> {
                 self.act_on(flow, socket, side, |connection, endpoint| connection.close(side, endpoint));
             }
             Command::NotifyRead { socket, side, position } => self.notify_read(flow, socket, side, position),
-            Command::SendDatagram { size } => self.send_datagram(flow, size),
+            Command::SendDatagram { size } => {
+                let datagram = self.flows[flow].datagrams.send(self.now, size);
+                self.send_datagram(flow, datagram, size);
+            }
+            Command::SendFeedback { size } => {
+                let datagram = self.flows[flow].datagrams.send_feedback(self.now);
+                self.send_datagram(flow, datagram, size);
+            }
             Command::ReportTransfer(transfer) => self.flows[flow].transfers.push(transfer),
         }
+        None
     }
 
     /// Does something at one side of a connection, and sends what comes of it. A connection that is over takes no
@@ -95,8 +107,9 @@ impl<R: Recorder> Engine<R> {
         self.flows[flow].places.iter().copied().find(is_meant)
     }
 
-    /// Opens a connection between the flow's hosts from the side `opener`; the other side listens.
-    fn connect(&mut self, flow: FlowId, socket: SocketId, opener: Side) {
+    /// Opens a connection between the flow's hosts from the side `opener`; the other side listens. With Fast Open the SYN
+    /// waits for what the program writes at once: then the opening end is returned.
+    fn connect(&mut self, flow: FlowId, socket: SocketId, opener: Side) -> Option<EndpointId> {
         let place = self.free_place(flow);
         let conversation = match self.flows[flow].opened {
             0 => ConversationId::first_of(flow),
@@ -114,7 +127,12 @@ impl<R: Recorder> Engine<R> {
             };
             self.install(EndpointId::new(place, side), endpoint, side == opener);
         }
-        self.drive(EndpointId::new(place, opener));
+        let end = EndpointId::new(place, opener);
+        if self.flows[flow].tcps[opener].plain.fast_open.is_client() {
+            return Some(end);
+        }
+        self.drive(end);
+        None
     }
 
     fn install(&mut self, end: EndpointId, endpoint: Endpoint, opens: bool) {
@@ -124,7 +142,7 @@ impl<R: Recorder> Engine<R> {
         let path = self.host_path(end);
         let installed = &mut self.connections[end.connection()].ends[end.side()].endpoint;
         let endpoint = installed.insert(Box::new(endpoint));
-        self.tcb_sharing.initialize(self.now, path, endpoint);
+        self.tcb_sharing.initialize(self.now, path, endpoint, opens);
         endpoint.set_recording(R::ON);
     }
 
@@ -201,18 +219,17 @@ impl<R: Recorder> Engine<R> {
         [header.source, header.destination]
     }
 
-    fn send_datagram(&mut self, flow: FlowId, size: Bytes) {
+    fn send_datagram(&mut self, flow: FlowId, datagram: Datagram, size: Bytes) {
         let place = ConnectionId::first_of(flow);
-        let datagram = self.flows[flow].datagrams.send(self.now, size);
         let connection = &mut self.connections[place];
         let id = connection.next_packet();
-        let Egress { first_hop, first_link, header } = connection.ends[Side::From].egress;
-        let to = EndpointId::new(place, Side::To);
+        let Egress { first_hop, header, .. } = connection.ends[datagram.by].egress;
+        let to = EndpointId::new(place, datagram.by.other());
         let body = Body::Datagram(datagram);
         let mut packet = self.pool.allocate(id, size.0 as u32, first_hop, (to, header), body);
         if R::ON {
             self.recorder.on_sent(self.now, &mut packet.0, ConversationId::first_of(flow));
         }
-        self.forward(first_link, packet);
+        self.arrive(packet);
     }
 }

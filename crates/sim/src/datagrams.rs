@@ -4,12 +4,15 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant};
 
+use crate::ids::Side;
 use crate::measure::FlowReading;
 
 /// A datagram under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram {
-    /// Its number within the flow.
+    /// The side that sent it. Those of the receiving side are feedback, and do not count as the flow's.
+    pub(crate) by: Side,
+    /// Its number among the datagrams of that side.
     pub(crate) number: u64,
     /// When it was sent.
     pub(crate) sent: Instant,
@@ -22,6 +25,8 @@ pub(crate) struct Datagrams {
     /// The fate of each datagram from `first` on; all before have arrived or are lost.
     fates: VecDeque<Fate>,
     first: u64,
+    /// Datagrams that the receiving side has sent.
+    feedback: u64,
     sent: Totals,
     received: Totals,
     late: u64,
@@ -56,6 +61,7 @@ impl Datagrams {
             budget,
             fates: VecDeque::new(),
             first: 0,
+            feedback: 0,
             sent: Totals::default(),
             received: Totals::default(),
             late: 0,
@@ -70,12 +76,19 @@ impl Datagrams {
         self.fates.push_back(Fate::UnderWay(1));
         self.sent.add(size);
         self.span[0].get_or_insert(now);
-        Datagram { number, sent: now }
+        Datagram { by: Side::From, number, sent: now }
+    }
+
+    /// Sends a datagram of the receiving side.
+    pub(crate) const fn send_feedback(&mut self, now: Instant) -> Datagram {
+        let number = self.feedback;
+        self.feedback += 1;
+        Datagram { by: Side::To, number, sent: now }
     }
 
     /// A datagram has arrived. Returns its one-way delay, or nothing for a copy of one that arrived before.
     pub(crate) fn on_received(&mut self, now: Instant, datagram: Datagram, size: Bytes) -> Option<Duration> {
-        let fate = self.fate(datagram.number)?;
+        let fate = self.fate(datagram)?;
         if !matches!(std::mem::replace(fate, Fate::Received), Fate::UnderWay(_)) {
             return None;
         }
@@ -89,7 +102,7 @@ impl Datagrams {
 
     /// A link has copied a datagram.
     pub(crate) fn on_copied(&mut self, datagram: Datagram) {
-        if let Some(Fate::UnderWay(copies)) = self.fate(datagram.number) {
+        if let Some(Fate::UnderWay(copies)) = self.fate(datagram) {
             *copies += 1;
         }
     }
@@ -97,7 +110,7 @@ impl Datagrams {
     /// A datagram, or a copy of it, was lost. It counts as lost when the last copy is, so that the count never
     /// falls.
     pub(crate) fn on_lost(&mut self, datagram: Datagram) {
-        match self.fate(datagram.number) {
+        match self.fate(datagram) {
             Some(Fate::UnderWay(copies @ 2..)) => *copies -= 1,
             Some(fate @ Fate::UnderWay(_)) => {
                 *fate = Fate::Lost;
@@ -128,8 +141,10 @@ impl Datagrams {
         reading.datagrams_lost = self.lost;
     }
 
-    fn fate(&mut self, number: u64) -> Option<&mut Fate> {
-        self.fates.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    /// The fate of a datagram of the sending side that has not been forgotten.
+    fn fate(&mut self, datagram: Datagram) -> Option<&mut Fate> {
+        let place = datagram.number.checked_sub(self.first).filter(|_| datagram.by == Side::From)?;
+        self.fates.get_mut(usize::try_from(place).ok()?)
     }
 
     fn forget(&mut self) {

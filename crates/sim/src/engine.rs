@@ -12,16 +12,17 @@ use tcp::Endpoint;
 use trace::ledger::Diagnosis;
 use units::{Bytes, Duration, Instant, PacketId};
 
+use crate::cells::Cells;
 use crate::connection::{Connection, Stage};
 use crate::external::{Admitted, ExternalPacket, Gateway};
 use crate::flow::Flow;
-use crate::ids::{ConnectionId, ConversationId, DirectionId, EndpointId, FlowId, IdVec, NodeId, Side};
+use crate::ids::{ConnectionId, ConversationId, DirectionId, EndpointId, FlowId, IdVec, NodeId};
 use crate::link_observer::{LinkObserver, PendingEvent};
-use crate::measure::{DelayHistogram, FlowReading, LinkMeter, LinkReading, Reading, Sampler};
+use crate::measure::{DelayHistogram, FlowReading, LinkMeter, LinkReading, LinkTimes, Reading, Sampler};
 use crate::packet::{Body, CORRUPTED, IpHeader, OVERSIZE, Packet, PacketBox, PacketPool};
 use crate::ports::PortAllocator;
 use crate::record::{Recorder, Records};
-use crate::route::Routes;
+use crate::route::{Hop, Routes};
 use crate::schedule::{Component, Schedule};
 use crate::spec::Spec;
 use crate::stop::{RunError, Stop};
@@ -34,6 +35,7 @@ pub(crate) struct Engine<R> {
     pub(crate) woken: Instant,
     pub(crate) schedule: Schedule,
     pub(crate) links: IdVec<DirectionId, DirectedLink>,
+    pub(crate) cells: Cells,
     pub(crate) sampler: Sampler,
     pub(crate) connections: IdVec<ConnectionId, Connection>,
     pub(crate) flows: IdVec<FlowId, Flow>,
@@ -55,6 +57,8 @@ pub(crate) struct Engine<R> {
     /// When a packet last reached an end or a program last issued a command.
     pub(crate) progress: Instant,
     pub(crate) failure: Option<RunError>,
+    /// More packets in one link end the run.
+    pub(crate) most_packets_inside: usize,
 }
 
 /// One direction of a link, with what waits in front of it.
@@ -64,22 +68,21 @@ pub(crate) struct DirectedLink {
     pub(crate) meter: LinkMeter,
     pub(crate) mtu: u32,
     pub(crate) oversize_drops: u64,
+    /// Whether its queue makes its upstream neighbours wait.
+    pub(crate) has_flow_control: bool,
     /// Packets that routers hold back under flow control.
     pub(crate) held: VecDeque<PacketBox>,
     /// Endpoints that flow control keeps from sending.
     pub(crate) blocked: VecDeque<EndpointId>,
+    /// For what is said of it to users.
+    pub(crate) name: String,
 }
 
 impl DirectedLink {
     /// Whether a packet may enter now; if not, flow control holds it back.
     #[inline(always)]
     pub(crate) fn accepts(&self) -> bool {
-        self.held.is_empty() && self.link.can_accept()
-    }
-
-    #[inline(always)]
-    fn is_waited_for(&self) -> bool {
-        !(self.held.is_empty() && self.blocked.is_empty())
+        !self.has_flow_control || (self.held.is_empty() && self.link.can_accept())
     }
 }
 
@@ -149,20 +152,24 @@ impl<R: Recorder> Engine<R> {
             Component::Link(direction) => self.wake_link(direction),
             Component::Endpoint(end) => self.wake_endpoint(end),
             Component::Flow(flow) => self.wake_flow(flow),
+            Component::Cell(cell) => self.wake_cell(cell),
         }
         self.settle();
     }
 
     fn wake_link(&mut self, direction: DirectionId) {
+        self.fetch_ahead(direction);
         let (link, mut observer) = observed!(self, direction);
         link.handle_timeout(self.now, &mut observer);
         let mut delivered = link.poll_delivery();
         while let Some(packet) = delivered {
+            let more = self.links[direction].link.has_delivery();
             self.arrive(packet);
-            delivered = self.links[direction].link.poll_delivery();
+            delivered = if more { self.links[direction].link.poll_delivery() } else { None };
         }
-        rearm(&mut self.schedule, &mut self.stopped, direction, &self.links[direction].link);
-        if self.links[direction].is_waited_for() {
+        let DirectedLink { link, has_flow_control, .. } = &self.links[direction];
+        rearm(&mut self.schedule, &mut self.stopped, direction, link);
+        if *has_flow_control {
             self.release_held(direction);
         }
     }
@@ -217,8 +224,9 @@ impl<R: Recorder> Engine<R> {
     #[inline(always)]
     pub(crate) fn arrive(&mut self, packet: PacketBox) {
         match self.routes.at(packet.0.next_hop) {
-            Some(direction) => self.forward(direction, packet),
-            None => self.deliver(packet),
+            Hop::Link(direction) => self.forward(direction, packet),
+            Hop::End => self.deliver(packet),
+            Hop::Cell(user) => self.enter_cell(user, packet),
         }
     }
 
@@ -242,15 +250,26 @@ impl<R: Recorder> Engine<R> {
         }
         let (link, mut observer) = observed!(self, direction);
         link.handle_packet(self.now, packet, &mut observer);
-        while let Some(packet) = link.poll_delivery() {
-            self.arrivals.push_back(packet);
+        while link.has_delivery() {
+            self.arrivals.extend(link.poll_delivery());
         }
+        let is_overloaded = link.packets_inside() > self.most_packets_inside;
         rearm(&mut self.schedule, &mut self.stopped, direction, link);
+        if is_overloaded {
+            self.fail_overloaded(direction);
+        }
+    }
+
+    #[cold]
+    fn fail_overloaded(&mut self, direction: DirectionId) {
+        let DirectedLink { name, link, .. } = &self.links[direction];
+        let (link, packets) = (name.clone(), link.packets_inside());
+        self.failure.get_or_insert(RunError::Overload { link, packets, at: self.now });
     }
 
     /// A packet is longer than the link's MTU; packets are not fragmented.
     #[cold]
-    fn drop_oversize(&mut self, direction: DirectionId, mut packet: PacketBox) {
+    pub(crate) fn drop_oversize(&mut self, direction: DirectionId, mut packet: PacketBox) {
         self.links[direction].oversize_drops += 1;
         self.recorder.on_entered(self.now, direction, &mut packet.0);
         self.recorder.on_oversize(&packet.0);
@@ -270,15 +289,7 @@ impl<R: Recorder> Engine<R> {
                 let connection = &mut self.connections[end.connection()];
                 connection.on_lost(self.now, id, &sent.segment, end.side(), CORRUPTED);
             }
-            Body::Segment(sent) => {
-                let is_data = end.side() == Side::To && !sent.segment.payload.is_empty();
-                if R::METERS && self.sampler.metered && is_data {
-                    let flow = self.connections[end.connection()].flow;
-                    self.flows[flow].one_way.add(self.now - packet.0.sent);
-                }
-                self.receive(id, end, &sent.segment);
-                self.pool.release(packet);
-            }
+            Body::Segment(_) => self.receive(end, packet),
             Body::Datagram(datagram) => {
                 let (datagram, size) = (*datagram, Bytes(u64::from(packet.0.size)));
                 self.pool.release(packet);
@@ -371,7 +382,9 @@ impl<R: Recorder> Engine<R> {
     pub(crate) fn reading(&mut self, at: Instant) -> Reading {
         let links = self.links.ids().map(|direction| self.read_link(direction, at)).collect();
         let delays = if self.sampler.is_at_boundary() { self.delays() } else { Vec::new() };
-        Reading { at, flows: self.flows.iter().map(|flow| self.read_flow(flow)).collect(), links, delays }
+        let flows = self.flows.iter().map(|flow| self.read_flow(flow)).collect();
+        let cells = if self.sampler.is_at_boundary() { self.cells.reading() } else { Vec::new() };
+        Reading { at, flows, links, delays, cells }
     }
 
     fn read_flow(&self, flow: &Flow) -> FlowReading {
@@ -390,14 +403,19 @@ impl<R: Recorder> Engine<R> {
         // A link works out what has happened inside it only when it is called.
         link.handle_timeout(at, &mut observer);
         let DirectedLink { link, meter, oversize_drops, .. } = &self.links[direction];
-        let times = self.sampler.metered.then(|| meter.times(at));
-        LinkReading { counters: *link.counters(), oversize_drops: *oversize_drops, times }
+        let mut times = self.sampler.metered.then(|| meter.times(at));
+        let mut counters = *link.counters();
+        if let Some((had, on_air)) = self.cells.had_by_user_of(direction) {
+            counters = had;
+            times = times.map(|times| LinkTimes { busy: on_air, ..times });
+        }
+        LinkReading { counters, oversize_drops: *oversize_drops, times }
     }
 
     /// Packets that are somewhere between two ends.
     pub(crate) fn packets_under_way(&self) -> usize {
         let on_links = self.links.iter().map(|link| link.link.packets_inside() + link.held.len());
-        on_links.sum::<usize>() + self.arrivals.len()
+        on_links.sum::<usize>() + self.cells.packets_inside() + self.arrivals.len()
     }
 }
 
@@ -409,7 +427,7 @@ fn rearm(
     direction: DirectionId,
     link: &Link<PacketBox>,
 ) {
-    schedule.set_link(direction, link.poll_timeout().unwrap_or(Instant::NEVER));
+    schedule.set_link(direction, link.next_wake_up());
     if let Some(reason) = link.stopped() {
         stopped.get_or_insert(Stop::Link { direction, reason: *reason });
     }

@@ -48,6 +48,10 @@ ids! {
     LinkId;
     /// One direction of a link.
     DirectionId;
+    /// A shared channel of the specification.
+    CellId;
+    /// A user of a shared channel, counted over all of them.
+    CellUserId;
     /// A flow of the specification.
     FlowId;
     /// A pair of ends. It belongs to one flow for the whole run; the flow's connections use it one after another.
@@ -197,6 +201,12 @@ impl<I: Id, T> IdVec<I, T> {
     pub(crate) fn push(&mut self, item: T) -> I {
         self.items.push(item);
         I::from_index(self.items.len() - 1)
+    }
+
+    /// The item at a place that may not exist.
+    #[inline(always)]
+    pub(crate) fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id.index())
     }
 
     pub(crate) fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {

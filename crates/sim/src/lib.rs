@@ -12,11 +12,14 @@
 //! let the order of a hash map or the presence of an unrelated component change a packet.
 
 mod build;
+mod cell_summary;
+mod cells;
 mod commands;
 mod connection;
 mod datagrams;
 mod engine;
 mod external;
+mod fetch_ahead;
 mod flow;
 mod ids;
 mod link_observer;
@@ -37,13 +40,14 @@ pub mod workload;
 mod world;
 
 pub use build::BuildError;
+pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
 pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow};
 pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};
 pub use spec::{
-    Amount, CapturePoint, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec, Spec, WindowSpec,
-    Workload,
+    Amount, CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec,
+    RecordSpec, Spec, WindowSpec, Workload,
 };
 pub use stop::RunError;
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};

@@ -18,7 +18,8 @@ pub(crate) fn gather<R: Recorder>(
     spec: &Spec,
     observed: Vec<ObservedFlow>,
 ) -> Outcome {
-    let last = Reading { delays: engine.delays(), ..engine.reading(engine.now) };
+    let last =
+        Reading { delays: engine.delays(), cells: engine.cells.reading(), ..engine.reading(engine.now) };
     let (windows, samples) = std::mem::take(&mut engine.sampler).finish(&last);
     let transfers = record::transfers(engine.flows.iter().map(|flow| (&*flow.name, &*flow.transfers)));
     let (mut flows, mut diagnoses) = flows(&mut engine, spec, &windows);
@@ -32,9 +33,13 @@ pub(crate) fn gather<R: Recorder>(
         stopped_by: stopped_by(&engine, spec),
         flows,
         links: links(spec, &last, &windows),
+        cells: engine.cells.summaries(spec, &last, &windows),
     };
     let Records { mut tables, captures } = engine.recorder.finish(spec, &summary, &diagnoses);
     tables.extend(measured_tables(spec, &last, &windows, &samples));
+    if !summary.cells.is_empty() {
+        tables.push(record::cell_users(&summary.cells));
+    }
     if spec.record.transfers {
         tables.push(transfers);
     }

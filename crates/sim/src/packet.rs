@@ -1,35 +1,39 @@
 //! Packets, as links pass them on.
 
-use link::Ecn;
+use link::{Ecn, PureAck};
 use tcp::{Kind, Transmit};
 use units::{Bytes, Instant, PacketId};
-use wire::{Segment, ip};
+use wire::{Flags, Segment, ip};
 
 use crate::datagrams::Datagram;
 use crate::ids::{EndpointId, Id, NodeId};
 use crate::route::NextHop;
 
 /// A packet under way.
+///
+/// Many are in memory at a time, and each is looked at again only when it comes out of a link: what every packet needs
+/// then stands together in the first 128 bytes, and SACK blocks behind it.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Packet {
     pub(crate) id: PacketId,
     /// Bytes, IP header included.
     pub(crate) size: u32,
     /// The link that it enters next.
     pub(crate) next_hop: NextHop,
-    pub(crate) corrupted: bool,
-    /// Whether a link made it out of another: its fate is not that of the packet that was sent.
-    pub(crate) copy: bool,
     /// The end that it is for, of a connection or of a flow of datagrams. A packet from outside has none: it is for the
     /// node of its header.
     pub(crate) destination: EndpointId,
     pub(crate) header: IpHeader,
+    pub(crate) corrupted: bool,
+    /// Whether a link made it out of another: its fate is not that of the packet that was sent.
+    pub(crate) copy: bool,
+    pub(crate) body: Body,
     /// When it was sent; only where that is measured.
     pub(crate) sent: Instant,
     /// The recorder's description of it, and its present passage.
     pub(crate) described: u32,
     pub(crate) passage: u32,
-    pub(crate) body: Body,
 }
 
 /// The fields of the IP header that queues look at: the same for all that an end sends.
@@ -127,6 +131,15 @@ impl Packet {
         self.header = header;
     }
 
+    /// The segment in a packet that carries one.
+    #[inline(always)]
+    pub(crate) fn segment(&self) -> &Segment {
+        match &self.body {
+            Body::Segment(transmit) => &transmit.segment,
+            Body::Datagram(_) | Body::Raw(_) => unreachable!("the caller has looked"),
+        }
+    }
+
     /// The segment in the packet, to be overwritten.
     #[inline(always)]
     pub(crate) fn segment_mut(&mut self) -> &mut Transmit {
@@ -160,7 +173,8 @@ impl link::Packet for PacketBox {
         match &self.0.body {
             Body::Segment(sent) => match sent.segment.ecn {
                 wire::Ecn::NotCapable => Ecn::NotCapable,
-                wire::Ecn::Capable | wire::Ecn::Capable1 => Ecn::Capable,
+                wire::Ecn::Capable => Ecn::Capable,
+                wire::Ecn::Capable1 => Ecn::Capable1,
                 wire::Ecn::Experienced => Ecn::CongestionExperienced,
             },
             // Packets from outside pass unopened; datagrams do not use ECN.
@@ -195,6 +209,23 @@ impl link::Packet for PacketBox {
             Body::Raw(bytes) => bytes.get(TRAFFIC_CLASS).map_or(0, |field| field >> ip::v4::PRECEDENCE_SHIFT),
             Body::Segment(_) | Body::Datagram(_) => self.0.header.class,
         }
+    }
+
+    fn dscp(&self) -> u8 {
+        match &self.0.body {
+            Body::Raw(bytes) => bytes.get(TRAFFIC_CLASS).map_or(0, |field| field >> 2),
+            Body::Segment(_) | Body::Datagram(_) => self.0.header.class << 3,
+        }
+    }
+
+    /// Packets from outside pass unopened.
+    fn pure_ack(&self) -> Option<PureAck> {
+        let Body::Segment(Transmit { segment, .. }) = &self.0.body else { return None };
+        let is_pure = segment.payload.is_empty()
+            && segment.options.sack.is_empty()
+            && segment.flags.contains(Flags::ACK)
+            && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST));
+        is_pure.then(|| PureAck { number: segment.ack.0, flags: segment.flags.bits() })
     }
 
     fn duplicate(&self) -> Option<Self> {
@@ -234,7 +265,7 @@ mod tests {
 
     use link::Packet as _;
     use units::Seq;
-    use wire::{Flags, Options, Payload};
+    use wire::{Options, Payload};
 
     use super::*;
 
@@ -260,6 +291,13 @@ mod tests {
         assert_eq!(raw(5001, 0).flow_key(), raw(5001, 0xb8).flow_key());
         assert_ne!(raw(5001, 0).flow_key(), raw(5002, 0).flow_key());
         assert_eq!([0, 0xa0, 0xb8, 0xe3].map(|field| raw(1, field).class()), [0, 5, 5, 7]);
+    }
+
+    #[test]
+    fn what_every_packet_needs_lies_in_the_first_128_bytes() {
+        let segments = std::mem::offset_of!(Packet, body) + std::mem::offset_of!(Transmit, segment);
+        let options = segments + std::mem::offset_of!(Segment, options);
+        assert!(options + std::mem::offset_of!(Options, sack) < 128);
     }
 
     #[test]

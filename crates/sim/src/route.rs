@@ -5,28 +5,39 @@
 
 use std::collections::VecDeque;
 
-use crate::ids::{DirectionId, Heading, Id, IdVec, LinkId, NodeId};
+use crate::ids::{CellUserId, DirectionId, Heading, Id, IdVec, LinkId, NodeId};
 use crate::spec::{LinkSpec, NodeKind, NodeSpec};
 
-/// The hops of all routes, one route behind the other, each closed by `None`.
+/// The hops of all routes, one route behind the other, each closed by [`Hop::End`].
 #[derive(Debug, Default)]
-pub(crate) struct Routes(Vec<Option<DirectionId>>);
+pub(crate) struct Routes(Vec<Hop>);
 
-/// A place on a route: the link that a packet enters next.
+/// What a packet enters next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    /// A direction of a link.
+    Link(DirectionId),
+    /// A shared channel, for one of its users.
+    Cell(CellUserId),
+    /// Nothing: it has arrived.
+    End,
+}
+
+/// A place on a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NextHop(u32);
 
 impl Routes {
     /// Adds a route and returns its first hop.
-    pub(crate) fn add(&mut self, path: &[DirectionId]) -> NextHop {
+    pub(crate) fn add(&mut self, path: impl Iterator<Item = Hop>) -> NextHop {
         let first = NextHop(self.0.len() as u32);
-        self.0.extend(path.iter().copied().map(Some).chain([None]));
+        self.0.extend(path.chain([Hop::End]));
         first
     }
 
-    /// The link at a hop; `None` at the end of the route.
+    /// What is at a place.
     #[inline(always)]
-    pub(crate) fn at(&self, hop: NextHop) -> Option<DirectionId> {
+    pub(crate) fn at(&self, hop: NextHop) -> Hop {
         self.0[hop.0 as usize]
     }
 }
@@ -36,6 +47,12 @@ impl NextHop {
     #[inline(always)]
     pub(crate) const fn next(self) -> Self {
         Self(self.0 + 1)
+    }
+
+    /// The hop before this one, of a packet that has entered one.
+    #[inline(always)]
+    pub(crate) const fn before(self) -> Self {
+        Self(self.0 - 1)
     }
 }
 

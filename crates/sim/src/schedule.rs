@@ -1,11 +1,12 @@
-//! The schedule of a run: when each link, endpoint and flow is to be woken next.
+//! The schedule of a run: when each link, endpoint, flow and shared channel is to be woken next.
 //!
-//! Each kind has an [`EventQueue`] of its own. So the few links, of which nearly every event is, play a small tournament
+//! Links, endpoints and flows have an [`EventQueue`] each; shared channels, which are fewer still, are behind the flows in
+//! theirs. So the few links, of which nearly every event is, play a small tournament
 //! among themselves, and the timers of thousands of endpoints, which hardly ever expire, cost them nothing.
 
 use units::Instant;
 
-use crate::ids::{DirectionId, EndpointId, FlowId, Id};
+use crate::ids::{CellId, DirectionId, EndpointId, FlowId, Id};
 use crate::queue::EventQueue;
 
 /// The component whose wake-up is due.
@@ -14,23 +15,27 @@ pub(crate) enum Component {
     Link(DirectionId),
     Endpoint(EndpointId),
     Flow(FlowId),
+    Cell(CellId),
 }
 
-/// The wake-ups of all components. Of those at the same time, links come first, then endpoints, then flows; among
-/// components of a kind, the one that was armed first.
+/// The wake-ups of all components. Of those at the same time, links come first, then endpoints, then flows and shared
+/// channels; among components of a kind, the one that was armed first.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     links: EventQueue,
     endpoints: EventQueue,
+    /// Flows, and behind them shared channels.
     flows: EventQueue,
+    flow_count: usize,
 }
 
 impl Schedule {
-    pub(crate) fn new(directions: usize, endpoints: usize, flows: usize) -> Self {
+    pub(crate) fn new(directions: usize, endpoints: usize, flows: usize, cells: usize) -> Self {
         Self {
             links: EventQueue::new(directions),
             endpoints: EventQueue::new(endpoints),
-            flows: EventQueue::new(flows),
+            flows: EventQueue::new(flows + cells),
+            flow_count: flows,
         }
     }
 
@@ -56,7 +61,14 @@ impl Schedule {
         } else if endpoint <= flow {
             (endpoint, Component::Endpoint(EndpointId::from_index(self.endpoints.next_component())))
         } else {
-            (flow, Component::Flow(FlowId::from_index(self.flows.next_component())))
+            (flow, self.flow_or_cell(self.flows.next_component()))
+        }
+    }
+
+    fn flow_or_cell(&self, component: usize) -> Component {
+        match component.checked_sub(self.flow_count) {
+            Some(cell) => Component::Cell(CellId::from_index(cell)),
+            None => Component::Flow(FlowId::from_index(component)),
         }
     }
 
@@ -67,6 +79,10 @@ impl Schedule {
 
     pub(crate) fn set_flow(&mut self, flow: FlowId, at: Instant) {
         self.flows.set(flow.index(), at);
+    }
+
+    pub(crate) fn set_cell(&mut self, cell: CellId, at: Instant) {
+        self.flows.set(self.flow_count + cell.index(), at);
     }
 
     pub(crate) fn set_endpoint(&mut self, endpoint: EndpointId, at: Instant) {
@@ -87,7 +103,7 @@ mod tests {
 
     #[test]
     fn at_one_time_links_come_before_endpoints_and_endpoints_before_flows() {
-        let mut schedule = Schedule::new(2, 2, 2);
+        let mut schedule = Schedule::new(2, 2, 2, 1);
         let at = Instant::from_nanos(5);
         let [link, endpoint, flow] = [DirectionId::from_index(1).index(), 0, 1];
         schedule.set_flow(FlowId::from_index(flow), at);

@@ -5,6 +5,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use cell::layout::Point;
 use units::{Bytes, Duration, Instant, Streams};
 
 use crate::workload::Application;
@@ -25,6 +26,8 @@ pub struct Spec {
     pub nodes: Vec<NodeSpec>,
     /// What joins them.
     pub links: Vec<LinkSpec>,
+    /// Channels that links share.
+    pub cells: Vec<CellSpec>,
     /// Connections or streams of datagrams between hosts.
     pub flows: Vec<FlowSpec>,
     /// What is kept.
@@ -70,6 +73,29 @@ pub struct LinkSpec {
     pub up: link::Config,
     /// The largest packet, IP header included, that either direction takes.
     pub mtu: Bytes,
+}
+
+/// A shared channel: in its users' links it takes the place of the direction from the first end to the second, whose own
+/// configuration then has no meaning.
+#[derive(Clone, Debug)]
+pub struct CellSpec {
+    /// Its name.
+    pub name: String,
+    /// Layout, radio, blocks, scheduler.
+    pub config: cell::Config,
+    /// Its users.
+    pub users: Vec<CellUserSpec>,
+}
+
+/// A user of a shared channel.
+#[derive(Clone, Debug)]
+pub struct CellUserSpec {
+    /// The place of its link in the list of links.
+    pub link: usize,
+    /// What it is promised.
+    pub config: cell::UserConfig,
+    /// Where it stands; without it, at a place at random.
+    pub place: Option<Point>,
 }
 
 /// One connection and what is sent over it.
@@ -130,6 +156,8 @@ pub struct RecordSpec {
     pub tcp: bool,
     /// The table `queue`: the length of every queue at every change.
     pub queue: bool,
+    /// The table `cell`: every block that a shared channel sends.
+    pub cell: bool,
     /// The table `segments`: what the ends sent and received.
     pub segments: bool,
     /// Where packets are captured.
@@ -195,7 +223,7 @@ impl RecordSpec {
     /// Whether anything is kept of packets.
     #[must_use]
     pub fn is_on(&self) -> bool {
-        self.packets || self.tcp || self.queue || self.segments || !self.captures.is_empty()
+        self.packets || self.tcp || self.queue || self.cell || self.segments || !self.captures.is_empty()
     }
 }
 

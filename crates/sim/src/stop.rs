@@ -19,7 +19,22 @@ pub enum RunError {
         /// When it was read.
         at: Instant,
     },
+    /// More packets wait in a link than fit in the memory of most machines.
+    #[error(
+        "link {link}: {packets} packets wait in it ({at}): more comes than it carries; give its queue a limit"
+    )]
+    Overload {
+        /// The direction of the link.
+        link: String,
+        /// How many.
+        packets: usize,
+        /// When the last one came.
+        at: Instant,
+    },
 }
+
+/// More packets in one link than this, some four gigabytes, end a run before they end the memory.
+pub(crate) const MOST_PACKETS_INSIDE: usize = 1 << 24;
 
 /// What ended a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

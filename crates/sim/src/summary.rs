@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cell_summary::CellSummary;
 use crate::measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 
 /// The results of a run.
@@ -25,6 +26,9 @@ pub struct Summary {
     pub flows: Vec<FlowSummary>,
     /// Two for each link, down and up.
     pub links: Vec<LinkSummary>,
+    /// One for each shared channel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<CellSummary>,
 }
 
 /// The clock that a run followed.

@@ -1,8 +1,7 @@
 //! The ends of connections: segments in, segments out, and events for programs.
 
 use tcp::{Endpoint, Event};
-use units::{Bytes, Instant, PacketId};
-use wire::Segment;
+use units::{Bytes, Instant};
 
 use crate::connection::{Egress, Stage};
 use crate::datagrams::Datagram;
@@ -13,21 +12,28 @@ use crate::packet::{IPV4_HEADER_LEN, PacketBox};
 use crate::record::Recorder;
 use crate::stop::{RunError, Stop};
 use crate::tcb_sharing::HostPath;
-use crate::workload::SocketEvent;
+use crate::workload::{SocketEvent, SocketId};
 
 impl<R: Recorder> Engine<R> {
-    /// A segment has come to its end.
+    /// A packet with a segment has come to its end, and its memory is free for the answer.
     #[inline(always)]
-    pub(crate) fn receive(&mut self, packet: PacketId, end: EndpointId, segment: &Segment) {
+    pub(crate) fn receive(&mut self, end: EndpointId, packet: PacketBox) {
         let connection = &mut self.connections[end.connection()];
+        let segment = packet.0.segment();
+        if R::METERS && self.sampler.metered && end.side() == Side::To && !segment.payload.is_empty() {
+            self.flows[connection.flow].one_way.add(self.now - packet.0.sent);
+        }
         // It may be for a connection that had the place before.
-        let ours = connection.owns(packet);
-        let Some(mut endpoint) = connection.ends[end.side()].endpoint.take_if(|_| ours) else { return };
+        let ours = connection.owns(packet.0.id);
+        let Some(mut endpoint) = connection.ends[end.side()].endpoint.take_if(|_| ours) else {
+            return self.pool.release(packet);
+        };
         self.progress = self.now;
         endpoint.handle_segment(self.now, segment);
         if end.side() == Side::From {
             connection.on_ack_received(self.now, &endpoint);
         }
+        self.pool.release(packet);
         self.poll_endpoint(end, endpoint);
     }
 
@@ -39,6 +45,12 @@ impl<R: Recorder> Engine<R> {
             Some(size) => {
                 let delay = flow.datagrams.on_received(self.now, datagram, size);
                 delay.into_iter().for_each(|delay| flow.one_way.add(delay));
+                let is_new = delay.is_some() || datagram.by == Side::To;
+                if is_new && flow.program.hears_datagrams() {
+                    let Datagram { by, number, .. } = datagram;
+                    let event = SocketEvent::DatagramReceived { by, number, size };
+                    self.notify_program(flow_id, SocketId::FIRST, event);
+                }
             }
             None => flow.datagrams.on_lost(datagram),
         }
@@ -74,8 +86,8 @@ impl<R: Recorder> Engine<R> {
     #[inline(always)]
     fn read_all(&mut self, end: EndpointId, endpoint: &mut Endpoint) {
         let side = end.side();
+        let connection = &mut self.connections[end.connection()];
         while let Some(payload) = endpoint.read() {
-            let connection = &mut self.connections[end.connection()];
             match connection.on_read(side, &payload) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -93,7 +105,12 @@ impl<R: Recorder> Engine<R> {
     fn on_endpoint_event(&mut self, end: EndpointId, endpoint: &mut Endpoint, event: Event) {
         let connection = &mut self.connections[end.connection()];
         match event {
-            Event::Connected => connection.on_connected(end.side(), endpoint),
+            Event::Connected => {
+                connection.on_connected(end.side(), endpoint);
+                if endpoint.config().plain.fast_open.is_client() {
+                    self.tcb_sharing.learn_cookie(self.host_path(end), endpoint);
+                }
+            }
             Event::PeerClosed => {
                 if end.side() == Side::To {
                     connection.on_end_of_stream();
@@ -127,7 +144,8 @@ impl<R: Recorder> Engine<R> {
         if flow.phase == Phase::Open && flow.is_done() {
             flow.phase = Phase::Over;
             self.open_flows -= 1;
-            if self.open_flows == 0 {
+            // As long as packets may come in from outside, the driver says when the run is over.
+            if self.open_flows == 0 && self.gateway.nodes() == 0 {
                 self.stopped.get_or_insert(Stop::FlowsOver);
             }
         }
@@ -166,7 +184,7 @@ impl<R: Recorder> Engine<R> {
             Side::From => connection.on_sent(self.now, id, transmit),
             Side::To => connection.on_ack_sent(size),
         }
-        let Egress { first_hop, first_link, header } = connection.ends[end.side()].egress;
+        let Egress { first_hop, header, .. } = connection.ends[end.side()].egress;
         packet.0.address(id, size, first_hop, (end.peer(), header));
         if R::METERS {
             packet.0.sent = self.now;
@@ -174,7 +192,7 @@ impl<R: Recorder> Engine<R> {
         if R::ON {
             self.recorder.on_sent(self.now, &mut packet.0, connection.conversation);
         }
-        self.forward(first_link, packet);
+        self.arrive(packet);
     }
 
     /// Where an end stands, for what it shares with other connections.

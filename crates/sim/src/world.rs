@@ -73,7 +73,7 @@ impl World {
     /// a link stopped it, or nothing is left to happen.
     ///
     /// # Errors
-    /// If the stream that arrives is not the stream that was sent.
+    /// If the stream that arrives is not the stream that was sent, or a link holds too many packets.
     pub fn run(&mut self) -> Result<(), RunError> {
         let until = self.stop_time();
         each!(&mut self.engine, engine => {
@@ -86,7 +86,7 @@ impl World {
     /// Does everything that is due up to and with `time`; the world's time is then `time`.
     ///
     /// # Errors
-    /// If the stream that arrives is not the stream that was sent.
+    /// If the stream that arrives is not the stream that was sent, or a link holds too many packets.
     pub fn run_until(&mut self, time: Instant) -> Result<(), RunError> {
         let stop = self.stop_time();
         each!(&mut self.engine, engine => {
@@ -94,6 +94,12 @@ impl World {
             engine.advance(time.min(stop), stop);
             engine.failure()
         })
+    }
+
+    /// Lets so many packets wait in one link at most, 16 million unless said: with more the run ends as
+    /// [`RunError::Overload`], before the memory ends.
+    pub fn limit_packets(&mut self, most: usize) {
+        each!(&mut self.engine, engine => engine.most_packets_inside = most);
     }
 
     /// When the world next has something to do; `None` if it has not, or the run is over.

@@ -20,6 +20,7 @@ fn spec(events: serde_json::Value) -> Spec {
     let down = config(json!({ "rate": "1 Mbit/s", "propagation": "10 ms", "events": events }));
     let up = config(json!({ "rate": "1 Mbit/s", "propagation": "10 ms" }));
     Spec {
+        cells: Vec::new(),
         name: "observed".to_owned(),
         seed: 1,
         stop: None,

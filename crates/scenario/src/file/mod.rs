@@ -16,6 +16,6 @@ pub use preset::Preset;
 pub use profile::Profile;
 pub use scenario::{Host, Link, Live, Record, Scenario, SysctlValue, Table};
 pub use study::{
-    Chart, Claim, Figure, FigureKind, Fold, Form, Grid, Metric, Number, Oracle, Published, Ratio, Scope,
-    Selection, Smallest, Span, Stat, Study, StudyTable,
+    Agreement, Chart, Claim, Figure, FigureKind, Fold, Form, Grid, Metric, Number, Oracle, Published, Ratio,
+    Scope, Selection, Smallest, Span, Stat, Study, StudyTable,
 };

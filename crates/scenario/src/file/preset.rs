@@ -14,8 +14,11 @@ pub struct Preset {
     pub sources: Vec<String>,
     /// The largest packet, IP header included.
     pub mtu: Option<Bytes>,
-    /// The direction towards the mobile host.
+    /// The direction towards the mobile host. Needed unless a shared channel takes its place.
+    #[serde(default)]
     pub down: link::Config,
     /// The direction from the mobile host.
     pub up: link::Config,
+    /// The shared channel that takes the place of `down`.
+    pub cell: Option<cell::Config>,
 }

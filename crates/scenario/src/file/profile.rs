@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A named TCP: what it is and whence; every other key is one of the endpoint's configuration.
+/// A named TCP: its summary and its sources; every other key is one of the endpoint's configuration.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Profile {
     /// One line that says what TCP this is.

@@ -1,18 +1,19 @@
-//! A scenario: hosts, the links between them, who sends what, and what is kept.
+//! A scenario: hosts, the links between them, the flows, and what is recorded.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use cell::quantity::{Degrees, Metres, Speed};
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use units::text::REMEDY;
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Rate};
 
 use super::{Flow, Measure};
 use crate::topology::Topology;
 
-/// A scenario file: a path, its hosts, and who sends what. The same file runs in virtual and in real time.
+/// A scenario file: a path, its hosts and its flows. The same file runs in virtual and in real time.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -81,10 +82,41 @@ pub struct Link {
     pub preset: Option<String>,
     /// The largest packet, IP header included; without it 1500 bytes, as on Ethernet (RFC 894).
     pub mtu: Option<Bytes>,
-    /// The direction from the first node to the second.
+    /// The direction from the first node to the second. Needed unless a shared channel takes its place.
+    #[serde(default)]
     pub down: link::Config,
     /// The direction from the second node to the first.
     pub up: link::Config,
+    /// The shared channel of a base station, the first node, that takes the place of `down`; the second node is one of its
+    /// users. With a `*` in `between` each host is one.
+    pub cell: Option<cell::Config>,
+    /// The shared channel's name; without it, the link's. Links that name the same channel share it, and one of them has
+    /// its `cell`.
+    pub channel: Option<String>,
+    /// The user of the shared channel.
+    #[serde(default)]
+    pub user: CellUser,
+}
+
+/// A user of a shared channel.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CellUser {
+    /// Age from which on its packets are dropped; without it, the shortest budget among the workloads that are sent to it,
+    /// if one has any.
+    pub budget: Option<Duration>,
+    /// The rate that it is to have at least, by which some schedulers go; without it, 13.6 kbit/s with a budget and 64
+    /// kbit/s without (Landström 2008 §7.4).
+    pub min_rate: Option<Rate>,
+    /// Most that waits for it; without it, no limit.
+    pub queue_limit: Option<Bytes>,
+    /// Where it stands, to the east and to the north of the first site; without it, at a place at random. Where users move
+    /// (`cell.mobility`), where it starts.
+    pub place: Option<[Metres; 2]>,
+    /// Its speed; without it, that of the channel's users (`cell.radio.speed`).
+    pub speed: Option<Speed>,
+    /// Where it goes if users move straight on: 0 deg is east, 90 deg north; without it, in a direction at random.
+    pub heading: Option<Degrees>,
 }
 
 fn two_nodes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[String; 2], D::Error> {
@@ -126,6 +158,8 @@ pub enum Table {
     Progress,
     /// Every file, page or echo that a program waited for.
     Transfers,
+    /// Every transport block that a shared channel sends.
+    Cell,
     /// For how long each queue had each length.
     #[serde(rename = "queue_lengths")]
     QueueLengths,
@@ -137,12 +171,28 @@ pub enum Table {
 pub struct Live {
     /// The kernel's congestion control, set for each socket; without it, the machine's.
     pub congestion: Option<String>,
+    /// Hosts that no kernel stands for, by name, with a `*` for several: they have the TCP of their profile in a live run
+    /// too, and what they send and receive is simulated. A flow joins two of them or two others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub simulated: Vec<String>,
     /// Settings of the hosts' network namespaces: "net.ipv4.tcp_sack" = 1.
     #[serde(default)]
     pub sysctl: BTreeMap<String, SysctlValue>,
 }
 
 impl Live {
+    /// Whether a host is simulated in a live run.
+    #[must_use]
+    pub fn simulates(&self, host: &str) -> bool {
+        let fits = |pattern: &String| match pattern.split_once('*') {
+            Some((head, tail)) => {
+                host.strip_prefix(head).is_some_and(|rest| rest.len() > tail.len() && rest.ends_with(tail))
+            }
+            None => pattern == host,
+        };
+        self.simulated.iter().any(fits)
+    }
+
     /// The settings as texts, by name.
     #[must_use]
     pub fn settings(&self) -> BTreeMap<String, String> {

@@ -55,6 +55,42 @@ pub struct Study {
     /// What the document says.
     #[serde(default)]
     pub claims: Vec<Claim>,
+    /// When a measured value agrees with the published one; a row belongs to the first kind that fits it.
+    #[serde(default)]
+    pub agreement: Vec<Agreement>,
+    /// Experiments of the same document over another scenario: studies in folders of their own, which are run with this one.
+    #[serde(default)]
+    pub parts: Vec<Part>,
+}
+
+/// A study that is a part of another.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Its file, seen from the study's folder.
+    pub study: String,
+    /// Its tables, so that one of them can be chosen without reading the others' cases.
+    pub tables: Vec<String>,
+}
+
+/// A kind of rows, and when one of them agrees with its published value.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agreement {
+    /// What the kind is called: "without delays".
+    pub kind: String,
+    /// The values that its rows have in the study's columns; `*` stands for any letters.
+    #[serde(default)]
+    pub only: BTreeMap<String, Vec<String>>,
+    /// The share of the measured value by which the published one may differ; a row with a span is widened by it.
+    #[serde(default)]
+    pub within: f64,
+    /// Or the absolute difference that is allowed, where that is more.
+    #[serde(default)]
+    pub or: f64,
+    /// The number of runs that the document's median is of: it may lie where 95 % of the differences between such a
+    /// median and ours would.
+    pub runs: Option<u32>,
 }
 
 /// What is measured against: a file of published values, one row for each number, the study's columns among its own;
@@ -174,6 +210,9 @@ pub struct StudyTable {
     pub title: String,
     /// Its cases: grids of values, each the product of its lists.
     pub cases: Vec<Grid>,
+    /// Whether it is run only where it is named (`--only`), since its runs take long.
+    #[serde(default)]
+    pub on_request: bool,
     /// Values of variables that all its cases have.
     #[serde(default)]
     pub fixed: BTreeMap<String, Value>,
@@ -330,6 +369,9 @@ pub struct Claim {
     pub says: String,
     /// Where the document says it.
     pub place: String,
+    /// Whether it only restates what the study was given: such claims are checked, and counted apart.
+    #[serde(default)]
+    pub setup: bool,
     /// Names for values that the expression uses.
     #[serde(default)]
     pub values: BTreeMap<String, Selection>,

@@ -76,7 +76,7 @@ impl Check<'_> {
             Pair { from: filled(from), to: filled(to), star: Some(star) }
         };
         let pairs = stars.into_iter().map(pair);
-        // "everybody to the server" does not mean the server itself.
+        // "all hosts to the server" does not include the server itself.
         let both = from.contains('*') && to.contains('*');
         Ok(pairs.filter(|pair| both || pair.from != pair.to).collect())
     }

@@ -3,9 +3,12 @@
 //! Flows have a file of their own (`flows.rs`), with which hosts reach each other (`reach.rs`) and what their links
 //! carry (`lines.rs`).
 
+mod cells;
 mod flows;
 mod lines;
 mod reach;
+
+pub(crate) use cells::check_cell_preset;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -36,7 +39,9 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
     check.names()?;
     let links = check.links()?;
     let flows = check.flows(&links)?;
+    let cells = check.cells(&flows)?;
     check.captures()?;
+    check.simulated(&flows)?;
     Ok(Resolved {
         name: file.name.clone().unwrap_or_else(|| stem.to_owned()),
         summary: file.summary.clone(),
@@ -45,6 +50,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
         hosts: check.hosts(&flows)?,
         routers: file.routers.clone(),
         links,
+        cells,
         flows,
         record: file.record.clone(),
         measure: crate::measure::resolve(tree, &file)?,
@@ -66,7 +72,8 @@ pub(crate) fn tcp_error(tree: &Tree, at: &KeyPath, error: &tcp::ConfigError) -> 
     tree.error(&path, error.message.clone(), error.help.clone())
 }
 
-/// One direction of a link that stands at `at`, checked, with the files that its distributions name read in.
+/// One direction of a link that stands at `at`, checked, with the files that its distributions name read in and a queue's
+/// limit in time written in bytes.
 pub(crate) fn direction(
     tree: &Tree,
     at: &KeyPath,
@@ -78,6 +85,7 @@ pub(crate) fn direction(
     };
     config.load_files(&mut |path| reading(tree, at, path)).map_err(located)?;
     config.validate().map_err(located)?;
+    config.settle_queue_limit();
     Ok(config)
 }
 
@@ -200,7 +208,7 @@ impl Check<'_> {
     }
 
     /// The addresses that the file gives, and one of 10.0.0.0/8 that comes from the name for each other host: a host
-    /// that is added changes nobody's address, and so no byte of anybody's packets.
+    /// that is added changes no other host's address, and so no byte of its packets.
     fn addresses<'n>(&self, names: &[&'n str]) -> Result<BTreeMap<&'n str, Ipv4Addr>, InputError> {
         let mut given: BTreeMap<Ipv4Addr, &str> = BTreeMap::new();
         for (name, host) in &self.file.hosts {
@@ -241,6 +249,7 @@ impl Check<'_> {
             let help = "write 68 to 65535 bytes (RFC 791)";
             return Err(self.tree.error(&place_of("links", i, "mtu"), message, help));
         }
+        self.one_way_down(i)?;
         let down = direction(self.tree, &place_of("links", i, "down"), file.down.clone())?;
         let up = direction(self.tree, &place_of("links", i, "up"), file.up.clone())?;
         let (name, between) = (file.name.clone(), file.between.clone());
@@ -256,6 +265,29 @@ impl Check<'_> {
             self.known(&captures.below(i), name, &points, what, list)?;
         }
         Ok(())
+    }
+
+    /// Hosts that are simulated in a live run are there, and no flow joins one of them and a kernel.
+    fn simulated(&self, flows: &[Flow]) -> Result<(), InputError> {
+        let (live, hosts) = (&self.file.live, self.file.hosts.keys().map(String::as_str).collect::<Vec<_>>());
+        let simulated = KeyPath::of(["live", "simulated"]);
+        for (i, pattern) in live.simulated.iter().enumerate() {
+            let alone =
+                crate::file::Live { simulated: vec![pattern.clone()], ..crate::file::Live::default() };
+            if !hosts.iter().any(|host| alone.simulates(host)) {
+                let message = format!("no host is called like \"{pattern}\"");
+                let help = suggest::among(pattern, &hosts, "hosts");
+                return Err(self.tree.error(&simulated.below(i), message, help));
+            }
+        }
+        match flows.iter().find(|flow| live.simulates(&flow.from) != live.simulates(&flow.to)) {
+            Some(flow) => {
+                let message = format!("flow \"{}\" joins a simulated host and a kernel", flow.name);
+                let help = "simulate both of its hosts or none of them; give the simulated flows a server of their own";
+                Err(self.tree.error(&simulated, message, help))
+            }
+            None => Ok(()),
+        }
     }
 
     fn known(

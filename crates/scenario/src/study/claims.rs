@@ -35,6 +35,7 @@ impl Reading<'_> {
         self.check_expression(file, at)?;
         self.check_about(file, at)?;
         let defaults = self.file.defaults.clone();
+        self.running = self.wanted.is_empty() || file.about.iter().any(|table| self.is_wanted(table));
         let mut cases = Vec::new();
         for (i, grid) in file.cases.iter().enumerate() {
             cases.extend(self.grid(grid, &[&defaults], &at.below("cases").below(i))?);
@@ -43,6 +44,7 @@ impl Reading<'_> {
             id: file.id.clone(),
             says: file.says.clone(),
             place: file.place.clone(),
+            setup: file.setup,
             values,
             holds: file.holds.clone(),
             check: file.check.clone(),

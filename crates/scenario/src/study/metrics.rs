@@ -54,7 +54,9 @@ impl Reading<'_> {
         // Rows that are made of others name the metric of one of these.
         let sources: BTreeMap<_, _> =
             rows.iter().map(|row| ((&row.measure, &row.case, &row.scope), cases[&row.case])).collect();
-        for ((name, _, scope), case) in sources {
+        // A case that nobody asked for has no scenario to look into.
+        let planned = sources.into_iter().filter(|(_, case)| !case.variants.is_empty());
+        for ((name, _, scope), case) in planned {
             let source = Source {
                 reading: self,
                 metric: &self.file.metrics[name],

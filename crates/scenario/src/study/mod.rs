@@ -3,6 +3,7 @@
 //! [`load`] reads a study's file ([`crate::file::Study`]), sweeps its grids into cases (`sweep`), resolves each, and
 //! ties rows, figures and claims to them. The reading side (Python) gets the whole as JSON and looks nothing up.
 
+mod agreement;
 mod charts;
 mod claims;
 mod form;
@@ -56,6 +57,17 @@ pub struct Study {
     pub charts: Vec<Chart>,
     /// What is judged.
     pub claims: Vec<Claim>,
+    /// When rows agree with what is published, by kind.
+    pub agreement: Vec<file::Agreement>,
+}
+
+/// A study's file, or that of one of its parts, and the tables in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartOutline {
+    /// The file.
+    pub file: PathBuf,
+    /// Its tables, by id.
+    pub tables: Vec<String>,
 }
 
 /// What is measured against.
@@ -121,6 +133,8 @@ pub struct Table {
     pub metrics: Vec<String>,
     /// Its cases, by id.
     pub cases: Vec<String>,
+    /// Whether it is run only where it is named.
+    pub on_request: bool,
 }
 
 /// One value for each variable: what is run, once for each seed and variant.
@@ -136,7 +150,7 @@ pub struct Case {
     pub record: Vec<file::Table>,
     /// The seeds: the same first ones for every case (common random numbers).
     pub seeds: Vec<u64>,
-    /// One, or one for each step of a span.
+    /// One, or one for each step of a span; none, if only tables were asked for that it is not in.
     pub variants: Vec<Variant>,
 }
 
@@ -147,8 +161,14 @@ pub struct Variant {
     pub span: i64,
     /// The hash of the scenario under the case's first seed.
     pub hash: String,
-    /// The scenario under the case's first seed.
+    /// The scenario under the case's first seed. In JSON it is a text: of hundreds of cases with hundreds of hosts, the reading
+    /// side keeps texts, and makes objects of one at a time.
+    #[serde(serialize_with = "as_text")]
     pub scenario: Resolved,
+}
+
+fn as_text<S: serde::Serializer>(scenario: &Resolved, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&scenario.json())
 }
 
 /// One number that is reported.
@@ -240,6 +260,8 @@ pub struct Claim {
     pub says: String,
     /// Where the document says it.
     pub place: String,
+    /// Whether it only restates what the study was given.
+    pub setup: bool,
     /// Values by the name that the expression uses.
     pub values: BTreeMap<String, Cell>,
     /// The expression that is true when it holds.
@@ -285,8 +307,44 @@ impl Study {
 /// # Errors
 /// The first mistake in the study's file, its base scenario, or a case's settings.
 pub fn load(path: impl AsRef<Path>, search: &Search) -> Result<Study, InputError> {
+    load_tables(path, search, &[])
+}
+
+/// Loads a study of which only some tables are wanted, by id: the scenarios of all other cases are not worked out. None
+/// stands for all.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_tables(path: impl AsRef<Path>, search: &Search, wanted: &[String]) -> Result<Study, InputError> {
     let file = search.given(Kind::Study, path.as_ref())?;
-    Reading::begin(&file, search)?.finish()
+    Reading::begin(&file, search, wanted)?.finish()
+}
+
+/// The file of a study and those of its parts, with their tables: no scenario is looked at.
+///
+/// # Errors
+/// The study's file cannot be read, or names a part that is not there.
+pub fn parts(path: impl AsRef<Path>, search: &Search) -> Result<Vec<PartOutline>, InputError> {
+    let file = search.given(Kind::Study, path.as_ref())?;
+    let tree = Tree::load(&file)?;
+    let study: file::Study = tree.read()?;
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let own = study.tables.iter().map(|table| table.id.clone()).collect();
+    let mut parts = vec![PartOutline { file: file.clone(), tables: own }];
+    for (i, part) in study.parts.into_iter().enumerate() {
+        let file = folder.join(&part.study);
+        if !file.is_file() {
+            let message = format!("there is no file \"{}\"", file.display());
+            let key = KeyPath::of(["parts"]).below(i).below("study");
+            return Err(tree.error(
+                &key,
+                message,
+                "write the path of a study's file, seen from this one's folder",
+            ));
+        }
+        parts.push(PartOutline { file, tables: part.tables });
+    }
+    Ok(parts)
 }
 
 /// A study's file while it is read.
@@ -298,11 +356,15 @@ struct Reading<'a> {
     base: Tree,
     stem: String,
     search: &'a Search,
+    /// The tables whose cases are to be run, by id; none for all.
+    wanted: &'a [String],
+    /// Whether the cases that are being read are to be run.
+    running: bool,
     cases: Vec<Case>,
 }
 
 impl<'a> Reading<'a> {
-    fn begin(path: &Path, search: &'a Search) -> Result<Self, InputError> {
+    fn begin(path: &Path, search: &'a Search, wanted: &'a [String]) -> Result<Self, InputError> {
         let tree = Tree::load(path)?;
         let file: file::Study = tree.read()?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -313,7 +375,8 @@ impl<'a> Reading<'a> {
             tree.error(&key, message, search.advice(Kind::Scenario, &file.scenario))
         })?;
         let (stem, base) = (crate::stem(&base), Tree::load(&base)?);
-        Ok(Self { path: path.to_path_buf(), tree, file, folder, base, stem, search, cases: Vec::new() })
+        let path = path.to_path_buf();
+        Ok(Self { path, tree, file, folder, base, stem, search, wanted, running: true, cases: Vec::new() })
     }
 
     fn finish(mut self) -> Result<Study, InputError> {
@@ -325,6 +388,7 @@ impl<'a> Reading<'a> {
         let figures = self.figures()?;
         let charts = self.charts(&rows)?;
         let claims = self.claims(&rows)?;
+        self.check_agreement()?;
         let metrics =
             self.file.metrics.iter().map(|(name, file)| (name.clone(), self.metric(name, file))).collect();
         Ok(Study {
@@ -343,7 +407,13 @@ impl<'a> Reading<'a> {
             figures,
             charts,
             claims,
+            agreement: self.file.agreement,
         })
+    }
+
+    /// Whether all tables are to be run, or this one is among those that are.
+    fn is_wanted(&self, table: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted == table)
     }
 
     fn first_seed(&self) -> u64 {

@@ -35,6 +35,7 @@ impl Reading<'_> {
             let at = KeyPath::of(["tables"]).below(i);
             self.check_table(table, &at)?;
             self.distinct(&table.metrics, "metrics", |j| at.below("metrics").below(j))?;
+            self.running = self.is_wanted(&table.id);
             let cases = self.cases_of(table, &at)?;
             let first = rows.len();
             rows.extend(self.rows_of(table, &cases));
@@ -52,6 +53,7 @@ impl Reading<'_> {
                 scopes: table.scopes.clone(),
                 metrics: table.metrics.clone(),
                 cases,
+                on_request: table.on_request,
             });
         }
         Ok((tables, rows))
@@ -264,6 +266,7 @@ impl Reading<'_> {
     }
 
     pub(super) fn figures(&mut self) -> Result<Vec<Figure>, InputError> {
+        self.running = self.wanted.is_empty();
         let figures = self.file.figures.clone();
         (0..)
             .zip(&figures)
@@ -280,7 +283,7 @@ impl Reading<'_> {
         };
         let case = self.cases_named(&ids)[0];
         let span = figure.span.unwrap_or(0);
-        if !case.variants.iter().any(|variant| variant.span == span) {
+        if !case.variants.is_empty() && !case.variants.iter().any(|variant| variant.span == span) {
             let spans: Vec<String> = case.variants.iter().map(|variant| variant.span.to_string()).collect();
             let help = format!("write one of {}", spans.join(", "));
             return Err(self.tree.error(&at.below("span"), format!("the span has no step {span}"), help));

@@ -91,13 +91,18 @@ impl Reading<'_> {
     /// The id of the case with these values, which is made if it is new.
     fn case(&mut self, values: Values, path: &KeyPath) -> Result<String, InputError> {
         let id = self.id(&values);
-        if self.cases.iter().any(|case| case.id == id) {
+        let known = self.cases.iter().position(|case| case.id == id);
+        if known.is_some_and(|known| !self.running || !self.cases[known].variants.is_empty()) {
             return Ok(id);
         }
         let settings = self.settings(&values, path)?;
         let first = self.first_seed();
         let seeds = (first..first + u64::from(settings.replications)).collect();
-        let variants = self.variants(&settings)?;
+        let variants = if self.running { self.variants(&settings)? } else { Vec::new() };
+        if let Some(known) = known {
+            self.cases[known].variants = variants;
+            return Ok(id);
+        }
         self.cases.push(Case {
             id: id.clone(),
             values,

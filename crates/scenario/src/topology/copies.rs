@@ -116,6 +116,14 @@ fn filled(link: &Tree, star: &str) -> Tree {
         }
     }
     let at = KeyPath::of(["name"]);
+    let channel = KeyPath::of(["channel"]);
+    if let Some(name) = link.text(&at)
+        && link.get(&KeyPath::of(["cell"])).is_some()
+        && link.get(&channel).is_none()
+    {
+        // All of them share the channel that the one stands for.
+        copy.put(&channel, Value::String(name.to_owned()), link.origin(&at));
+    }
     if let Some(name) = link.text(&at) {
         copy.put(&at, Value::String(numbered(name, star)), link.origin(&at));
     }

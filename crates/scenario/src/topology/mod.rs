@@ -9,10 +9,6 @@ mod copies;
 mod expand;
 mod links;
 
-pub mod chain;
-pub mod dumbbell;
-pub mod parking_lot;
-
 pub(crate) use copies::{expand_copies, stars};
 pub(crate) use expand::expand;
 pub use links::Links;
@@ -23,11 +19,8 @@ use serde_json::{Map, Value};
 link::registry! {
     /// A common shape of networks. Written as a table of one key, its name; it stands for hosts, routers and links.
     Topology, a "topology" of dyn Setting:
-    /// Links in a row.
     Chain = chain,
-    /// Many pairs of hosts, one link in the middle.
     Dumbbell = dumbbell,
-    /// Links in a row, each with traffic of its own.
     ParkingLot = parking_lot,
 }
 
@@ -95,7 +88,7 @@ fn check_count(key: &str, count: u32) -> Result<(), ConfigError> {
     Err(ConfigError::new(key, message, format!("write 1 to {MOST_PARTS}")))
 }
 
-/// More hosts than anybody compares, and few enough to build in a moment.
+/// The most hosts of a topology: more than studies compare, and few enough to build in a moment.
 const MOST_PARTS: u32 = 10_000;
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::spec::RecordSpec;
 pub(crate) use delays::{DelayHistogram, Delays};
 pub(crate) use meter::LinkMeter;
 pub(crate) use one_way::OneWayDelays;
-pub(crate) use reading::{FlowReading, LinkReading, Reading};
+pub(crate) use reading::{CellReading, FlowReading, LinkReading, LinkTimes, Reading};
 pub(crate) use summary::times_between;
 pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 
@@ -172,6 +172,7 @@ mod tests {
         while sampler.next() <= Instant::START + Duration::from_secs(end) {
             let at = sampler.next();
             sampler.take(&Reading {
+                cells: Vec::new(),
                 at,
                 flows: vec![FlowReading::default()],
                 links: Vec::new(),
@@ -193,8 +194,7 @@ mod tests {
         let mut sampler = sampler(&[(1, None), (20, Some(30))], None);
         read(&mut sampler, 10);
         let at = Instant::START + Duration::from_secs(12);
-        let (results, samples) =
-            sampler.finish(&Reading { at, flows: Vec::new(), links: Vec::new(), delays: Vec::new() });
+        let (results, samples) = sampler.finish(&Reading { at, ..Reading::at_start() });
         assert_eq!(results.len(), 1);
         assert_eq!(results[0].closed.at, at);
         assert!(samples.is_empty());

@@ -16,12 +16,26 @@ pub(crate) struct Reading {
     pub(crate) links: Vec<LinkReading>,
     /// The one-way delays of each flow, where a window opens or closes.
     pub(crate) delays: Vec<DelayHistogram>,
+    pub(crate) cells: Vec<CellReading>,
+}
+
+/// The totals of one shared channel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CellReading {
+    pub(crate) sectors: Vec<cell::SectorCounters>,
+    pub(crate) users: Vec<cell::UserCounters>,
 }
 
 impl Reading {
     /// Before anything has happened.
     pub(crate) const fn at_start() -> Self {
-        Self { at: Instant::START, flows: Vec::new(), links: Vec::new(), delays: Vec::new() }
+        Self {
+            at: Instant::START,
+            flows: Vec::new(),
+            links: Vec::new(),
+            delays: Vec::new(),
+            cells: Vec::new(),
+        }
     }
 
     /// One direction of a link; all zero where the reading is from before the start.

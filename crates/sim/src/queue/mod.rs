@@ -18,9 +18,9 @@ use units::Instant;
 pub struct EventQueue {
     /// The winner of the final.
     first: Entry,
-    /// Both sides of each game, side by side in memory. The final is game 1; the winner of game `i` goes on to game
-    /// `i / 2`, on side `i % 2`. A component enters as if it had won the game `leaves + component`.
-    games: Vec<[Entry; 2]>,
+    /// The two sides of each game, side by side in memory: those of game `i` at places `2 * i` and `2 * i + 1`. The final
+    /// is game 1; the winner of game `i` goes on to place `i`. A component enters at place `leaves + component`.
+    places: Vec<Entry>,
     components: usize,
     armed: u64,
 }
@@ -61,7 +61,7 @@ impl EventQueue {
     pub fn new(components: usize) -> Self {
         assert!(components <= MOST_COMPONENTS, "{components} components are more than the queue can number");
         let leaves = components.next_power_of_two().max(2);
-        Self { first: Entry::IDLE, games: vec![[Entry::IDLE; 2]; leaves], components, armed: 0 }
+        Self { first: Entry::IDLE, places: vec![Entry::IDLE; 2 * leaves], components, armed: 0 }
     }
 
     /// One more component, behind the last, without a wake-up.
@@ -78,22 +78,21 @@ impl EventQueue {
     /// Doubles the leaves and plays every game anew.
     fn grow(&mut self) {
         let leaves = self.leaves();
-        let present = self.games[leaves / 2..].iter().flatten().copied();
+        let present = self.places[leaves..].iter().copied();
         let entries: Vec<Entry> = present.chain(std::iter::repeat_n(Entry::IDLE, leaves)).collect();
-        self.games = tournament(&entries);
+        self.places = tournament(&entries);
     }
 
     #[inline(always)]
     const fn leaves(&self) -> usize {
-        self.games.len()
+        self.places.len() / 2
     }
 
     /// When `component` is to be woken.
     #[inline(always)]
     #[must_use]
     pub fn wake_up(&self, component: usize) -> Instant {
-        let place = self.leaves() + component;
-        self.games[place / 2][place % 2].at()
+        self.places[self.leaves() + component].at()
     }
 
     /// Wakes `component` at `at`, in place of any wake-up set before; [`Instant::NEVER`] for none.
@@ -154,14 +153,12 @@ impl EventQueue {
         let mut winner = changed;
         let mut place = self.leaves() + component;
         while place > 1 {
-            let sides = &mut self.games[place / 2];
-            let side = &mut sides[place % 2];
-            if *side == winner {
+            if self.places[place] == winner {
                 // As it was before: nothing changes further up.
                 return;
             }
-            *side = winner;
-            winner = sides[0].min(sides[1]);
+            self.places[place] = winner;
+            winner = winner.min(self.places[place ^ 1]);
             place /= 2;
         }
         self.first = winner;
@@ -169,13 +166,11 @@ impl EventQueue {
 }
 
 /// All games between these, whose number is a power of two.
-fn tournament(entries: &[Entry]) -> Vec<[Entry; 2]> {
-    let mut games = vec![[Entry::IDLE; 2]; entries.len()];
-    for (place, entry) in (entries.len()..).zip(entries) {
-        games[place / 2][place % 2] = *entry;
+fn tournament(entries: &[Entry]) -> Vec<Entry> {
+    let mut places = vec![Entry::IDLE; entries.len()];
+    places.extend(entries);
+    for game in (2..entries.len()).rev() {
+        places[game] = places[2 * game].min(places[2 * game + 1]);
     }
-    for place in (2..entries.len()).rev() {
-        games[place / 2][place % 2] = games[place][0].min(games[place][1]);
-    }
-    games
+    places
 }

@@ -18,7 +18,7 @@ use wire::ip::{Protocol, v4};
 use wire::pcapng::{Section, Writer};
 use wire::udp::Datagram;
 
-use super::passage::{Fate, Passage};
+use super::passage::{Blocks, Fate, Passage};
 use super::sent::{Content, DATAGRAM_HEADERS, Described, Extent, LONGEST_HEADERS, captured_len};
 use super::tables::direction;
 use super::{Kept, ROWS, Until, Verdicts};
@@ -175,6 +175,14 @@ fn fate(passage: &Passage) -> String {
         (_, 0) => "no queue".to_owned(),
         (_, behind) => format!("queued behind {behind}"),
     };
+    if passage.blocks.attempts > 0 {
+        let Blocks { new, attempts, bits } = passage.blocks;
+        text += &format!(
+            ", {new} {} in {attempts} {}, the last of {bits} bits",
+            counted(new, "block"),
+            counted(attempts, "attempt")
+        );
+    }
     if let Some(cause) = passage.delay_cause {
         text += &format!(", held {} ({cause})", passage.delay);
     }
@@ -186,6 +194,11 @@ fn fate(passage: &Passage) -> String {
         (_, None) => ", still on the link at the end".to_owned(),
     };
     text
+}
+
+/// A noun in the number that it has.
+fn counted(count: u16, noun: &str) -> String {
+    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
 /// The IP packet as it would be seen on a wire, and its length; of one from outside, as much as was kept.

@@ -11,23 +11,23 @@
 //! became of it on one link). Rows become tables in `tables.rs`, and pcapng in `capture.rs`.
 
 mod capture;
-mod columns;
 mod passage;
 mod sent;
 mod tables;
 
-pub(crate) use tables::{progress, queue_lengths, transfers};
+pub(crate) use tables::{cell_users, progress, queue_lengths, transfers};
 
 use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
+use cell::BlockRecord;
 use link::Event;
 use tcp::{Decision, Endpoint};
 use trace::ledger::{Diagnosis, Verdict};
 use units::{Bytes, Instant, PacketId};
 
 use crate::external::ObservedFlow;
-use crate::ids::{ConversationId, DirectionId, FlowId, Id, Side};
+use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, Side};
 use crate::packet::Packet;
 use crate::spec::{NodeKind, RecordSpec, Spec};
 use crate::summary::Summary;
@@ -64,6 +64,8 @@ pub(crate) trait Recorder {
     fn on_entered(&mut self, now: Instant, direction: DirectionId, packet: &mut Packet);
     /// Something has happened to a packet on a link.
     fn on_link_event(&mut self, now: Instant, direction: DirectionId, packet: &Packet, event: Event);
+    /// A shared channel knows the fate of blocks.
+    fn on_blocks(&mut self, cell: CellId, blocks: Vec<BlockRecord>);
     /// A link has refused a packet that is longer than its MTU.
     fn on_oversize(&mut self, packet: &Packet);
     /// A packet has come to its end.
@@ -104,6 +106,7 @@ impl<const METERS: bool> Recorder for Nothing<METERS> {
     }
     fn on_entered(&mut self, _: Instant, _: DirectionId, _: &mut Packet) {}
     fn on_link_event(&mut self, _: Instant, _: DirectionId, _: &Packet, _: Event) {}
+    fn on_blocks(&mut self, _: CellId, _: Vec<BlockRecord>) {}
     fn on_oversize(&mut self, _: &Packet) {}
     fn on_received(&mut self, _: Instant, _: &Packet) {}
     fn on_decisions(&mut self, _: ConversationId, _: Side, _: &mut Endpoint) {}
@@ -129,9 +132,9 @@ pub(crate) struct Recording {
     register: Register,
     passages: Passages,
     sightings: VecDeque<Sighting>,
-    /// By twice the conversation, and one more for its receiver.
-    decisions: Vec<(u32, tcp::Record)>,
+    decisions: Vec<Decided>,
     queue_lengths: Vec<QueueLength>,
+    blocks: Vec<(CellId, BlockRecord)>,
     /// Framing of each direction of each link.
     framings: Vec<Bytes>,
     taps: Vec<Tap>,
@@ -147,6 +150,16 @@ struct Sighting {
     packet: u32,
     /// Whether it was its receiver that saw it, not its sender.
     received: bool,
+}
+
+/// An endpoint has decided something.
+#[derive(Debug)]
+struct Decided {
+    /// Twice the conversation, and one more for its receiver.
+    end: u32,
+    /// What it is about, as a place in the stream; none before the stream has begun.
+    place: Option<i64>,
+    record: tcp::Record,
 }
 
 /// How long a queue was after a packet had come to it or left it.
@@ -170,6 +183,7 @@ impl Recording {
             sightings: VecDeque::new(),
             decisions: Vec::new(),
             queue_lengths: Vec::new(),
+            blocks: Vec::new(),
             framings: directions.map(|config| config.framing).collect(),
             taps: spec.record.captures.iter().map(|point| Tap::new(*point, spec)).collect(),
         }
@@ -234,6 +248,10 @@ impl Recorder for Recording {
         }
     }
 
+    fn on_blocks(&mut self, cell: CellId, blocks: Vec<BlockRecord>) {
+        self.blocks.extend(blocks.into_iter().map(|block| (cell, block)));
+    }
+
     fn on_oversize(&mut self, packet: &Packet) {
         self.passages.get_mut(packet.passage).on_oversize();
         self.register.gone(packet.described);
@@ -253,10 +271,15 @@ impl Recorder for Recording {
     fn on_decisions(&mut self, conversation: ConversationId, side: Side, endpoint: &mut Endpoint) {
         let records = endpoint.take_records();
         if self.wanted.tcp {
-            let key = 2 * conversation.index() as u32 + side as u32;
+            let end = 2 * conversation.index() as u32 + side as u32;
             // Of a receiver only what it has agreed to do without: the rest is the sender's story.
             let tells = |record: &tcp::Record| side == Side::From || record.event == Decision::Fallback;
-            self.decisions.extend(records.into_iter().filter(tells).map(|record| (key, record)));
+            let register = &self.register;
+            let decided = |record: tcp::Record| {
+                let place = register.relative(end, record.seq);
+                Decided { end, place, record }
+            };
+            self.decisions.extend(records.into_iter().filter(tells).map(decided));
         }
     }
 
@@ -265,8 +288,13 @@ impl Recorder for Recording {
     }
 
     fn is_full(&self) -> bool {
-        let kept =
-            [self.passages.len(), self.sightings.len(), self.decisions.len(), self.queue_lengths.len()];
+        let kept = [
+            self.passages.len(),
+            self.sightings.len(),
+            self.decisions.len(),
+            self.queue_lengths.len(),
+            self.blocks.len(),
+        ];
         self.in_parts && (kept.into_iter().any(|rows| rows >= ROWS) || self.taps.iter().any(Tap::is_full))
     }
 
@@ -331,6 +359,10 @@ impl Recording {
         if self.wanted.queue {
             let rows = self.take_queue_lengths(until, open_since);
             put(&mut tables, until, &rows, |rows| tables::queue(rows, spec));
+        }
+        if self.wanted.cell {
+            let rows: Vec<_> = self.blocks.drain(..until.batches(self.blocks.len())).collect();
+            put(&mut tables, until, &rows, |rows| tables::cell(rows, spec));
         }
         if self.wanted.segments {
             let complete = self.sightings.iter().take_while(|row| until.covers(row.packet)).count();

@@ -27,6 +27,19 @@ pub(super) struct Passage {
     /// How long stages held it that hold only some packets.
     pub(super) delay: Duration,
     pub(super) delay_cause: Option<&'static str>,
+    /// The transport blocks that carried it or a part of it, on a shared channel.
+    pub(super) blocks: Blocks,
+}
+
+/// Transport blocks that carried a packet or a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Blocks {
+    /// How many different ones.
+    pub(super) new: u16,
+    /// How many were sent, repetitions counted.
+    pub(super) attempts: u16,
+    /// Size of the last in bits.
+    pub(super) bits: u32,
 }
 
 /// How a passage ended.
@@ -120,6 +133,7 @@ impl Passage {
             rule: None,
             delay: Duration::ZERO,
             delay_cause: None,
+            blocks: Blocks::default(),
         }
     }
 
@@ -139,6 +153,11 @@ impl Passage {
             Event::Corrupted { cause } => self.rule = Some(cause.id()),
             Event::DropperDropped => self.ends(Fate::DropperDrop, "dropper"),
             Event::Delivered => self.arrives(now),
+            Event::BlockSent { bits, attempt } => {
+                self.blocks.new += u16::from(attempt == 1);
+                self.blocks.attempts += 1;
+                self.blocks.bits = bits;
+            }
             Event::LeftQueue { .. }
             | Event::TransmissionStarted
             | Event::TransmissionAborted
@@ -149,7 +168,7 @@ impl Passage {
 
     /// Whether it was queued and delivered, and nothing else happened to it.
     pub(super) fn is_uneventful(&self) -> bool {
-        self.fate == Fate::Delivered && self.delay_cause.is_none()
+        self.fate == Fate::Delivered && self.delay_cause.is_none() && self.blocks.attempts == 0
     }
 
     pub(super) fn on_oversize(&mut self) {

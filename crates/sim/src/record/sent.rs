@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use tcp::{Kind, Transmit};
+use trace::Positions;
 use trace::ledger::Diagnosis;
 use units::{PacketId, Seq, SeqRange};
 use wire::{Flags, Segment, Transport};
@@ -13,7 +14,8 @@ use crate::ids::{Id, Side};
 use crate::packet::{Body, Packet};
 use crate::spec::Spec;
 
-/// A packet as it was sent. Sequence numbers are relative: a direction's SYN is 0, its first byte 1.
+/// A packet as it was sent. Sequence numbers are places in the stream, which does not wrap: a direction's SYN is 0, its
+/// first byte 1.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
     pub(super) id: PacketId,
@@ -26,9 +28,9 @@ pub(super) struct Described {
     pub(super) kind: &'static str,
     pub(super) retransmission: bool,
     pub(super) cause: Option<&'static str>,
-    pub(super) seq: u32,
+    pub(super) seq: i64,
     pub(super) len: u32,
-    pub(super) ack: u32,
+    pub(super) ack: i64,
     pub(super) flags: Flags,
     /// In bytes: scaled.
     pub(super) window: u32,
@@ -87,11 +89,39 @@ struct Conversation {
 
 type Key = [(IpAddr, u16); 2];
 
+/// What a direction has shown of its numbers: `iss` is the position of its SYN.
 #[derive(Clone, Copy, Default)]
 struct Shown {
-    iss: Option<Seq>,
+    positions: Positions,
+    iss: Option<u64>,
     window_scale: Option<u8>,
-    snd_max: Option<Seq>,
+}
+
+impl Shown {
+    /// A SYN of this direction's: it begins here, and anew if it began with another number before.
+    fn begins(&mut self, syn: &Segment) {
+        if self.iss != Some(self.positions.place(syn.seq)) {
+            self.positions = Positions::default();
+            self.iss = Some(self.positions.of(syn.seq));
+        }
+        self.window_scale = syn.options.window_scale;
+    }
+
+    /// A segment of this direction's was sent.
+    fn sends(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.begins(segment);
+        }
+        // A capture may begin in the middle: count from what is seen first.
+        let start = self.positions.of(segment.seq);
+        self.iss.get_or_insert(start - 1);
+        self.positions.of(segment.seq + segment.seq_len());
+    }
+
+    /// The place of a number in the stream.
+    fn relative(&self, seq: Seq) -> i64 {
+        self.iss.map_or(0, |iss| self.positions.place(seq) as i64 - iss as i64)
+    }
 }
 
 impl Register {
@@ -133,7 +163,7 @@ impl Register {
             Body::Datagram(datagram) => Described {
                 flow: conversation,
                 kind: "datagram",
-                seq: datagram.number as u32,
+                seq: datagram.number as i64,
                 len: packet.size.saturating_sub(DATAGRAM_HEADERS),
                 ..Described::other()
             },
@@ -192,10 +222,10 @@ impl Register {
         self.conversations[conversation as usize].number
     }
 
-    /// `seq` of `end`'s direction, relative.
-    pub(super) fn relative(&self, end: u32, seq: Seq) -> u32 {
+    /// The place of `seq` in the stream of `end`'s direction, if that has begun.
+    pub(super) fn relative(&self, end: u32, seq: Seq) -> Option<i64> {
         let shown = self.conversations[end as usize / 2].directions[end as usize % 2];
-        shown.iss.map_or(0, |iss| seq.since(iss))
+        shown.iss.map(|_| shown.relative(seq))
     }
 
     /// Gives conversations that were seen from outside their names, and their packets the causes
@@ -260,31 +290,24 @@ impl Conversation {
 
     /// Whether the first sequence number that `segment` takes was sent before.
     fn has_sent(&self, segment: &Segment, backward: bool) -> bool {
-        let shown = self.directions[usize::from(backward)];
-        segment.seq_len() > 0 && shown.snd_max.is_some_and(|snd_max| segment.seq.before(snd_max))
+        let sent = self.directions[usize::from(backward)].positions;
+        segment.seq_len() > 0 && sent.highest().is_some_and(|highest| sent.place(segment.seq) < highest)
     }
 
     fn describe(&mut self, segment: &Segment, backward: bool) -> Described {
-        let own = &mut self.directions[usize::from(backward)];
-        let end = segment.seq + segment.seq_len();
-        own.snd_max = Some(own.snd_max.map_or(end, |snd_max| snd_max.max(end)));
-        if segment.flags.contains(Flags::SYN) {
-            own.iss = Some(segment.seq);
-            own.window_scale = segment.options.window_scale;
-        }
-        // A capture may begin in the middle: count from what is seen first.
-        let iss = *own.iss.get_or_insert(segment.seq - 1);
-        let own = *own;
-        let peer = self.directions[usize::from(!backward)];
+        self.directions[usize::from(backward)].sends(segment);
+        let own = self.directions[usize::from(backward)];
+        let mut peer = self.directions[usize::from(!backward)];
+        // Where nothing was seen the other way, the ACK is of its first byte.
+        peer.iss.get_or_insert_with(|| peer.positions.of(segment.ack - 1));
         let acked = segment.flags.contains(Flags::ACK);
-        let peer_iss = peer.iss.unwrap_or(segment.ack - 1);
         Described {
-            seq: segment.seq.since(iss),
+            seq: own.relative(segment.seq),
             len: segment.payload.len(),
-            ack: if acked { segment.ack.since(peer_iss) } else { 0 },
+            ack: if acked { peer.relative(segment.ack) } else { 0 },
             flags: segment.flags,
             window: u32::from(segment.window) << shift(segment, own, peer),
-            sack: sack(segment, peer_iss),
+            sack: sack(segment, &peer),
             ..Described::other()
         }
     }
@@ -354,8 +377,8 @@ fn shift(segment: &Segment, own: Shown, peer: Shown) -> u8 {
     }
 }
 
-fn sack(segment: &Segment, iss: Seq) -> Option<Box<str>> {
-    let block = |block: &SeqRange| format!("{}-{}", block.start.since(iss), block.end.since(iss));
+fn sack(segment: &Segment, peer: &Shown) -> Option<Box<str>> {
+    let block = |block: &SeqRange| format!("{}-{}", peer.relative(block.start), peer.relative(block.end));
     let blocks: Vec<String> = segment.options.sack.as_slice().iter().map(block).collect();
     (!blocks.is_empty()).then(|| blocks.join(" ").into())
 }
@@ -393,3 +416,62 @@ const NOBODY: (IpAddr, u16) = (IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);
 
 /// RFC 7323 §2.3: a larger shift is taken for 14.
 const MAX_WINDOW_SHIFT: u8 = 14;
+
+#[cfg(test)]
+mod tests {
+    use wire::{Ecn, Options, Payload};
+
+    use super::*;
+
+    /// Half of the numbers that there are less a little: the largest step that is known for one forward.
+    const STEP: u32 = (1 << 31) - 2;
+
+    fn segment(seq: Seq, ack: Seq, flags: Flags, len: u32) -> Segment {
+        Segment {
+            source_port: 1,
+            destination_port: 2,
+            seq,
+            ack,
+            flags,
+            window: 1,
+            options: Options::default(),
+            ecn: Ecn::NotCapable,
+            payload: Payload::Pattern { offset: 0, len },
+        }
+    }
+
+    #[test]
+    fn places_in_a_stream_go_on_beyond_the_last_number() {
+        let mut conversation = Conversation::new("long".to_owned(), None);
+        let iss = Seq(u32::MAX - 5);
+        let syn = conversation.describe(&segment(iss, Seq(0), Flags::SYN, 0), false);
+        assert_eq!((syn.seq, syn.ack), (0, 0));
+        for turn in 0..5 {
+            let start = iss + 1 + STEP.wrapping_mul(turn);
+            let place = 1 + i64::from(STEP) * i64::from(turn);
+            let sent = conversation.describe(&segment(start, Seq(8), Flags::ACK, STEP), false);
+            assert_eq!((sent.seq, sent.ack), (place, 1));
+            assert!(conversation.has_sent(&segment(start, Seq(8), Flags::ACK, 9), false));
+            let heard = conversation.describe(&segment(Seq(8), start + STEP, Flags::ACK, 0), true);
+            assert_eq!(heard.ack, place + i64::from(STEP));
+        }
+    }
+
+    #[test]
+    fn a_number_before_the_first_that_was_seen_is_negative() {
+        let mut conversation = Conversation::new("late".to_owned(), None);
+        let first = conversation.describe(&segment(Seq(100), Seq(7), Flags::ACK, 10), false);
+        let before = conversation.describe(&segment(Seq(90), Seq(7), Flags::ACK, 10), false);
+        assert_eq!((first.seq, before.seq), (1, -9));
+    }
+
+    #[test]
+    fn a_connection_on_the_same_ports_begins_anew() {
+        let mut conversation = Conversation::new("again".to_owned(), None);
+        conversation.describe(&segment(Seq(100), Seq(0), Flags::SYN, 0), false);
+        conversation.describe(&segment(Seq(101), Seq(0), Flags::ACK, 50), false);
+        let syn = conversation.describe(&segment(Seq(9_000), Seq(0), Flags::SYN, 0), false);
+        let data = conversation.describe(&segment(Seq(9_001), Seq(0), Flags::ACK, 50), false);
+        assert_eq!((syn.seq, data.seq), (0, 1));
+    }
+}

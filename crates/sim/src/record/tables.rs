@@ -1,15 +1,17 @@
 //! The tables, as the rest of the house reads them. Columns are only ever added.
 //!
-//! Times are nanoseconds since the start of the run, sequence numbers relative (a direction's SYN
-//! is 0, its first byte 1), windows in bytes.
+//! Times are nanoseconds since the start of the run, sequence numbers places in the stream (a direction's SYN is 0, its
+//! first byte 1, and nothing wraps), windows in bytes.
 
+use cell::BlockRecord;
+use parquet::Columns;
 use units::Bytes;
 
-use super::columns::Columns;
 use super::passage::Passage;
 use super::sent::Register;
-use super::{QueueLength, Sighting, Verdicts};
-use crate::ids::{ConversationId, DirectionId, Id};
+use super::{Decided, QueueLength, Sighting, Verdicts};
+use crate::cell_summary::{CellSummary, CellUserSummary};
+use crate::ids::{CellId, ConversationId, DirectionId, Id};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
@@ -29,9 +31,9 @@ pub(super) fn packets(passages: &[Passage], register: &Register, spec: &Spec) ->
         .text("direction", rows().map(|row| direction(row.link)))
         .text("kind", sent().map(|packet| packet.kind))
         .u32("bytes", rows().map(|row| row.size))
-        .u32("seq", sent().map(|packet| packet.seq))
+        .i64("seq", sent().map(|packet| packet.seq))
         .u32("len", sent().map(|packet| packet.len))
-        .u32("ack", sent().map(|packet| packet.ack))
+        .i64("ack", sent().map(|packet| packet.ack))
         .text("flags", sent().map(|packet| packet.flags.to_string()))
         .u32("window", sent().map(|packet| packet.window))
         .maybe_text("sack", sent().map(|packet| packet.sack.as_deref()))
@@ -51,18 +53,20 @@ pub(super) fn packets(passages: &[Passage], register: &Register, spec: &Spec) ->
 
 /// One row for each decision of an endpoint, with what it was made on. `ssthresh` is null while
 /// it is unset.
-pub(super) fn tcp(decisions: &[(u32, tcp::Record)], register: &Register, spec: &Spec) -> Table {
-    let rows = || decisions.iter().map(|(_, record)| record);
-    let ends = || decisions.iter().map(|(end, _)| *end);
+pub(super) fn tcp(decisions: &[Decided], register: &Register, spec: &Spec) -> Table {
+    let rows = || decisions.iter().map(|decided| &decided.record);
+    let ends = || decisions.iter().map(|decided| decided.end);
     let unless_unset = |amount: Bytes| (amount != Bytes::MAX).then_some(amount.0);
-    let relative = decisions.iter().map(|(end, record)| register.relative(*end, record.seq));
+    // Of a decision before anything was sent, the place is known later.
+    let later = |decided: &Decided| register.relative(decided.end, decided.record.seq).unwrap_or(0);
+    let place = decisions.iter().map(|decided| decided.place.unwrap_or_else(|| later(decided)));
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
         .text("flow", ends().map(|end| register.flow_name(end / 2)))
         .text("host", ends().map(|end| host_of_end(register, spec, end)))
         .text("event", rows().map(|row| row.event.id()))
         .text("reason", rows().map(|row| row.reason))
-        .u32("seq", relative)
+        .i64("seq", place)
         .u32("len", rows().map(|row| row.len))
         .u64("cwnd", rows().map(|row| row.cwnd.0))
         .maybe_u64("ssthresh", rows().map(|row| unless_unset(row.ssthresh)))
@@ -90,6 +94,28 @@ pub(super) fn queue(lengths: &[QueueLength], spec: &Spec) -> Table {
     ("queue", columns.finish())
 }
 
+/// One row for each transport block of a shared channel, in the TTI in which it was sent; `quality_db` is the
+/// signal-to-interference ratio after despreading, `power` the share of the shared channel's.
+pub(super) fn cell(blocks: &[(CellId, BlockRecord)], spec: &Spec) -> Table {
+    let rows = || blocks.iter().map(|(_, block)| block);
+    let user = |(cell, block): &(CellId, BlockRecord)| {
+        &*spec.links[spec.cells[cell.index()].users[block.user.index()].link].name
+    };
+    let columns = Columns::default()
+        .time("time_ns", rows().map(|row| row.at))
+        .text("cell", blocks.iter().map(|(cell, _)| &*spec.cells[cell.index()].name))
+        .text("link", blocks.iter().map(user))
+        .u32("sector", rows().map(|row| row.sector.0))
+        .f64("quality_db", rows().map(|row| cell::decibel::decibels(row.quality)))
+        .u32("bits", rows().map(|row| row.bits))
+        .u32("bytes", rows().map(|row| row.bytes.0 as u32))
+        .u32("codes", rows().map(|row| row.codes))
+        .f64("power", rows().map(|row| row.power))
+        .u32("attempt", rows().map(|row| row.attempt))
+        .boolean("failed", rows().map(|row| row.failed));
+    ("cell", columns.finish())
+}
+
 /// One row for each packet that an end sent or received. `why` names the verdict on a
 /// retransmission, `explanation` says it in a sentence.
 pub(super) fn segments(
@@ -114,9 +140,9 @@ pub(super) fn segments(
         .text("direction", rows().map(|row| if row.received { "received" } else { "sent" }))
         .u64("packet", sent().map(|packet| packet.id.0))
         .text("kind", sent().map(|packet| packet.kind))
-        .u32("seq", sent().map(|packet| packet.seq))
+        .i64("seq", sent().map(|packet| packet.seq))
         .u32("len", sent().map(|packet| packet.len))
-        .u32("ack", sent().map(|packet| packet.ack))
+        .i64("ack", sent().map(|packet| packet.ack))
         .u32("window", sent().map(|packet| packet.window))
         .boolean("retransmission", sent().map(|packet| packet.retransmission))
         .maybe_text("cause", sent().map(|packet| packet.cause))
@@ -180,6 +206,36 @@ pub(crate) fn queue_lengths(spec: &Spec, last: &Reading, windows: &[WindowResult
         .u32("packets", rows.iter().map(|row| row.2))
         .f64("share", rows.iter().map(|row| row.3));
     ("queue_lengths", columns.finish())
+}
+
+/// One row for each user of a shared channel: where it and its site stand, and what it had over the run.
+pub(crate) fn cell_users(cells: &[CellSummary]) -> Table {
+    let rows: Vec<_> = cells
+        .iter()
+        .flat_map(|cell| {
+            cell.users.iter().zip(&cell.whole.user_spans).map(move |(user, had)| (cell, user, had))
+        })
+        .collect();
+    let site = |(cell, user): (&CellSummary, &CellUserSummary)| cell.sites_m[user.sector as usize / 3];
+    let columns = Columns::default()
+        .text("cell", rows.iter().map(|row| &row.0.cell))
+        .text("link", rows.iter().map(|row| &row.1.link))
+        .text("host", rows.iter().map(|row| &row.1.host))
+        .u32("sector", rows.iter().map(|row| row.1.sector))
+        .f64("x_m", rows.iter().map(|row| row.1.x_m))
+        .f64("y_m", rows.iter().map(|row| row.1.y_m))
+        .f64("site_x_m", rows.iter().map(|row| site((row.0, row.1))[0]))
+        .f64("site_y_m", rows.iter().map(|row| site((row.0, row.1))[1]))
+        .maybe_f64("budget_s", rows.iter().map(|row| row.1.budget_s))
+        .f64("bit_rate", rows.iter().map(|row| row.2.bit_rate))
+        .u64("packets_in", rows.iter().map(|row| row.2.packets_in))
+        .u64("packets_out", rows.iter().map(|row| row.2.packets_out))
+        .u64("expired", rows.iter().map(|row| row.2.expired))
+        .u64("handovers", rows.iter().map(|row| row.2.handovers))
+        .u64("blocks", rows.iter().map(|row| row.2.blocks))
+        .u64("block_errors", rows.iter().map(|row| row.2.block_errors))
+        .maybe_f64("block_bits_mean", rows.iter().map(|row| row.2.block_bits_mean));
+    ("cell_users", columns.finish())
 }
 
 /// The summary's flows.

@@ -85,7 +85,7 @@ impl Program for Bulk {
             }
             (SocketEvent::Read { .. }, Amount::Until(_)) => {}
             (SocketEvent::Closed, _) => self.stage = Stage::Over,
-            (SocketEvent::DatagramLost, _) => {}
+            (SocketEvent::DatagramReceived { .. } | SocketEvent::DatagramLost, _) => {}
         }
     }
 

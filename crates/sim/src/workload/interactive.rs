@@ -185,7 +185,7 @@ impl Program for Interactive {
             SocketEvent::Read { side: Side::To, position } => self.on_arrival(now, position),
             SocketEvent::Read { side: Side::From, position } => self.on_seen(now, position),
             SocketEvent::Closed => self.stage = Stage::Over,
-            SocketEvent::DatagramLost => {}
+            SocketEvent::DatagramReceived { .. } | SocketEvent::DatagramLost => {}
         }
     }
 

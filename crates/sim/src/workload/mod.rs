@@ -3,20 +3,11 @@
 //! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or
 //! sends datagrams. It draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is
 //! written as a flow's `bytes` or `until`; the others as the flow's `workload`. A new one is a file
-//! with `ENTRY`, `Parameters` (a [`Setting`]) and its program, its module below, and a line in the list.
+//! with `ENTRY`, `Parameters` (a [`Setting`]) and its program, and a line in the list below.
 
 pub(crate) mod bulk;
 mod program;
 mod train;
-
-pub mod arrivals;
-pub mod background;
-pub mod constant_rate;
-pub mod interactive;
-pub mod on_off;
-pub mod poisson;
-pub mod voip;
-pub mod web;
 
 use link::distribution::ReadFile;
 use link::{ConfigError, LARGEST_PACKET};
@@ -30,22 +21,15 @@ pub use program::{Command, Program, Side, SocketEvent, SocketId, Transfer};
 link::registry! {
     /// What a flow's program does. Written as a table of one key, its name.
     Application, a "workload" of dyn Setting:
-    /// Pages, and time to read them.
     Web = web,
-    /// Keystrokes and their echoes.
     Interactive = interactive,
-    /// Connections that come at random.
     Arrivals = arrivals,
-    /// Short and medium connections both ways, at a share of a link.
     Background = background,
-    /// Spurts and silences.
     OnOff = on_off,
-    /// Frames of a codec.
     Voip = voip,
-    /// Equal intervals.
     ConstantRate = constant_rate,
-    /// Independent random times.
     Poisson = poisson,
+    Tfrc = tfrc,
 }
 
 /// Every workload, bulk first, which has keys of its own.

@@ -24,6 +24,12 @@ pub trait Program: Debug + Send {
     /// Something happened on a socket.
     fn handle_event(&mut self, _now: Instant, _socket: SocketId, _event: SocketEvent) {}
 
+    /// Whether it is told of datagrams that arrive ([`SocketEvent::DatagramReceived`]). Most senders of datagrams learn
+    /// nothing of them.
+    fn hears_datagrams(&self) -> bool {
+        false
+    }
+
     /// The next command.
     fn poll_command(&mut self) -> Option<Command>;
 
@@ -92,6 +98,11 @@ pub enum Command {
         /// The packet, IP header included.
         size: Bytes,
     },
+    /// Sends a datagram from `to` back to `from`. It is no part of the flow's results.
+    SendFeedback {
+        /// The packet, IP header included.
+        size: Bytes,
+    },
     /// Enters a transfer that has ended into the results.
     ReportTransfer(Transfer),
 }
@@ -108,6 +119,15 @@ pub enum SocketEvent {
     },
     /// The connection is closed at both sides, or lost.
     Closed,
+    /// A datagram has arrived for the first time. Only for programs that [hear](Program::hears_datagrams) of them.
+    DatagramReceived {
+        /// The side that sent it.
+        by: Side,
+        /// Its number among the datagrams of that side, from 0 on.
+        number: u64,
+        /// The packet, IP header included.
+        size: Bytes,
+    },
     /// A datagram was lost. A program ignores it, since a sender of datagrams does not learn of losses; the flow waits
     /// until its last datagram has arrived or is lost.
     DatagramLost,

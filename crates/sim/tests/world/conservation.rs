@@ -1,6 +1,7 @@
 //! No packet comes from nothing or goes into nothing.
 
-use lasthop_sim::{Outcome, Spec, World};
+use lasthop_sim::workload::Application;
+use lasthop_sim::{FlowSpec, Outcome, Spec, Workload, World};
 use serde_json::json;
 
 use crate::support::*;
@@ -101,4 +102,24 @@ fn a_queue_that_stops_the_run_stops_it() {
     // What the sender had in one burst is all that came to it.
     assert!((1..10).contains(&outcome.summary.links[0].queue_drops));
     assert!(outcome.summary.stopped_s < 1.0);
+}
+
+#[test]
+fn a_queue_without_a_limit_that_fills_for_ever_is_an_error_and_not_the_end_of_the_memory() {
+    let slow = config(json!({ "rate": "1 kbit/s", "queue": { "discipline": "infinite" } }));
+    let application: Application =
+        serde_json::from_value(json!({ "constant-rate": { "rate": "8 Mbit/s", "packet": "100 bytes" } }))
+            .expect("a workload");
+    let flood = Workload::Application { application, until: None };
+    let mut world = World::new(Spec {
+        nodes: vec![host(1), host(2)],
+        links: vec![link("slow", [0, 1], slow)],
+        flows: vec![FlowSpec { workload: flood, ..flow("flood", 0, 1, 0) }],
+        stop: Some(SECOND * 1000),
+        ..empty("overload")
+    })
+    .unwrap();
+    world.limit_packets(5000);
+    let error = world.run().unwrap_err().to_string();
+    assert!(error.contains("link slow.down: 5001 packets wait"), "{error}");
 }

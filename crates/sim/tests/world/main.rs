@@ -1,5 +1,6 @@
 //! Whole worlds, from specification to outcome. Read `support.rs` first.
 
+mod cell;
 mod classes;
 mod conservation;
 mod determinism;

@@ -1,7 +1,7 @@
 //! Windows and samples: what they report is what happened, and asking changes nothing.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::types::Int64Type;
 use lasthop_sim::{
     Amount, FlowSpec, LinkMeasures, MeasureSpec, Outcome, RecordSpec, Spec, WindowSpec, Workload,
 };
@@ -51,8 +51,11 @@ fn flows_that_come_and_go_have_what_they_got_in_each_window() {
     assert!(long[0] > 0.9 * full && long[0] <= full, "{long:?}");
     assert_eq!(short[0], 0.0);
     assert!(short[1] > 0.1 * full && long[1] < 0.8 * full, "{long:?} {short:?}");
-    // What the short ones had under way at 27 s is acknowledged after it.
-    assert!(short[2] < 0.06 * full && long[2] > 0.7 * full, "{long:?} {short:?}");
+    // What the short ones have written by 27 s still goes: up to two socket buffers that wait to be sent, and what a full
+    // queue and 100 ms of the link hold.
+    let under_way = (20.0 + 0.1 * 2e6 / 8.0 / 1500.0) * 1460.0;
+    let written = 2.0 * tcp::SOCKET_BUFFER.0 as f64 + under_way;
+    assert!(short[2] * 9.0 < written && long[2] > 0.7 * full, "{long:?} {short:?}");
     for flow in &flows {
         assert_eq!(flow.windows.iter().map(|window| window.bytes).sum::<u64>(), flow.bytes);
         assert_eq!(flow.windows.iter().map(|window| window.segments_sent).sum::<u64>(), flow.segments_sent);
@@ -114,7 +117,7 @@ fn samples_tell_how_far_each_flow_had_got() {
     let (_, progress) = outcome.tables.iter().find(|(name, _)| *name == "progress").unwrap();
     let column = |name| progress.column_by_name(name).unwrap();
     let times = column("time_ns").as_primitive::<Int64Type>();
-    let acked = column("acked").as_primitive::<UInt64Type>();
+    let acked = column("acked").as_primitive::<Int64Type>();
     assert_eq!(times.value(1), 1_000_000_000);
     assert!(acked.values().is_sorted());
     assert_eq!(acked.values().last(), Some(&200_000), "the last sample is the end");

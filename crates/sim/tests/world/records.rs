@@ -1,7 +1,7 @@
 //! Tables and captures: what they say is what happened.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use lasthop_sim::{CapturePoint, Outcome, RecordSpec, Records, Spec, World};
 use serde_json::json;
@@ -59,12 +59,9 @@ fn the_fates_in_the_table_add_up_to_the_summary() {
         assert_eq!(count(&link.direction, "in_flight"), link.packets_inside);
     }
     assert!(outcome.summary.links[0].queue_drops > 0);
-    let behind = packets["behind"].as_primitive::<UInt32Type>();
+    let behind = packets["behind"].as_primitive::<Int64Type>();
     let longest = (0..packets.num_rows()).filter(|row| directions[*row] == Some("down"));
-    assert_eq!(
-        longest.map(|row| u64::from(behind.value(row))).max(),
-        Some(outcome.summary.links[0].queue_max)
-    );
+    assert_eq!(longest.map(|row| behind.value(row) as u64).max(), Some(outcome.summary.links[0].queue_max));
 }
 
 #[test]
@@ -73,7 +70,7 @@ fn times_on_the_link_are_those_of_its_rate_and_propagation() {
     let packets = table(&outcome, "packets");
     let time = |column: &str, row| packets[column].as_primitive::<Int64Type>().value(row);
     // The SYN: 44 bytes with its MSS option and more at 400 kbit/s, then 50 ms.
-    let bytes = i64::from(packets["bytes"].as_primitive::<UInt32Type>().value(0));
+    let bytes = packets["bytes"].as_primitive::<Int64Type>().value(0);
     assert_eq!(time("transmitted_ns", 0), bytes * 8 * 1_000_000_000 / 400_000);
     assert_eq!(time("delivered_ns", 0) - time("transmitted_ns", 0), 50_000_000);
     let held: Vec<usize> = (0..packets.num_rows()).filter(|row| time("delay_ns", *row) > 0).collect();
@@ -105,7 +102,7 @@ fn every_retransmission_has_a_verdict_and_they_add_up_to_the_summary() {
 fn numbers_are_relative_and_windows_in_bytes() {
     let outcome = run(troubled());
     let segments = table(&outcome, "segments");
-    let column = |name: &str| segments[name].as_primitive::<UInt32Type>();
+    let column = |name: &str| segments[name].as_primitive::<Int64Type>();
     let kinds = texts(segments, "kind");
     let first = |kind: &str| kinds.iter().position(|found| *found == Some(kind)).unwrap();
     assert_eq!((column("seq").value(first("syn")), column("seq").value(first("data"))), (0, 1));
@@ -118,8 +115,8 @@ fn numbers_are_relative_and_windows_in_bytes() {
 fn the_queue_table_ends_empty_and_reaches_the_summarys_maximum() {
     let outcome = run(troubled());
     let queue = table(&outcome, "queue");
-    let lengths = queue["packets"].as_primitive::<UInt32Type>();
-    let down: Vec<u32> = (0..queue.num_rows())
+    let lengths = queue["packets"].as_primitive::<Int64Type>();
+    let down: Vec<i64> = (0..queue.num_rows())
         .filter(|row| texts(queue, "direction")[*row] == Some("down"))
         .map(|row| lengths.value(row))
         .collect();
@@ -127,7 +124,7 @@ fn the_queue_table_ends_empty_and_reaches_the_summarys_maximum() {
     let times = queue["time_ns"].as_primitive::<Int64Type>().values();
     assert!(times.is_sorted());
     // Every packet passes through the queue, also one that finds it empty.
-    let most = u64::from(*down.iter().max().unwrap());
+    let most = *down.iter().max().unwrap() as u64;
     assert!((outcome.summary.links[0].queue_max..=outcome.summary.links[0].queue_max + 1).contains(&most));
 }
 
@@ -138,7 +135,7 @@ fn the_tcp_table_tells_the_senders_decisions_in_order() {
     assert!(tcp.num_rows() > 100);
     assert!(tcp["time_ns"].as_primitive::<Int64Type>().values().is_sorted());
     assert!(texts(tcp, "event").contains(&Some("timeout")));
-    let cwnd = tcp["cwnd"].as_primitive::<UInt64Type>();
+    let cwnd = tcp["cwnd"].as_primitive::<Int64Type>();
     assert!(cwnd.iter().flatten().max() > cwnd.iter().flatten().min());
 }
 

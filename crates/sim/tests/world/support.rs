@@ -15,6 +15,7 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 /// Nothing but a name.
 pub(crate) fn empty(name: &str) -> Spec {
     Spec {
+        cells: Vec::new(),
         name: name.to_owned(),
         seed: 1,
         stop: None,

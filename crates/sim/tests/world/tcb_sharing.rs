@@ -1,7 +1,7 @@
 //! What the connections of one host share: a budget of advertised window, and what was learned of a path.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::types::Int64Type;
 use lasthop_sim::{Outcome, RecordSpec, Spec};
 use serde_json::{Value, json};
 use units::Duration;
@@ -26,10 +26,10 @@ fn largest(outcome: &Outcome, flow: &str, column: &str, until: Duration) -> u64 
     let table = &outcome.tables.iter().find(|(found, _)| *found == "tcp").expect("it was asked for").1;
     let times = table["time_ns"].as_primitive::<Int64Type>().values();
     let flows: Vec<_> = table["flow"].as_string::<i32>().iter().collect();
-    let values = table[column].as_primitive::<UInt64Type>();
+    let values = table[column].as_primitive::<Int64Type>();
     let rows = (0..table.num_rows()).filter(|row| flows[*row] == Some(flow));
     let rows = rows.filter(|row| times[*row] as u64 <= until.as_nanos());
-    rows.map(|row| values.value(row)).max().expect("the flow has rows")
+    rows.map(|row| values.value(row) as u64).max().expect("the flow has rows")
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_connection_begins_with_what_the_last_one_knew() {
         let row = (0..flows.len())
             .find(|row| flows[*row] == Some("later") && events[*row] == Some("established"))
             .expect("it was established");
-        let values = table["ssthresh"].as_primitive::<UInt64Type>();
+        let values = table["ssthresh"].as_primitive::<Int64Type>();
         arrow_array::Array::is_valid(values, row).then(|| values.value(row))
     };
     assert_eq!(ssthresh(json!({}), 20_000), None);

@@ -1,6 +1,6 @@
 //! Workloads in whole worlds: pages, echoes, voice, and who waits for what.
 
-use lasthop_sim::{FlowSpec, Outcome, RecordSpec, Spec, Workload};
+use lasthop_sim::{FlowSpec, Outcome, RecordSpec, Spec, WindowSpec, Workload};
 use serde_json::{Value, json};
 use units::Duration;
 
@@ -39,6 +39,51 @@ fn a_page_over_a_new_connection_takes_two_round_trips_and_its_bytes() {
     assert_eq!((flow.connections, flow.measures.transfers, flow.received), (10, 10, 10_000));
     let time = flow.measures.transfer_mean_s.unwrap();
     assert!((0.080..0.083).contains(&time), "two round trips of 40 ms and a little: {time}");
+}
+
+#[test]
+fn with_fast_open_every_page_but_the_first_saves_a_round_trip() {
+    let mut spec = one(roomy(), json!({ "web": { "size": "1000 bytes", "think": "1 s" } }), 10);
+    spec.flows[0].sender = tcp(json!({ "fast_open": "server" }));
+    spec.flows[0].receiver = tcp(json!({ "fast_open": "client" }));
+    let flow = run(spec).summary.flows.remove(0);
+    assert!(flow.completed, "{flow:?}");
+    assert_eq!((flow.connections, flow.measures.transfers, flow.retransmissions), (10, 10, 0));
+    let (mean, median) = (flow.measures.transfer_mean_s.unwrap(), flow.measures.transfer_p50_s.unwrap());
+    assert!((0.040..0.043).contains(&median), "one round trip: {median}");
+    assert!((0.044..0.047).contains(&mean), "but two for the first, which asks for the cookie: {mean}");
+}
+
+#[test]
+fn fast_open_needs_both_ends() {
+    for (sender, receiver) in [(json!(false), json!(true)), (json!(true), json!(false))] {
+        let mut spec = one(roomy(), json!({ "web": { "size": "1000 bytes", "think": "1 s" } }), 10);
+        spec.flows[0].sender = tcp(json!({ "fast_open": sender }));
+        spec.flows[0].receiver = tcp(json!({ "fast_open": receiver }));
+        let flow = run(spec).summary.flows.remove(0);
+        assert!(flow.completed, "{flow:?}");
+        let time = flow.measures.transfer_mean_s.unwrap();
+        assert!((0.080..0.083).contains(&time), "two round trips: {time}");
+    }
+}
+
+#[test]
+fn fast_open_on_a_lossy_link_gets_all_pages_whole() {
+    let lossy = config(json!({
+        "rate": "2 Mbit/s", "propagation": "20 ms", "queue": { "limit": "30 packets" },
+        "errors": { "probability": 0.1, "effect": "drop" },
+    }));
+    let mut spec = one(lossy, json!({ "web": {} }), 60);
+    spec.flows = (0..5).map(|n| working(&format!("user-{n}"), 0, 1, json!({ "web": {} }), 60)).collect();
+    for flow in &mut spec.flows {
+        flow.sender = tcp(json!({ "fast_open": true }));
+        flow.receiver = tcp(json!({ "fast_open": true }));
+    }
+    let outcome = run(spec);
+    let (pages, complete) = (outcome.summary.flows.iter()).fold((0, true), |(pages, complete), flow| {
+        (pages + flow.measures.transfers, complete && flow.completed)
+    });
+    assert!(complete && pages > 50, "{pages} pages, all complete: {complete}");
 }
 
 #[test]
@@ -191,9 +236,9 @@ fn what_is_recorded_of_many_connections_changes_nothing_and_tells_them_apart() {
     let recorded = run(Spec { record: everything(&spec), ..spec });
     assert_eq!(bare.summary, recorded.summary);
     let (_, segments) = recorded.tables.iter().find(|(name, _)| *name == "segments").unwrap();
-    let numbers = segments["connection"].as_any().downcast_ref::<arrow_array::UInt32Array>().unwrap();
+    let numbers = segments["connection"].as_any().downcast_ref::<arrow_array::Int64Array>().unwrap();
     let most = numbers.values().iter().max().unwrap();
-    assert_eq!(u64::from(*most), bare.summary.flows[0].connections);
+    assert_eq!(*most as u64, bare.summary.flows[0].connections);
     assert!(recorded.captures.iter().all(|(_, file)| file.len() > 1_000));
 }
 
@@ -294,4 +339,58 @@ fn a_loss_after_a_pause_of_two_hours_is_repaired() {
     let flow = &outcome.summary.flows[0];
     assert!(flow.completed, "{}: {flow:?}", outcome.summary.stopped_by);
     assert_eq!((flow.timeouts, flow.measures.transfers), (2, 2));
+}
+
+/// TFRC at random losses of this probability over a round trip of 100 ms, on a link that is never full: its rate in bytes a
+/// second after half a minute, and the loss event rate that the equation of RFC 5348 §3.1 would have for it.
+fn tfrc_at(p: f64) -> f64 {
+    let lossy = config(json!({
+        "rate": "100 Mbit/s", "propagation": "50 ms", "queue": { "limit": "1000 packets" },
+        "errors": { "probability": p, "effect": "drop" },
+    }));
+    let mut spec = one(lossy, json!({ "tfrc": {} }), 230);
+    spec.record.measure.windows =
+        vec![WindowSpec { name: "steady".to_owned(), from: SECOND * 30, to: Some(SECOND * 230) }];
+    run(spec).summary.flows[0].windows[0].sent_bps.expect("it was measured")
+}
+
+#[test]
+fn tfrc_has_the_rate_that_the_equation_gives_a_tcp_under_the_same_losses() {
+    // Random losses at p are loss events at nearly p, as few packets are in a round trip.
+    for (p, least, most) in [(0.01, 0.8, 1.25), (0.03, 0.8, 1.3)] {
+        let q = f64::sqrt(2.0 * p / 3.0);
+        let law = 1500.0 / (0.1 * q + 0.4 * 3.0 * f64::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p));
+        let ratio = tfrc_at(p) / law;
+        assert!((least..most).contains(&ratio), "{ratio} of the equation's rate at {p}");
+    }
+}
+
+#[test]
+fn tfrc_shares_a_queue_with_tcp() {
+    let red = json!({ "red": { "min": "10 packets", "max": "40 packets", "weight": 0.002, "max_probability": 0.1, "gentle": true } });
+    let queue = json!({ "discipline": red, "limit": "100 packets" });
+    let shared = config(json!({ "rate": "10 Mbit/s", "propagation": "25 ms", "queue": queue }));
+    let mut spec = pair(shared, 0);
+    spec.flows = (0..2).map(|n| working(&format!("tfrc-{n}"), 0, 1, json!({ "tfrc": {} }), 120)).collect();
+    spec.flows.extend((0..2).map(|n| {
+        let until = Workload::Bulk(lasthop_sim::Amount::Until(SECOND * 120));
+        FlowSpec { workload: until, ..flow(&format!("tcp-{n}"), 0, 1, 0) }
+    }));
+    spec.record.measure.windows =
+        vec![WindowSpec { name: "steady".to_owned(), from: SECOND * 20, to: Some(SECOND * 120) }];
+    let flows = run(spec).summary.flows;
+    let rate = |flow: usize| flows[flow].windows[0].sent_bps.expect("it was measured");
+    let ratio = (rate(0) + rate(1)) / (rate(2) + rate(3));
+    // RFC 5348 §1: within a factor of two of a TCP under the same conditions.
+    assert!((0.5..2.0).contains(&ratio), "{ratio}: {:?}", (0..4).map(rate).collect::<Vec<_>>());
+}
+
+#[test]
+fn tfrc_stops_sending_when_no_feedback_comes() {
+    let mut spec = one(roomy(), json!({ "tfrc": {} }), 60);
+    spec.links[0].up =
+        config(json!({ "rate": "10 Mbit/s", "errors": { "probability": 1.0, "effect": "drop" } }));
+    let flow = run(spec).summary.flows.remove(0);
+    // A packet a second, and half as many each time that the timer runs out, after 2, 6, 14 and 30 s: two or three each time.
+    assert!((8..=12).contains(&flow.segments_sent), "{}", flow.segments_sent);
 }
