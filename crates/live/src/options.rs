@@ -22,6 +22,8 @@ pub struct Options<'a> {
     pub send_buffer: Option<usize>,
     /// The receive buffer of the flows' receivers, in bytes. `None` leaves the kernel's auto-tuning.
     pub receive_buffer: Option<usize>,
+    /// The nodes that are simulated, with all flows between them.
+    pub simulated: Vec<usize>,
     /// A program and its arguments. It runs in the first host instead of the scenario's flows.
     pub command: Vec<OsString>,
     /// The progress callback.

@@ -24,12 +24,14 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     if !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
-    let flows: &[FlowSpec] = if options.command.is_empty() { &spec.flows } else { &[] };
-    let network = Network::new(spec)?;
-    setup::check(flows)?;
-    let setup = Setup::new(spec, flows);
+    let is_simulated = |node: usize| options.simulated.contains(&node);
+    let network = Network::new(spec, &is_simulated)?;
+    let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
+    let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
+    setup::check(&flows)?;
+    let setup = Setup::new(spec, &flows, &is_simulated);
     let hosts = setup.host_specs(&options);
-    let captures = HostCaptures::new(setup.hosts.len(), flows);
+    let captures = HostCaptures::new(setup.hosts.len(), &flows);
     let session = session::run(hosts, network, captures, setup.end(), options.progress.take())?;
     Ok(gather(&setup, session, &options))
 }

@@ -42,9 +42,9 @@ fn amount(workload: &Workload) -> Amount {
 }
 
 impl<'a> Setup<'a> {
-    /// Finds the hosts of `spec`.
-    pub(crate) fn new(spec: &'a Spec, flows: &'a [FlowSpec]) -> Self {
-        let is_host = |node: &usize| spec.nodes[*node].kind.address().is_some();
+    /// Finds the hosts of `spec` that kernels stand for.
+    pub(crate) fn new(spec: &'a Spec, flows: &'a [FlowSpec], is_simulated: &dyn Fn(usize) -> bool) -> Self {
+        let is_host = |node: &usize| spec.nodes[*node].kind.address().is_some() && !is_simulated(*node);
         Self { spec, flows, hosts: (0..spec.nodes.len()).filter(is_host).collect() }
     }
 

@@ -2,7 +2,7 @@
 //! virtual time, to the nanosecond.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt32Type};
+use arrow_array::types::Int64Type;
 use serde_json::json;
 use sim::{NodeKind, RecordSpec, Spec, World};
 use units::{Instant, Seq};
@@ -15,8 +15,8 @@ use crate::support::{config, download, live, possible_here, reno};
 struct Passage {
     direction: String,
     entered: i64,
-    bytes: u32,
-    behind: u32,
+    bytes: i64,
+    behind: i64,
     delivered: Option<i64>,
     fate: String,
 }
@@ -29,7 +29,7 @@ fn passages(tables: &[(&str, arrow_array::RecordBatch)]) -> Vec<Passage> {
         column.value(row).to_owned()
     };
     let times = |name: &str| column(name).as_primitive::<Int64Type>();
-    let numbers = |name: &str| column(name).as_primitive::<UInt32Type>();
+    let numbers = |name: &str| column(name).as_primitive::<Int64Type>();
     let delivered = |row: usize| {
         let times = times("delivered_ns");
         arrow_array::Array::is_valid(times, row).then(|| times.value(row))
@@ -60,7 +60,7 @@ fn replay(spec: &Spec, passages: &[Passage]) -> Vec<Passage> {
         let from = usize::from(passage.direction == "up");
         let at = Instant::from_nanos(passage.entered as u64);
         world.run_until(at).unwrap();
-        world.inject(at, from, packet(addresses[from], addresses[1 - from], passage.bytes)).unwrap();
+        world.inject(at, from, packet(addresses[from], addresses[1 - from], passage.bytes as u32)).unwrap();
     }
     world.run_until(Instant::from_nanos(60_000_000_000)).unwrap();
     self::passages(&world.finish().tables)

@@ -1,0 +1,363 @@
+//! The system calls of a script, carried out on the sockets of the host.
+
+use tcp::Endpoint;
+use units::{Bytes, Seq};
+use wire::Payload;
+
+use super::Machine;
+use super::arguments::{Arguments, Unsupported};
+use super::connection::Connection;
+use super::host::ConnectionId;
+use super::socket::{Socket, SocketId, SocketState};
+use crate::script::{Call, Expression};
+
+/// What a system call gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// It returns this value.
+    Value(i64),
+    /// It returns −1 with this error.
+    Error(&'static str),
+    /// It blocks.
+    Blocks,
+    /// It writes something else through its arguments than the script expects.
+    Differs {
+        /// What the script expects.
+        expected: String,
+        /// What it writes.
+        got: String,
+    },
+}
+
+/// A reply, or why the call cannot be carried out.
+pub(super) type Answer = Result<Reply, Unsupported>;
+
+type Carry = fn(&mut Machine, &Call) -> Answer;
+
+/// The calls that are known.
+const CALLS: &[(&str, Carry)] = &[
+    ("socket", Machine::socket),
+    ("bind", |machine, call| machine.on_socket(call).map(|_| Reply::Value(0))),
+    ("listen", Machine::listen),
+    ("accept", Machine::accept),
+    ("accept4", Machine::accept),
+    ("connect", Machine::connect),
+    ("read", Machine::read),
+    ("recv", Machine::read),
+    ("recvfrom", Machine::read),
+    ("readv", Machine::read),
+    ("recvmsg", Machine::receive_message),
+    ("write", Machine::write),
+    ("send", Machine::write),
+    ("sendto", Machine::write),
+    ("writev", Machine::write),
+    ("sendmsg", Machine::write),
+    ("shutdown", Machine::shutdown),
+    ("close", Machine::close),
+    ("fcntl", Machine::control_descriptor),
+    ("ioctl", Machine::control_device),
+    ("poll", Machine::poll),
+    ("setsockopt", Machine::set_option),
+    ("getsockopt", Machine::get_option),
+];
+
+impl Machine {
+    /// Carries a call out. One that blocks is carried out again whenever something has happened.
+    pub(super) fn call(&mut self, call: &Call) -> Answer {
+        match CALLS.iter().find(|(name, _)| *name == call.name) {
+            Some((_, carry)) => carry(self, call),
+            None => {
+                let known: Vec<&str> = CALLS.iter().map(|(name, _)| *name).collect();
+                Err(Unsupported {
+                    what: format!("the system call {} is not supported", call.name),
+                    remedy: format!("use one of {}, or take the line out", known.join(", ")),
+                })
+            }
+        }
+    }
+
+    /// The socket of the call's first argument.
+    pub(super) fn on_socket(&self, call: &Call) -> Result<SocketId, Unsupported> {
+        let descriptor = call.integer(0)?;
+        self.sockets.named(descriptor).ok_or_else(|| Unsupported {
+            what: format!("descriptor {descriptor} was not opened, or is closed"),
+            remedy: "use a descriptor that socket() or accept() has returned".to_owned(),
+        })
+    }
+
+    /// The connection of the call's first argument, if its socket has one.
+    pub(super) fn on_connection(
+        &mut self,
+        call: &Call,
+    ) -> Result<(SocketId, Option<ConnectionId>), Unsupported> {
+        let socket = self.on_socket(call)?;
+        Ok(match self.sockets.get(socket).state {
+            SocketState::Connected(connection) => (socket, Some(connection)),
+            SocketState::Fresh | SocketState::Listening => (socket, None),
+        })
+    }
+
+    /// What a call gives that would have to wait.
+    fn or_blocks(&mut self, socket: SocketId, call: &Call, error: &'static str) -> Reply {
+        let waits = !self.sockets.get(socket).nonblocking && !call.has_flag("MSG_DONTWAIT");
+        if waits { Reply::Blocks } else { Reply::Error(error) }
+    }
+
+    fn socket(&mut self, call: &Call) -> Answer {
+        if !call.argument(1)?.names().contains(&"SOCK_STREAM") {
+            return Err(Unsupported {
+                what: format!("a socket of type {} is not supported", call.argument(1)?),
+                remedy: "use SOCK_STREAM; only TCP is under test".to_owned(),
+            });
+        }
+        let nonblocking = call.argument(1)?.names().contains(&"SOCK_NONBLOCK");
+        let descriptor = call.expected_descriptor()?;
+        self.sockets.add(descriptor, Socket { nonblocking, ..Socket::default() });
+        Ok(Reply::Value(descriptor))
+    }
+
+    fn listen(&mut self, call: &Call) -> Answer {
+        let socket = self.on_socket(call)?;
+        self.sockets.get(socket).state = SocketState::Listening;
+        Ok(Reply::Value(0))
+    }
+
+    fn accept(&mut self, call: &Call) -> Answer {
+        let listener = self.on_socket(call)?;
+        if self.sockets.get(listener).state != SocketState::Listening {
+            return Ok(Reply::Error("EINVAL"));
+        }
+        let waits = |connection: &Connection| {
+            connection.awaits_accept_of == Some(listener) && connection.was_connected
+        };
+        let Some(index) = self.host.connections.iter().position(waits) else {
+            return Ok(self.or_blocks(listener, call, "EAGAIN"));
+        };
+        self.host.connections[index].awaits_accept_of = None;
+        let options = self.sockets.get(listener).options.clone();
+        let state = SocketState::Connected(ConnectionId(index));
+        let nonblocking = call.names_of(3).contains(&"SOCK_NONBLOCK");
+        let descriptor = call.expected_descriptor()?;
+        self.sockets.add(descriptor, Socket { state, options, nonblocking, ..Socket::default() });
+        Ok(Reply::Value(descriptor))
+    }
+
+    fn connect(&mut self, call: &Call) -> Answer {
+        let (socket, connection) = self.on_connection(call)?;
+        let Some(id) = connection else {
+            let options = self.sockets.get(socket).options.clone();
+            let (config, ports) = (self.config(&options, false)?, self.next_ports());
+            let id = self.host.open(Endpoint::connect(&config, ports, Seq(0)), ports);
+            self.sockets.get(socket).state = SocketState::Connected(id);
+            self.apply(&options, id);
+            self.host.settle(id);
+            return Ok(self.or_blocks(socket, call, "EINPROGRESS"));
+        };
+        let nonblocking = self.sockets.get(socket).nonblocking;
+        let connection = self.host.connection(id);
+        Ok(match connection.error.take() {
+            Some(error) => Reply::Error(error),
+            None if !connection.was_connected && nonblocking => Reply::Error("EALREADY"),
+            None if !connection.was_connected => Reply::Blocks,
+            None if nonblocking => Reply::Error("EISCONN"),
+            None => Reply::Value(0),
+        })
+    }
+
+    fn read(&mut self, call: &Call) -> Answer {
+        if call.argument(1)?.names() == ["NULL"] {
+            return Ok(Reply::Error("EFAULT"));
+        }
+        let most = match call.argument(1)? {
+            Expression::List(_) => call.vectors(1)?,
+            _ => Bytes(call.integer(2)?.unsigned_abs()),
+        };
+        self.take_data(call, most)
+    }
+
+    fn receive_message(&mut self, call: &Call) -> Answer {
+        let most = call.vectors_of_message(1)?;
+        let reply = self.take_data(call, most)?;
+        let (socket, id) = self.on_connection(call)?;
+        let (Reply::Value(_), Some(id)) = (&reply, id) else { return Ok(reply) };
+        let asks = self.sockets.get(socket).options.is_on("TCP_INQ");
+        let connection = self.host.connection(id);
+        // At the end of the stream there is always something to read on for (tcp.c, tcp_inq_hint).
+        let left = connection.unread().0.max(u64::from(connection.at_end));
+        let expected = call.control_data(1, "TCP_CM_INQ");
+        Ok(match expected {
+            Some(expected) if !asks || u64::try_from(expected) != Ok(left) => {
+                let got = if asks { format!("cmsg_data={left}") } else { "no control message".to_owned() };
+                Reply::Differs { expected: format!("cmsg_data={expected}"), got }
+            }
+            _ => reply,
+        })
+    }
+
+    /// Takes up to `most` bytes of what has arrived.
+    fn take_data(&mut self, call: &Call, most: Bytes) -> Answer {
+        let (socket, id) = self.on_connection(call)?;
+        let Some(id) = id else { return Ok(Reply::Error("ENOTCONN")) };
+        let shut = self.sockets.get(socket).shut_read;
+        let connection = self.host.connection(id);
+        if connection.unread().is_zero() {
+            return Ok(match connection.error.take() {
+                Some(error) => Reply::Error(error),
+                None if connection.at_end || shut || most.is_zero() => Reply::Value(0),
+                None => self.or_blocks(socket, call, "EAGAIN"),
+            });
+        }
+        let taken =
+            if call.has_flag("MSG_PEEK") { most.min(connection.unread()) } else { connection.read(most) };
+        self.host.settle(id);
+        Ok(Reply::Value(number(taken)))
+    }
+
+    fn write(&mut self, call: &Call) -> Answer {
+        if call.argument(1)?.names() == ["NULL"] {
+            return Ok(Reply::Error("EFAULT"));
+        }
+        let wanted = match (call.name.as_str(), call.argument(1)?) {
+            ("sendmsg", _) => call.vectors_of_message(1)?,
+            (_, Expression::List(_)) => call.vectors(1)?,
+            _ => Bytes(call.integer(2)?.unsigned_abs()),
+        };
+        let (socket, id) = self.on_connection(call)?;
+        let Some(id) = id else {
+            if call.has_flag("MSG_FASTOPEN") {
+                return self.connect_with_data(call, socket, wanted);
+            }
+            return Ok(Reply::Error("EPIPE"));
+        };
+        if call.has_flag("MSG_FASTOPEN") && self.host.connection(id).awaits_answer() {
+            return Ok(self.or_blocks(socket, call, "EALREADY"));
+        }
+        let (shut, limit, before) = {
+            let socket = self.sockets.get(socket);
+            (socket.shut_write, socket.options.send_buffer(), socket.written)
+        };
+        let connection = self.host.connection(id);
+        if let Some(error) = connection.error.take() {
+            return Ok(Reply::Error(error));
+        }
+        if shut || !connection.is_open() {
+            return Ok(Reply::Error("EPIPE"));
+        }
+        let room = limit.saturating_sub(connection.held_for_sending());
+        let taken = (wanted - before).min(room);
+        let total = before + taken;
+        let nonblocking = self.sockets.get(socket).nonblocking;
+        let waits = total < wanted && !nonblocking && !call.has_flag("MSG_DONTWAIT");
+        self.host.connection(id).writer_waits = waits;
+        self.hand_over(id, taken, call.has_flag("MSG_MORE"));
+        self.sockets.get(socket).written = if waits { total } else { Bytes::ZERO };
+        Ok(match (waits, total.is_zero() && !wanted.is_zero()) {
+            (true, _) => Reply::Blocks,
+            (false, true) => Reply::Error("EAGAIN"),
+            (false, false) => Reply::Value(number(total)),
+        })
+    }
+
+    /// Opens a connection by `MSG_FASTOPEN`: with a cookie what fits goes with the SYN, without one the SYN asks for it
+    /// (tcp.c, tcp_sendmsg_fastopen).
+    fn connect_with_data(&mut self, call: &Call, socket: SocketId, wanted: Bytes) -> Answer {
+        let mut options = self.sockets.get(socket).options.clone();
+        options.asks_for_fast_open = true;
+        let (config, ports) = (self.config(&options, false)?, self.next_ports());
+        let mut endpoint = Endpoint::connect(&config, ports, Seq(0));
+        if let Some(known) = self.host.cookie {
+            endpoint.use_fast_open_cookie(known);
+        }
+        let taken = wanted.min(endpoint.fast_open_room());
+        let id = self.host.open(endpoint, ports);
+        self.sockets.get(socket).state = SocketState::Connected(id);
+        self.apply(&options, id);
+        self.hand_over(id, taken, false);
+        self.host.settle(id);
+        let waits = !self.sockets.get(socket).nonblocking && !call.has_flag("MSG_DONTWAIT");
+        Ok(match (waits && taken < wanted, taken.is_zero()) {
+            (true, _) => {
+                self.sockets.get(socket).written = taken;
+                Reply::Blocks
+            }
+            (false, true) => Reply::Error("EINPROGRESS"),
+            (false, false) => Reply::Value(number(taken)),
+        })
+    }
+
+    /// Gives data to the endpoint. A user who says that more follows holds a partial segment back for this call only:
+    /// the next ACK lets it go (tcp.c, tcp_push).
+    fn hand_over(&mut self, id: ConnectionId, len: Bytes, more: bool) {
+        if len.is_zero() {
+            return;
+        }
+        let corked = self.is_corked(id);
+        let endpoint = &mut self.host.connection(id).endpoint;
+        let len = u32::try_from(len.0).unwrap_or(u32::MAX);
+        let payload = Payload::Pattern { offset: endpoint.acked().0, len };
+        if more {
+            endpoint.write_more(payload);
+            endpoint.set_corked(true);
+        } else {
+            endpoint.write(payload);
+        }
+        self.host.settle(id);
+        self.host.connection(id).endpoint.set_corked(corked);
+    }
+
+    fn shutdown(&mut self, call: &Call) -> Answer {
+        let (socket, id) = self.on_connection(call)?;
+        let how = call.names_of(1).first().map_or(String::new(), |name| (*name).to_owned());
+        let Some(id) = id.filter(|id| self.host.connection(*id).is_open()) else {
+            return Ok(Reply::Error("ENOTCONN"));
+        };
+        let socket = self.sockets.get(socket);
+        let endpoint = &mut self.host.connection(id).endpoint;
+        if matches!(how.as_str(), "SHUT_RD" | "SHUT_RDWR") {
+            socket.shut_read = true;
+            endpoint.shut_receiving();
+        }
+        if matches!(how.as_str(), "SHUT_WR" | "SHUT_RDWR") {
+            socket.shut_write = true;
+            endpoint.close();
+        }
+        self.host.settle(id);
+        Ok(Reply::Value(0))
+    }
+
+    fn close(&mut self, call: &Call) -> Answer {
+        let (socket, id) = self.on_connection(call)?;
+        self.sockets.remove(call.integer(0)?);
+        let resets = self.sockets.get(socket).options.resets_on_close;
+        match id {
+            Some(id) => self.close_connection(id, resets),
+            None => self.refuse_those_not_accepted(socket),
+        }
+        Ok(Reply::Value(0))
+    }
+
+    /// Data that nobody will read reset the connection, so that the peer learns of it (RFC 2525 §2.17).
+    fn close_connection(&mut self, id: ConnectionId, resets: bool) {
+        let connection = self.host.connection(id);
+        if resets || !connection.unread().is_zero() {
+            connection.endpoint.abort();
+        } else {
+            connection.endpoint.shut_receiving();
+            connection.endpoint.close();
+        }
+        self.host.settle(id);
+    }
+
+    fn refuse_those_not_accepted(&mut self, listener: SocketId) {
+        for index in 0..self.host.connections.len() {
+            if self.host.connections[index].awaits_accept_of == Some(listener) {
+                self.host.connections[index].endpoint.abort();
+                self.host.settle(ConnectionId(index));
+            }
+        }
+    }
+}
+
+pub(super) fn number(bytes: Bytes) -> i64 {
+    i64::try_from(bytes.0).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,133 @@
+//! Compares what went out with what the script expects.
+//!
+//! Linux hands large segments to its device, and scripts expect those. Segments that one call, ACK or timer has sent one
+//! after the other are therefore joined, as far as the expected one goes.
+
+use std::collections::VecDeque;
+
+use units::{Duration, Instant};
+use wire::Segment;
+
+use super::segment::{Clocks, outbound};
+use crate::script::{EcnField, Flags, Options, Packet, TcpOption};
+
+/// A segment that went out.
+#[derive(Clone, Debug)]
+pub(super) struct Outgoing {
+    /// When.
+    pub at: Instant,
+    /// What made the endpoint send: equal for all segments that one event has sent.
+    pub send: u64,
+    /// The segment.
+    pub segment: Segment,
+}
+
+/// Takes the next segment off, joined with those that belong to it, up to `payload` bytes.
+pub(super) fn take(outgoing: &mut VecDeque<Outgoing>, payload: u32) -> Option<(Instant, Packet)> {
+    let first = outgoing.pop_front()?;
+    let mut joined = outbound(&first.segment);
+    let length = joined.payload;
+    while let Some(next) = outgoing.front().filter(|next| next.send == first.send) {
+        let packet = outbound(&next.segment);
+        // All but the last have the same length.
+        let whole = joined.payload.is_multiple_of(length.max(1)) && length > 0 && packet.payload <= length;
+        if !whole || !continues(&joined, &packet) || joined.payload + packet.payload > payload {
+            break;
+        }
+        joined.end = packet.end;
+        joined.payload += packet.payload;
+        // Linux pushes each segment that it leaves to the device to cut (tcp_output.c, __tcp_transmit_skb).
+        joined.flags = Flags { psh: true, fin: packet.flags.fin, ..joined.flags };
+        outgoing.pop_front();
+    }
+    Some((first.at, joined))
+}
+
+/// Whether `next` follows `first` and has its headers.
+fn continues(first: &Packet, next: &Packet) -> bool {
+    let headers = |packet: &Packet| {
+        let flags = Flags { psh: false, fin: false, ..packet.flags };
+        (flags, packet.ack, packet.window, packet.options.clone(), packet.ecn)
+    };
+    next.payload > 0 && next.start == first.end && headers(first) == headers(next)
+}
+
+/// What of `came` is not as `expected`; nothing, if all is.
+pub(super) fn difference(
+    expected: &Packet,
+    came: &Packet,
+    clocks: &mut Clocks,
+    tolerance: Duration,
+) -> Option<&'static str> {
+    let mut options = || match (&expected.options, &came.options) {
+        (Options::Any, _) | (_, Options::Any) => true,
+        (Options::Exactly(script), Options::Exactly(ours)) => options_agree(script, ours, clocks, tolerance),
+    };
+    let ecn_agrees = match expected.ecn {
+        None => true,
+        Some(EcnField::Ect01) => matches!(came.ecn, Some(EcnField::Ect0 | EcnField::Ect1)),
+        expected => came.ecn == expected,
+    };
+    if expected.flags != came.flags {
+        Some("flags")
+    } else if (expected.start, expected.end, expected.payload) != (came.start, came.end, came.payload) {
+        Some("sequence numbers")
+    } else if expected.ack.is_some_and(|ack| Some(ack) != came.ack) {
+        Some("acknowledgment number")
+    } else if expected.window.is_some_and(|window| Some(window) != came.window) {
+        Some("window")
+    } else if !ecn_agrees {
+        Some("ECN field")
+    } else if !options() {
+        Some("options")
+    } else {
+        None
+    }
+}
+
+fn options_agree(script: &[TcpOption], ours: &[TcpOption], clocks: &mut Clocks, tolerance: Duration) -> bool {
+    script.len() == ours.len()
+        && script.iter().zip(ours).all(|pair| match pair {
+            (
+                TcpOption::Timestamps { value, echo },
+                TcpOption::Timestamps { value: our_value, echo: our_echo },
+            ) => echo == our_echo && clocks.agree(*value, *our_value, tolerance),
+            (script, ours) => script == ours,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Seq;
+    use wire::Payload;
+
+    use super::*;
+
+    fn sent(send: u64, seq: u32, len: u32) -> Outgoing {
+        let payload = Payload::Pattern { offset: 0, len };
+        let segment = Segment { seq: Seq(seq), flags: wire::Flags::ACK, payload, ..Segment::default() };
+        Outgoing { at: Instant::START, send, segment }
+    }
+
+    fn joined(segments: &[Outgoing], payload: u32) -> Vec<(u32, u32, bool)> {
+        let mut queue: VecDeque<Outgoing> = segments.iter().cloned().collect();
+        std::iter::from_fn(|| take(&mut queue, payload))
+            .map(|(_, packet)| (packet.start, packet.payload, packet.flags.psh))
+            .collect()
+    }
+
+    #[test]
+    fn segments_of_one_send_are_joined_as_far_as_the_script_expects() {
+        let three = [sent(1, 1, 1000), sent(1, 1001, 1000), sent(1, 2001, 400)];
+        assert_eq!(joined(&three, 2400), [(1, 2400, true)]);
+        assert_eq!(joined(&three, 2000), [(1, 2000, true), (2001, 400, false)]);
+        assert_eq!(joined(&three, 1000), [(1, 1000, false), (1001, 1000, false), (2001, 400, false)]);
+    }
+
+    #[test]
+    fn segments_of_two_sends_and_those_behind_a_short_one_stay_alone() {
+        assert_eq!(joined(&[sent(1, 1, 1000), sent(2, 1001, 1000)], 2000).len(), 2);
+        assert_eq!(joined(&[sent(1, 1, 400), sent(1, 401, 1000)], 1400).len(), 2);
+        assert_eq!(joined(&[sent(1, 1, 1000), sent(1, 2001, 1000)], 2000).len(), 2);
+    }
+}

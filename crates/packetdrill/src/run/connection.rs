@@ -1,0 +1,202 @@
+//! A connection under test: the endpoint, and what a socket layer keeps beside it.
+
+use tcp::{CloseReason, Endpoint, Event, Kind, Ports, State};
+use units::{Bytes, Duration, Instant};
+use wire::{Payload, Segment};
+
+use super::socket::SocketId;
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub endpoint: Endpoint,
+    pub ports: Ports,
+    /// The socket that listened for it, until a program has accepted it.
+    pub awaits_accept_of: Option<SocketId>,
+    /// The error that the next call on its socket reports.
+    pub error: Option<&'static str>,
+    /// The handshake was done.
+    pub was_connected: bool,
+    /// The peer has closed its stream, or the connection is gone.
+    pub at_end: bool,
+    /// What the program has not taken of the last payload that was read.
+    left_over: Option<Payload>,
+    /// Bytes that the program has read.
+    taken: Bytes,
+    /// A call that writes waits for room in the send buffer.
+    pub writer_waits: bool,
+    pub counters: Counters,
+}
+
+/// What a connection counts for `TCP_INFO`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counters {
+    pub segments_out: u64,
+    pub segments_in: u64,
+    pub data_segments_out: u64,
+    pub data_segments_in: u64,
+    pub bytes_sent: Bytes,
+    pub bytes_retransmitted: Bytes,
+    pub retransmissions: u64,
+    pub last_data_sent: Instant,
+    pub last_data_received: Instant,
+    pub last_ack_received: Instant,
+    /// Time with something to send or to be acknowledged, and of it the time that the peer's window held it back.
+    pub busy: Stopwatch,
+    pub window_limited: Stopwatch,
+    /// Time with everything sent that the send buffer has room for, while a program waits to write more.
+    pub buffer_limited: Stopwatch,
+}
+
+/// Time added up over several spans.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stopwatch {
+    past: Duration,
+    since: Option<Instant>,
+}
+
+impl Stopwatch {
+    fn set_running(&mut self, now: Instant, on: bool) {
+        match (self.since, on) {
+            (None, true) => self.since = Some(now),
+            (Some(_), false) => {
+                self.past = self.at(now);
+                self.since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// What it shows.
+    pub(super) fn at(&self, now: Instant) -> Duration {
+        self.past + self.since.map_or(Duration::ZERO, |since| now.saturating_since(since))
+    }
+}
+
+impl Connection {
+    pub(super) fn new(now: Instant, endpoint: Endpoint, ports: Ports) -> Self {
+        let counters = Counters {
+            last_data_sent: now,
+            last_data_received: now,
+            last_ack_received: now,
+            ..Counters::default()
+        };
+        Self {
+            endpoint,
+            ports,
+            awaits_accept_of: None,
+            error: None,
+            was_connected: false,
+            at_end: false,
+            left_over: None,
+            taken: Bytes::ZERO,
+            writer_waits: false,
+            counters,
+        }
+    }
+
+    /// Takes note of what has happened.
+    pub(super) fn on_events(&mut self, now: Instant) {
+        while let Some(event) = self.endpoint.poll_event() {
+            match event {
+                Event::Connected => {
+                    self.was_connected = true;
+                    self.counters.last_data_received = now;
+                }
+                Event::PeerClosed => self.at_end = true,
+                Event::Reset(reason) => {
+                    self.error = error_of(reason, self.was_connected);
+                    self.at_end = true;
+                }
+                Event::Readable | Event::Writable | Event::Closed => {}
+            }
+        }
+    }
+
+    pub(super) fn on_arrival(&mut self, now: Instant, segment: &Segment) {
+        self.counters.segments_in += 1;
+        if segment.flags.contains(wire::Flags::ACK) {
+            self.counters.last_ack_received = now;
+        }
+        if !segment.payload.is_empty() {
+            self.counters.data_segments_in += 1;
+            self.counters.last_data_received = now;
+        }
+    }
+
+    pub(super) fn on_departure(&mut self, now: Instant, segment: &Segment, kind: Kind) {
+        let len = Bytes(u64::from(segment.payload.len()));
+        let counters = &mut self.counters;
+        counters.segments_out += 1;
+        if matches!(kind, Kind::Retransmission { .. }) {
+            counters.retransmissions += 1;
+            counters.bytes_retransmitted += len;
+        }
+        if !len.is_zero() {
+            counters.data_segments_out += 1;
+            counters.bytes_sent += len;
+            counters.last_data_sent = now;
+        }
+    }
+
+    /// Lets the stopwatches run or stop, after the endpoint has sent what it may.
+    pub(super) fn on_settled(&mut self, now: Instant) {
+        let info = self.endpoint.info();
+        let synchronised = self.endpoint.state().is_synchronised();
+        let busy = synchronised && !(self.endpoint.flight().is_zero() && info.unsent.is_zero());
+        let room = info.peer_window.saturating_sub(self.endpoint.flight());
+        let limited = busy && !info.unsent.is_zero() && room < info.unsent.min(info.smss);
+        self.counters.busy.set_running(now, busy);
+        self.counters.window_limited.set_running(now, limited);
+        let starved = busy && self.writer_waits && info.unsent.is_zero();
+        self.counters.buffer_limited.set_running(now, starved && self.endpoint.flight() < info.cwnd);
+    }
+
+    /// Bytes that have arrived in order and were not read.
+    pub(super) fn unread(&self) -> Bytes {
+        self.endpoint.received() - self.taken
+    }
+
+    /// Takes up to `most` bytes of what has arrived; how many.
+    pub(super) fn read(&mut self, most: Bytes) -> Bytes {
+        let mut wanted = most.min(self.unread());
+        let all = wanted;
+        while !wanted.is_zero() {
+            let Some(payload) = self.left_over.take().or_else(|| self.endpoint.read()) else { break };
+            let len = Bytes(u64::from(payload.len()));
+            if len > wanted {
+                let taken = u32::try_from(wanted.0).unwrap_or(u32::MAX);
+                self.left_over = Some(payload.slice(taken, payload.len() - taken));
+            }
+            wanted = wanted.saturating_sub(len);
+        }
+        self.taken += all - wanted;
+        all - wanted
+    }
+
+    /// Bytes written and not yet acknowledged.
+    pub(super) fn held_for_sending(&self) -> Bytes {
+        self.endpoint.unsent() + self.endpoint.flight()
+    }
+
+    /// Whether its SYN has no answer yet.
+    pub(super) fn awaits_answer(&self) -> bool {
+        self.endpoint.state() == State::SynSent
+    }
+
+    /// Whether it can carry the program's data.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self.endpoint.state(), State::Closed | State::Listen | State::TimeWait)
+    }
+}
+
+/// The error that a program sees (POSIX; RFC 9293 §3.9.1).
+const fn error_of(reason: CloseReason, was_connected: bool) -> Option<&'static str> {
+    match reason {
+        CloseReason::Refused => Some("ECONNREFUSED"),
+        CloseReason::ByPeer if was_connected => Some("ECONNRESET"),
+        CloseReason::ByPeer => Some("ECONNREFUSED"),
+        CloseReason::TimedOut => Some("ETIMEDOUT"),
+        CloseReason::Aborted => None,
+    }
+}

@@ -1,0 +1,112 @@
+//! The host under test: its connections, its clock, and the segments that leave it.
+
+use std::collections::VecDeque;
+
+use tcp::{CachedCookie, Endpoint, Ports};
+use units::{Duration, Instant};
+use wire::Segment;
+
+use super::compare::Outgoing;
+use super::connection::Connection;
+use super::segment::outbound;
+use super::timeline::Timeline;
+use crate::script::{EcnField, Packet};
+
+/// Which connection of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ConnectionId(pub usize);
+
+/// The host.
+#[derive(Debug)]
+pub(super) struct Host {
+    /// Its clock. It does not begin at 0, so that no clock value is 0, which no peer would echo.
+    pub now: Instant,
+    pub connections: Vec<Connection>,
+    /// What has left and was not compared yet.
+    pub outgoing: VecDeque<Outgoing>,
+    pub timeline: Timeline,
+    /// The device takes no packet (`tc qdisc … pfifo limit 0`).
+    pub device_refuses: bool,
+    /// The Fast Open cookie that the peer has given.
+    pub cookie: Option<CachedCookie>,
+    sends: u64,
+}
+
+/// When every script starts.
+pub(super) const START: Instant = Instant::from_nanos(10_000_000_000);
+
+impl Host {
+    pub(super) fn new() -> Self {
+        Self {
+            now: START,
+            connections: Vec::new(),
+            outgoing: VecDeque::new(),
+            timeline: Timeline::default(),
+            device_refuses: false,
+            cookie: None,
+            sends: 0,
+        }
+    }
+
+    pub(super) fn open(&mut self, endpoint: Endpoint, ports: Ports) -> ConnectionId {
+        self.connections.push(Connection::new(self.now, endpoint, ports));
+        ConnectionId(self.connections.len() - 1)
+    }
+
+    pub(super) fn connection(&mut self, id: ConnectionId) -> &mut Connection {
+        &mut self.connections[id.0]
+    }
+
+    /// The next time at which a timer runs out.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.connections.iter().filter_map(|connection| connection.endpoint.poll_timeout()).min()
+    }
+
+    /// Sets the clock to `at` and handles the timers that have run out by then.
+    pub(super) fn run_timers(&mut self, at: Instant) {
+        self.now = self.now.max(at);
+        for index in 0..self.connections.len() {
+            let endpoint = &mut self.connections[index].endpoint;
+            if endpoint.poll_timeout().is_some_and(|due| due <= at) {
+                endpoint.handle_timeout(at);
+                self.settle(ConnectionId(index));
+            }
+        }
+    }
+
+    /// A segment arrives at a connection.
+    pub(super) fn deliver(&mut self, id: ConnectionId, segment: &Segment) {
+        let now = self.now;
+        let connection = self.connection(id);
+        connection.on_arrival(now, segment);
+        connection.endpoint.handle_segment(now, segment);
+        self.settle(id);
+    }
+
+    /// Takes what the endpoint has to say and to send, after something has happened to it.
+    pub(super) fn settle(&mut self, id: ConnectionId) {
+        let (now, refuses) = (self.now, self.device_refuses);
+        self.sends += 1;
+        let connection = &mut self.connections[id.0];
+        connection.on_events(now);
+        if refuses {
+            connection.endpoint.handle_device_refusal(now);
+            connection.on_events(now);
+        }
+        while let Some(transmit) = (!refuses).then(|| connection.endpoint.poll_transmit(now)).flatten() {
+            connection.on_departure(now, &transmit.segment, transmit.kind);
+            connection.on_events(now);
+            let packet = outbound(&transmit.segment);
+            let ecn = packet.ecn.filter(|ecn| *ecn != EcnField::NotCapable);
+            self.timeline.add(now, None, &Packet { ecn, ..packet }.to_string());
+            self.outgoing.push_back(Outgoing { at: now, send: self.sends, segment: transmit.segment });
+        }
+        connection.on_settled(now);
+        self.cookie = connection.endpoint.fast_open_cookie().or(self.cookie);
+    }
+
+    /// Time since the start of the script.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.now.saturating_since(START)
+    }
+}

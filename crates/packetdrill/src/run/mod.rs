@@ -1,0 +1,446 @@
+//! Runs a script in virtual time against an endpoint.
+//!
+//! The order of things is packetdrill's: each event of the script waits for its time, except that of a segment which is
+//! expected to go out: that one waits for the segment. Relative times count from when the event before it was over.
+//!
+//! `calls.rs` and `options.rs` carry system calls out, `compare.rs` holds what went out against the script, `settings.rs`
+//! and `shell.rs` set the host up, `tcp_info.rs` is what assertions see, `host.rs` is the clock and the connections.
+
+mod arguments;
+mod calls;
+mod compare;
+mod connection;
+mod host;
+mod options;
+mod segment;
+mod settings;
+mod shell;
+mod socket;
+mod tcp_info;
+mod timeline;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tcp::{Config, Endpoint, Ports};
+use units::{Duration, Instant, Seq};
+use wire::FastOpenCookie;
+
+use arguments::Unsupported;
+use calls::Reply;
+use host::{ConnectionId, Host, START};
+use segment::Clocks;
+use settings::Settings;
+use shell::Request;
+use socket::{SocketOptions, Sockets};
+pub use timeline::Entry;
+
+use crate::python::{self, Namespace};
+use crate::script::{Action, Call, Direction, Event, EventTime, Packet, Script};
+use crate::text::seconds;
+
+/// How a run has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What was not as the script expects; nothing, if it has passed.
+    pub failure: Option<Failure>,
+    /// Settings and commands of the script that were left out.
+    pub notes: Vec<String>,
+}
+
+/// The first thing that was not as the script expects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Line of the script.
+    pub line: u32,
+    /// What it expects.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+    /// What happened before it, oldest first.
+    pub timeline: Vec<Entry>,
+}
+
+/// Why a script cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Refusal {
+    /// Line of the script.
+    pub line: u32,
+    /// What cannot be done.
+    pub what: String,
+    /// What would be right.
+    pub remedy: String,
+}
+
+/// Times of packets and calls may differ by so much, unless `--tolerance_usecs` says otherwise.
+const TOLERANCE: Duration = Duration::from_millis(4);
+/// A segment that has not come so long after its time does not come.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Ports of the host and, for the first connection, of its peer.
+const LOCAL_PORT: u16 = 8080;
+const FIRST_REMOTE_PORT: u16 = 32_768;
+
+/// Runs a script against the TCP of a profile; `read_file` gives the text of a file of shell commands that it names.
+///
+/// # Errors
+/// A system call, an option or a setting that is not supported.
+pub fn run(
+    script: &Script,
+    profile: &Value,
+    read_file: &dyn Fn(&str) -> Option<String>,
+) -> Result<Outcome, Refusal> {
+    let mut machine = Machine::new(Settings::new(profile.clone()));
+    machine.take_options(script)?;
+    machine.server_cookie = segment::server_cookie(&script.events);
+    if let Some(init) = &script.init {
+        machine.set_up(&init.text, read_file);
+    }
+    let failure = match machine.play(&script.events, read_file) {
+        Ok(()) => None,
+        Err(Stop::Failed(failure)) => Some(*failure),
+        Err(Stop::Refused(refusal)) => return Err(refusal),
+    };
+    Ok(Outcome { failure, notes: machine.settings.notes })
+}
+
+/// Why a run goes no further.
+enum Stop {
+    Failed(Box<Failure>),
+    Refused(Refusal),
+}
+
+/// The host and the program that runs on it.
+#[derive(Debug)]
+struct Machine {
+    host: Host,
+    sockets: Sockets,
+    settings: Settings,
+    clocks: Clocks,
+    tolerance: Duration,
+    names: Namespace,
+    /// The Fast Open cookie that stands for the one which the server makes.
+    server_cookie: Option<FastOpenCookie>,
+    /// A call that blocks.
+    blocked: Option<Blocked>,
+}
+
+/// A call that blocks.
+#[derive(Clone, Debug)]
+struct Blocked {
+    call: Call,
+    line: u32,
+    /// When the script expects it to return.
+    until: Option<Instant>,
+}
+
+impl Machine {
+    fn new(settings: Settings) -> Self {
+        Self {
+            host: Host::new(),
+            sockets: Sockets::default(),
+            settings,
+            clocks: Clocks::default(),
+            tolerance: TOLERANCE,
+            names: Namespace::default(),
+            server_cookie: None,
+            blocked: None,
+        }
+    }
+
+    fn take_options(&mut self, script: &Script) -> Result<(), Refusal> {
+        for option in &script.options {
+            let micros = || {
+                option.value.parse().map(Duration::from_micros).map_err(|_| Refusal {
+                    line: option.line,
+                    what: format!("--{}={} is no time", option.name, option.value),
+                    remedy: "write microseconds, like 4000".to_owned(),
+                })
+            };
+            match option.name.as_str() {
+                "tolerance_usecs" => self.tolerance = micros()?,
+                "tcp_ts_tick_usecs" => self.clocks.tick = Some(micros()?).filter(|tick| !tick.is_zero()),
+                name => self.settings.notes.push(format!("the option --{name} is left out")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what shell commands ask for.
+    fn set_up(&mut self, commands: &str, read_file: &dyn Fn(&str) -> Option<String>) {
+        for request in shell::requests(commands) {
+            match request {
+                Request::Setting { name, value } => self.settings.set(&name, &value),
+                Request::DeviceRefuses(refuses) => self.host.device_refuses = refuses,
+                Request::File(file) => match read_file(&file) {
+                    Some(commands) => self.set_up(&commands, &|_| None),
+                    None => self.settings.notes.push(format!("{file} is not there and is left out")),
+                },
+                Request::Unknown(command) => {
+                    self.settings.notes.push(format!("the command \"{command}\" is left out"));
+                }
+            }
+        }
+    }
+
+    fn play(&mut self, events: &[Event], read_file: &dyn Fn(&str) -> Option<String>) -> Result<(), Stop> {
+        for event in events {
+            let due = self.due(event)?;
+            match &event.action {
+                Action::Packet(packet) if packet.direction == Direction::Outbound => {
+                    self.expect(event, due, packet)?;
+                }
+                action => {
+                    self.advance(due)?;
+                    self.act(event, action, read_file)?;
+                }
+            }
+        }
+        self.finish()
+    }
+
+    /// When an event is to happen: relative times count from now.
+    fn due(&self, event: &Event) -> Result<Instant, Stop> {
+        let due = match event.time {
+            EventTime::Absolute(at) | EventTime::AbsoluteRange(at, _) => START + at,
+            EventTime::Relative(after) | EventTime::RelativeRange(after, _) => self.host.now + after,
+            EventTime::Any => self.host.now,
+        };
+        if due < self.host.now && !matches!(event.action, Action::Packet(_)) {
+            let expected = format!("an event at {} s", event.time);
+            let got = format!("it is {} s already", seconds(self.host.elapsed()));
+            return Err(self.failure(event.line, expected, got));
+        }
+        Ok(due)
+    }
+
+    fn act(
+        &mut self,
+        event: &Event,
+        action: &Action,
+        read_file: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<(), Stop> {
+        let line = Some(event.line);
+        match action {
+            Action::Packet(packet) => {
+                self.host.timeline.add(self.host.now, line, &packet.to_string());
+                self.arrive(packet, event.line)?;
+                self.retry_blocked()
+            }
+            Action::Call(call) => self.issue(event, call),
+            Action::Command(text) => {
+                self.set_up(text, read_file);
+                Ok(())
+            }
+            Action::Code(code) => self.assert(event.line, code),
+        }
+    }
+
+    /// A segment comes in: to a socket that listens, if it opens a connection, else to the connection of last.
+    fn arrive(&mut self, packet: &Packet, line: u32) -> Result<(), Stop> {
+        let opens = packet.flags.syn && !packet.flags.ack;
+        let listener = self.sockets.listening().filter(|_| opens && !self.has_half_open_connection());
+        if let Some(listener) = listener {
+            let options = self.sockets.get(listener).options.clone();
+            let config = self.config(&options, true).map_err(|reason| refused(line, reason))?;
+            let ports = self.next_ports();
+            let mut endpoint = Endpoint::listen(&config, ports.local, Seq(0));
+            if let Some(cookie) = self.server_cookie {
+                endpoint.expect_fast_open_cookie(cookie);
+            }
+            let id = self.host.open(endpoint, ports);
+            self.host.connection(id).awaits_accept_of = Some(listener);
+            self.apply(&options, id);
+        }
+        match self.host.connections.len().checked_sub(1) {
+            Some(last) => {
+                let segment = segment::inbound(packet, self.host.connections[last].ports, &self.clocks);
+                self.host.deliver(ConnectionId(last), &segment);
+                Ok(())
+            }
+            None => Err(self.failure(line, packet.to_string(), "no socket is there to take it".to_owned())),
+        }
+    }
+
+    /// Whether the peer's SYN may be one that is sent again, or meets ours.
+    fn has_half_open_connection(&self) -> bool {
+        use tcp::State::{SynReceived, SynSent};
+        let last = self.host.connections.last();
+        last.is_some_and(|last| matches!(last.endpoint.state(), SynReceived | SynSent))
+    }
+
+    fn next_ports(&self) -> Ports {
+        let count = u16::try_from(self.host.connections.len()).unwrap_or(0);
+        Ports { local: LOCAL_PORT, remote: FIRST_REMOTE_PORT.wrapping_add(count) }
+    }
+
+    /// What the endpoint of a socket is made of.
+    fn config(&self, options: &SocketOptions, passive: bool) -> Result<Arc<Config>, Unsupported> {
+        let mut profile = self.settings.profile.clone();
+        options.lay_over(&mut profile);
+        if self.settings.answers_ecn_only && !passive {
+            profile["ecn"] = false.into();
+        }
+        let config = Config::from_profile(&profile);
+        config.map(Arc::new).map_err(|error| Unsupported {
+            what: format!("{}: {}", error.path, error.message),
+            remedy: error.help,
+        })
+    }
+
+    /// Lets time pass up to `until`.
+    fn advance(&mut self, until: Instant) -> Result<(), Stop> {
+        while let Some(at) = self.host.next_timeout().filter(|at| *at <= until) {
+            self.host.run_timers(at);
+            self.retry_blocked()?;
+        }
+        self.host.now = self.host.now.max(until);
+        Ok(())
+    }
+
+    /// Waits for the next segment that goes out, and compares it.
+    fn expect(&mut self, event: &Event, due: Instant, packet: &Packet) -> Result<(), Stop> {
+        let limit = due + PATIENCE;
+        while self.host.outgoing.is_empty() {
+            let Some(at) = self.host.next_timeout().filter(|at| *at <= limit) else {
+                return Err(self.failure(event.line, packet.to_string(), "no segment goes out".to_owned()));
+            };
+            self.host.run_timers(at);
+            self.retry_blocked()?;
+        }
+        let Some((at, came)) = compare::take(&mut self.host.outgoing, packet.payload) else { return Ok(()) };
+        let earliest = self.earliest(event, due);
+        let latest = self.latest(event, due);
+        if let Some(what) = compare::difference(packet, &came, &mut self.clocks, self.tolerance) {
+            // Of window and ECN field nothing is said where the script says nothing.
+            let came =
+                Packet { window: packet.window.and(came.window), ecn: packet.ecn.and(came.ecn), ..came };
+            return Err(self.failure(event.line, packet.to_string(), format!("{came} ({what})")));
+        }
+        if at < earliest || at > latest {
+            let expected = format!("{packet} at {} s", seconds(due.saturating_since(START)));
+            let got = format!("it at {} s", seconds(at.saturating_since(START)));
+            return Err(self.failure(event.line, expected, got));
+        }
+        self.host.now = self.host.now.max(at);
+        Ok(())
+    }
+
+    fn earliest(&self, event: &Event, due: Instant) -> Instant {
+        match event.time {
+            EventTime::Any => START,
+            _ => Instant::from_nanos(due.as_nanos().saturating_sub(self.tolerance.as_nanos())),
+        }
+    }
+
+    fn latest(&self, event: &Event, due: Instant) -> Instant {
+        match event.time {
+            EventTime::Any => Instant::NEVER,
+            EventTime::AbsoluteRange(_, end) => START + end + self.tolerance,
+            EventTime::RelativeRange(start, end) => due + end.saturating_sub(start) + self.tolerance,
+            EventTime::Absolute(_) | EventTime::Relative(_) => due + self.tolerance,
+        }
+    }
+
+    fn issue(&mut self, event: &Event, call: &Call) -> Result<(), Stop> {
+        if let Some(blocked) = &self.blocked {
+            let got = format!("{} of line {} still blocks", blocked.call.name, blocked.line);
+            return Err(self.failure(event.line, call.to_string(), got));
+        }
+        self.host.timeline.add(self.host.now, Some(event.line), &call.to_string());
+        let before = self.host.now;
+        match self.call(call).map_err(|reason| refused(event.line, reason))? {
+            Reply::Blocks => {
+                let until = call.until.map(|until| match (until, event.time) {
+                    (EventTime::Absolute(at) | EventTime::Relative(at), EventTime::Relative(after)) => {
+                        Instant::from_nanos(before.as_nanos() - after.as_nanos()) + at
+                    }
+                    (EventTime::Absolute(at), _) => START + at,
+                    (_, _) => before,
+                });
+                self.blocked = Some(Blocked { call: call.clone(), line: event.line, until });
+                Ok(())
+            }
+            reply => self.check(event.line, call, &reply),
+        }
+    }
+
+    /// Something has happened: a call that blocks may return now.
+    fn retry_blocked(&mut self) -> Result<(), Stop> {
+        let Some(blocked) = self.blocked.clone() else { return Ok(()) };
+        let reply = self.call(&blocked.call).map_err(|reason| refused(blocked.line, reason))?;
+        if reply == Reply::Blocks {
+            return Ok(());
+        }
+        self.blocked = None;
+        self.host.timeline.add(self.host.now, Some(blocked.line), &format!("{} returns", blocked.call.name));
+        let (now, tolerance) = (self.host.now, self.tolerance);
+        let at = |time: Instant| seconds(time.saturating_since(START));
+        if let Some(until) = blocked.until.filter(|until| apart(now, *until) > tolerance) {
+            let expected = format!("{} to return at {} s", blocked.call.name, at(until));
+            return Err(self.failure(blocked.line, expected, format!("it returns at {} s", at(now))));
+        }
+        self.check(blocked.line, &blocked.call, &reply)
+    }
+
+    /// Compares what a call gives with what the script expects.
+    fn check(&self, line: u32, call: &Call, reply: &Reply) -> Result<(), Stop> {
+        let got = match reply {
+            Reply::Value(value) => value.to_string(),
+            Reply::Error(error) => format!("-1 {error}"),
+            Reply::Differs { expected, got } => {
+                return Err(self.failure(line, format!("{call} with {expected}"), got.clone()));
+            }
+            Reply::Blocks => "it blocks".to_owned(),
+        };
+        let expected = match &call.errno {
+            Some(error) => format!("-1 {error}"),
+            None => call.result.to_string(),
+        };
+        let any = call.result == crate::script::Expression::Any;
+        if any || expected == got { Ok(()) } else { Err(self.failure(line, call.to_string(), got)) }
+    }
+
+    fn assert(&mut self, line: u32, code: &str) -> Result<(), Stop> {
+        let (now, connection) = (self.host.now, self.host.connections.last());
+        let lookup = |name: &str| tcp_info::lookup(connection, now, name);
+        match python::run(code, &mut self.names, &lookup) {
+            Ok(()) => Ok(()),
+            Err(python::Failure::Assertion { condition, value }) => {
+                let got = value.map_or_else(|| "it does not hold".to_owned(), |value| value.to_string());
+                Err(self.failure(line, condition, got))
+            }
+            Err(other) => Err(Stop::Refused(Refusal {
+                line,
+                what: other.to_string(),
+                remedy: "use assertions over fields of tcp_info, like assert tcpi_snd_cwnd == 10".to_owned(),
+            })),
+        }
+    }
+
+    /// The script is over, except for a call that blocks.
+    fn finish(&mut self) -> Result<(), Stop> {
+        let Some(Blocked { until, .. }) = self.blocked else { return Ok(()) };
+        let tolerance = self.tolerance;
+        self.advance(until.unwrap_or(self.host.now) + tolerance)?;
+        match self.blocked.take() {
+            None => Ok(()),
+            Some(blocked) => {
+                Err(self.failure(blocked.line, blocked.call.to_string(), "it blocks for ever".to_owned()))
+            }
+        }
+    }
+
+    fn failure(&self, line: u32, expected: String, got: String) -> Stop {
+        Stop::Failed(Box::new(Failure { line, expected, got, timeline: self.host.timeline.last() }))
+    }
+}
+
+/// Time between two instants, whichever is first.
+fn apart(a: Instant, b: Instant) -> Duration {
+    a.saturating_since(b).max(b.saturating_since(a))
+}
+
+fn refused(line: u32, reason: Unsupported) -> Stop {
+    Stop::Refused(Refusal { line, what: reason.what, remedy: reason.remedy })
+}

@@ -1,0 +1,262 @@
+//! The options of sockets and descriptors that a script sets and reads.
+
+use units::Bytes;
+
+use super::Machine;
+use super::arguments::{Arguments, Unsupported, value_of};
+use super::calls::{Answer, Reply, number};
+use super::host::ConnectionId;
+use super::socket::{SocketOptions, SocketState};
+use crate::script::{Call, Expression};
+
+/// What setting an option does.
+enum Setting {
+    /// It is kept, and read back as it was set; what it does is done where a connection begins.
+    Kept,
+    /// It has no effect on what TCP sends.
+    NoEffect,
+    /// It acts on the connection at once.
+    Acts(fn(&mut Machine, ConnectionId)),
+}
+
+use Setting::{Acts, Kept, NoEffect};
+
+/// The options that are known.
+const OPTIONS: &[(&str, Setting)] = &[
+    ("SO_REUSEADDR", NoEffect),
+    ("SO_REUSEPORT", NoEffect),
+    ("SO_ZEROCOPY", NoEffect),
+    ("SO_PRIORITY", NoEffect),
+    ("SO_MARK", NoEffect),
+    ("SO_SNDBUF", Kept),
+    ("SO_RCVBUF", Kept),
+    ("SO_KEEPALIVE", Kept),
+    ("SO_LINGER", Kept),
+    ("TCP_MAXSEG", Kept),
+    ("TCP_CONGESTION", Kept),
+    ("TCP_INQ", Kept),
+    ("TCP_KEEPIDLE", Kept),
+    ("TCP_KEEPINTVL", Kept),
+    ("TCP_KEEPCNT", Kept),
+    ("TCP_SYNCNT", Kept),
+    ("TCP_FASTOPEN", Kept),
+    ("TCP_NODELAY", Acts(Machine::release_partial_segment)),
+    ("TCP_CORK", Acts(Machine::release_partial_segment)),
+    ("TCP_USER_TIMEOUT", Acts(Machine::set_user_timeout)),
+];
+
+impl Machine {
+    pub(super) fn set_option(&mut self, call: &Call) -> Answer {
+        let (socket, connection) = self.on_connection(call)?;
+        let name = option_name(call)?;
+        let Some((_, setting)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
+            return Err(unknown(name));
+        };
+        if matches!(setting, NoEffect) {
+            return Ok(Reply::Value(0));
+        }
+        let socket = self.sockets.get(socket);
+        keep(&mut socket.options, name, call.argument(3)?)?;
+        if let (Acts(act), Some(connection)) = (setting, connection) {
+            act(self, connection);
+        }
+        Ok(Reply::Value(0))
+    }
+
+    pub(super) fn get_option(&mut self, call: &Call) -> Answer {
+        let (socket, connection) = self.on_connection(call)?;
+        let name = option_name(call)?;
+        let kept = self.sockets.get(socket).options.get(name);
+        let got = match (name, connection) {
+            ("SO_ERROR", Some(id)) => match self.host.connection(id).error.take() {
+                None => 0,
+                Some(_) => return Ok(Reply::Differs { expected: "no error".into(), got: "an error".into() }),
+            },
+            ("SO_ERROR", None) => 0,
+            ("TCP_MAXSEG", Some(id)) => number(self.host.connection(id).endpoint.agreed().smss),
+            ("TCP_MAXSEG", None) => kept.unwrap_or(536),
+            ("TCP_INFO", _) => return Ok(Reply::Value(0)),
+            _ => match kept {
+                Some(value) => value,
+                None if OPTIONS.iter().any(|(known, _)| *known == name) => 0,
+                None => return Err(unknown(name)),
+            },
+        };
+        Ok(checked(call.argument(3)?, got))
+    }
+
+    /// Nagle's rule, `TCP_CORK`, and a partial segment that need no longer wait.
+    fn release_partial_segment(&mut self, id: ConnectionId) {
+        let (nodelay, corked) = (self.has_option(id, "TCP_NODELAY"), self.is_corked(id));
+        let endpoint = &mut self.host.connection(id).endpoint;
+        endpoint.set_nagle(!nodelay);
+        endpoint.set_corked(corked);
+        // TCP_NODELAY pushes what is there even from under a cork (tcp.c, __tcp_sock_set_nodelay).
+        if nodelay {
+            endpoint.set_corked(false);
+        }
+        self.host.settle(id);
+        self.host.connection(id).endpoint.set_corked(corked);
+    }
+
+    fn set_user_timeout(&mut self, id: ConnectionId) {
+        let limit = self.options_of(id).user_timeout();
+        self.host.connection(id).endpoint.set_user_timeout(limit);
+    }
+
+    /// Gives a connection the options that its socket had before.
+    pub(super) fn apply(&mut self, options: &SocketOptions, id: ConnectionId) {
+        let endpoint = &mut self.host.connection(id).endpoint;
+        endpoint.set_nagle(!options.is_on("TCP_NODELAY"));
+        endpoint.set_corked(options.is_on("TCP_CORK"));
+        endpoint.set_user_timeout(options.user_timeout());
+    }
+
+    pub(super) fn is_corked(&mut self, id: ConnectionId) -> bool {
+        self.has_option(id, "TCP_CORK")
+    }
+
+    fn has_option(&mut self, id: ConnectionId, name: &str) -> bool {
+        self.options_of(id).is_on(name)
+    }
+
+    fn options_of(&mut self, id: ConnectionId) -> SocketOptions {
+        self.sockets.of_connection(id).map(|socket| socket.options.clone()).unwrap_or_default()
+    }
+
+    /// `fcntl`: whether calls block.
+    pub(super) fn control_descriptor(&mut self, call: &Call) -> Answer {
+        let socket = self.on_socket(call)?;
+        let socket = self.sockets.get(socket);
+        match call.names_of(1).as_slice() {
+            ["F_GETFL"] => Ok(Reply::Value(O_RDWR | if socket.nonblocking { O_NONBLOCK } else { 0 })),
+            ["F_SETFL"] => {
+                socket.nonblocking = call.names_of(2).contains(&"O_NONBLOCK");
+                Ok(Reply::Value(0))
+            }
+            _ => Err(Unsupported {
+                what: format!("fcntl has no command {}", call.argument(1)?),
+                remedy: "use F_GETFL or F_SETFL".to_owned(),
+            }),
+        }
+    }
+
+    /// `ioctl`: how much waits to be read or sent.
+    pub(super) fn control_device(&mut self, call: &Call) -> Answer {
+        let (_, id) = self.on_connection(call)?;
+        let Some(id) = id else { return Ok(Reply::Error("EINVAL")) };
+        let connection = self.host.connection(id);
+        let got = match call.names_of(1).as_slice() {
+            ["SIOCINQ" | "FIONREAD"] => connection.unread(),
+            ["SIOCOUTQ"] => connection.held_for_sending(),
+            ["SIOCOUTQNSD"] => connection.endpoint.unsent(),
+            _ => {
+                return Err(Unsupported {
+                    what: format!("ioctl has no request {}", call.argument(1)?),
+                    remedy: "use SIOCINQ, SIOCOUTQ or SIOCOUTQNSD".to_owned(),
+                });
+            }
+        };
+        Ok(checked(call.argument(2)?, number(got)))
+    }
+
+    /// `poll` over one or more descriptors.
+    pub(super) fn poll(&mut self, call: &Call) -> Answer {
+        let Expression::List(entries) = call.argument(0)?.clone() else {
+            return Err(Unsupported {
+                what: "poll has no list of descriptors".to_owned(),
+                remedy: "write [{fd=3, events=POLLIN, revents=0}]".to_owned(),
+            });
+        };
+        let mut ready = 0;
+        for entry in &entries {
+            let descriptor = entry.field("fd").and_then(Expression::integer).unwrap_or(-1);
+            let asked = entry.field("events").map(Expression::names).unwrap_or_default();
+            let mut got = self.readiness(descriptor);
+            got.retain(|event| asked.contains(event) || matches!(*event, "POLLERR" | "POLLHUP"));
+            ready += i64::from(!got.is_empty());
+            let expected = entry.field("revents").map(Expression::names).unwrap_or_default();
+            let same = expected.len() == got.len() && expected.iter().all(|event| got.contains(event));
+            if !same && (!got.is_empty() || call.integer(2)? == 0) {
+                return Ok(Reply::Differs { expected: expected.join("|"), got: got.join("|") });
+            }
+        }
+        Ok(if ready == 0 && call.integer(2)? != 0 { Reply::Blocks } else { Reply::Value(ready) })
+    }
+
+    fn readiness(&mut self, descriptor: i64) -> Vec<&'static str> {
+        let Some(socket) = self.sockets.named(descriptor) else { return vec!["POLLNVAL"] };
+        let state = self.sockets.get(socket).state;
+        let SocketState::Connected(id) = state else {
+            let waits =
+                self.host.connections.iter().any(|connection| {
+                    connection.awaits_accept_of == Some(socket) && connection.was_connected
+                });
+            return if waits { vec!["POLLIN"] } else { Vec::new() };
+        };
+        let room = self.sockets.get(socket).options.send_buffer();
+        let connection = self.host.connection(id);
+        let mut events = Vec::new();
+        if !connection.unread().is_zero() || connection.at_end {
+            events.push("POLLIN");
+        }
+        if connection.was_connected && room.saturating_sub(connection.held_for_sending()) > Bytes::ZERO {
+            events.push("POLLOUT");
+        }
+        if connection.error.is_some() {
+            events.push("POLLERR");
+        }
+        if !connection.is_open() {
+            events.push("POLLHUP");
+        }
+        events
+    }
+}
+
+const O_RDWR: i64 = 2;
+const O_NONBLOCK: i64 = 0o4000;
+
+fn option_name(call: &Call) -> Result<&str, Unsupported> {
+    call.names_of(2).first().copied().ok_or_else(|| Unsupported {
+        what: format!("{} names no option", call.name),
+        remedy: "write an option by its name, like TCP_NODELAY".to_owned(),
+    })
+}
+
+fn unknown(name: &str) -> Unsupported {
+    let known: Vec<&str> = OPTIONS.iter().map(|(name, _)| *name).collect();
+    Unsupported {
+        what: format!("the socket option {name} is not supported"),
+        remedy: format!("use one of {}, or take the line out", known.join(", ")),
+    }
+}
+
+fn keep(options: &mut SocketOptions, name: &str, value: &Expression) -> Result<(), Unsupported> {
+    match (name, value) {
+        ("TCP_CONGESTION", Expression::Text(text)) => options.congestion = Some(text.clone()),
+        ("SO_LINGER", value) => {
+            let part = |name| value.field(name).and_then(Expression::integer);
+            options.resets_on_close = part("onoff") == Some(1) && part("linger") == Some(0);
+        }
+        _ => {
+            let number = value_of(value).ok_or_else(|| Unsupported {
+                what: format!("the value of {name} is {value}"),
+                remedy: "write a number between brackets, like [1]".to_owned(),
+            })?;
+            // Linux doubles buffers to have room for its own records (socket(7)).
+            let doubled = if name.ends_with("BUF") { number * 2 } else { number };
+            options.values.insert(name.to_owned(), doubled);
+        }
+    }
+    Ok(())
+}
+
+/// 0, if the script expects `got` to be written, or does not care.
+fn checked(expected: &Expression, got: i64) -> Reply {
+    match value_of(expected) {
+        Some(value) if value != got => {
+            Reply::Differs { expected: format!("[{value}]"), got: format!("[{got}]") }
+        }
+        _ => Reply::Value(0),
+    }
+}

@@ -1,0 +1,235 @@
+//! Segments of a script as the endpoint takes them, and segments of the endpoint as a script writes them.
+//!
+//! Sequence numbers agree by themselves: our initial one is 0, and that of the peer is the script's. Clock values do not.
+//! The script's are those that packetdrill saw once, so the runner learns which of ours each of them stands for.
+
+use std::collections::BTreeMap;
+
+use units::{Duration, Seq, SeqRange};
+use wire::{Ecn, FastOpenCookie, Payload, Segment, Timestamps};
+
+use crate::script::{Action, Direction, EcnField, Event, Flags, Options, Packet, TcpOption};
+
+/// What clock values of the script mean (`--tcp_ts_tick_usecs`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clocks {
+    /// A tick of the script's clock, if its values are to be compared.
+    pub tick: Option<Duration>,
+    /// The first value that went out: the script's and ours.
+    first: Option<(u32, u32)>,
+    /// Our value for each that the script expected.
+    ours: BTreeMap<u32, u32>,
+}
+
+/// A tick of our clock (RFC 7323 §5.4).
+const OUR_TICK: Duration = Duration::from_millis(1);
+
+impl Clocks {
+    /// The script expects `script` where we sent `ours`; whether that is within `tolerance`.
+    pub(super) fn agree(&mut self, script: u32, ours: u32, tolerance: Duration) -> bool {
+        let (first_script, first_ours) = *self.first.get_or_insert((script, ours));
+        self.ours.insert(script, ours);
+        let Some(tick) = self.tick else { return true };
+        let expected = u64::from(script.wrapping_sub(first_script)) * tick.as_nanos();
+        let got = u64::from(ours.wrapping_sub(first_ours)) * OUR_TICK.as_nanos();
+        expected.abs_diff(got) <= tolerance.as_nanos()
+    }
+
+    /// Our clock value that the peer of the script echoes.
+    fn echoed(&self, script: u32) -> u32 {
+        match (self.ours.get(&script), self.first, self.tick) {
+            (Some(ours), ..) => *ours,
+            (None, Some((first_script, first_ours)), tick) => {
+                let tick = tick.unwrap_or(OUR_TICK).as_nanos();
+                let after = u64::from(script.wrapping_sub(first_script)) * tick / OUR_TICK.as_nanos();
+                first_ours.wrapping_add(after as u32)
+            }
+            (None, None, _) => script,
+        }
+    }
+}
+
+/// The segment that a script lets come in, between these ports.
+pub(super) fn inbound(packet: &Packet, ports: tcp::Ports, clocks: &Clocks) -> Segment {
+    let mut segment = Segment {
+        source_port: ports.remote,
+        destination_port: ports.local,
+        seq: Seq(packet.start),
+        ack: Seq(packet.ack.unwrap_or(0)),
+        flags: wire_flags(packet.flags),
+        window: packet.window.unwrap_or(0),
+        ecn: wire_ecn(packet.ecn),
+        payload: Payload::Pattern { offset: u64::from(packet.start), len: packet.payload },
+        ..Segment::default()
+    };
+    if let Options::Exactly(options) = &packet.options {
+        options.iter().for_each(|option| add(&mut segment, option, clocks));
+    }
+    segment
+}
+
+fn add(segment: &mut Segment, option: &TcpOption, clocks: &Clocks) {
+    let options = &mut segment.options;
+    match option {
+        TcpOption::Mss(size) => options.mss = Some(*size),
+        TcpOption::WindowScale(shift) => options.window_scale = Some(*shift),
+        TcpOption::SackPermitted => options.sack_permitted = true,
+        TcpOption::Sack(blocks) => {
+            for (start, end) in blocks {
+                options.sack.push(SeqRange { start: Seq(*start), end: Seq(*end) });
+            }
+        }
+        TcpOption::Timestamps { value, echo } => {
+            let echo = if segment.flags.contains(wire::Flags::ACK) { clocks.echoed(*echo) } else { *echo };
+            options.timestamps = Some(Timestamps { value: *value, echo });
+        }
+        TcpOption::FastOpen(digits) => options.fast_open = cookie(digits),
+        TcpOption::Nop | TcpOption::Eol | TcpOption::Other(_) => {}
+    }
+}
+
+/// A Fast Open cookie of the script; `None` if it has a length that no cookie has.
+pub(super) fn cookie(digits: &str) -> Option<FastOpenCookie> {
+    let pairs = digits.as_bytes().chunks(2).map(std::str::from_utf8);
+    let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair.ok()?, 16).ok()).collect();
+    FastOpenCookie::new(&bytes?)
+}
+
+/// The cookie that the script expects the server to make: the one that a SYN-ACK gives, else the first that a SYN shows.
+/// The one of a kernel depends on addresses and on a key.
+pub(super) fn server_cookie(events: &[Event]) -> Option<FastOpenCookie> {
+    let cookies = |direction: Direction| {
+        let packets = events.iter().filter_map(move |event| match &event.action {
+            Action::Packet(packet) if packet.direction == direction && packet.flags.syn => Some(packet),
+            _ => None,
+        });
+        let of_packet = |packet: &Packet| match &packet.options {
+            Options::Exactly(options) => options.iter().find_map(|option| match option {
+                TcpOption::FastOpen(digits) => cookie(digits).filter(|cookie| !cookie.is_request()),
+                _ => None,
+            }),
+            Options::Any => None,
+        };
+        packets.filter_map(of_packet).next()
+    };
+    cookies(Direction::Outbound).or_else(|| cookies(Direction::Inbound))
+}
+
+fn wire_flags(flags: Flags) -> wire::Flags {
+    use wire::Flags as F;
+    let Flags { fin, syn, rst, psh, ack, urg, ece, cwr, ae: _ } = flags;
+    let pairs = [
+        (fin, F::FIN),
+        (syn, F::SYN),
+        (rst, F::RST),
+        (psh, F::PSH),
+        (ack, F::ACK),
+        (urg, F::URG),
+        (ece, F::ECE),
+        (cwr, F::CWR),
+    ];
+    pairs.iter().filter(|(set, _)| *set).fold(F::empty(), |all, (_, flag)| all.with(*flag))
+}
+
+const fn wire_ecn(ecn: Option<EcnField>) -> Ecn {
+    match ecn {
+        None | Some(EcnField::NotCapable) => Ecn::NotCapable,
+        Some(EcnField::Ect0 | EcnField::Ect01) => Ecn::Capable,
+        Some(EcnField::Ect1) => Ecn::Capable1,
+        Some(EcnField::CongestionExperienced) => Ecn::Experienced,
+    }
+}
+
+/// A segment that went out, as a script writes it.
+pub(super) fn outbound(segment: &Segment) -> Packet {
+    let has = |flag| segment.flags.contains(flag);
+    Packet {
+        direction: Direction::Outbound,
+        ecn: Some(match segment.ecn {
+            Ecn::NotCapable => EcnField::NotCapable,
+            Ecn::Capable => EcnField::Ect0,
+            Ecn::Capable1 => EcnField::Ect1,
+            Ecn::Experienced => EcnField::CongestionExperienced,
+        }),
+        flags: Flags {
+            fin: has(wire::Flags::FIN),
+            syn: has(wire::Flags::SYN),
+            rst: has(wire::Flags::RST),
+            psh: has(wire::Flags::PSH),
+            ack: has(wire::Flags::ACK),
+            urg: has(wire::Flags::URG),
+            ece: has(wire::Flags::ECE),
+            cwr: has(wire::Flags::CWR),
+            ae: false,
+        },
+        start: segment.seq.0,
+        // packetdrill counts payload alone: a FIN stands at 1:1(0).
+        end: (segment.seq + segment.payload.len()).0,
+        payload: segment.payload.len(),
+        ack: has(wire::Flags::ACK).then_some(segment.ack.0),
+        window: Some(segment.window),
+        options: Options::Exactly(options_of(segment)),
+    }
+}
+
+/// The options in the order of their bytes in the header.
+fn options_of(segment: &Segment) -> Vec<TcpOption> {
+    let bytes = wire::tcp::option_bytes(&segment.options);
+    let mut rest = bytes.as_slice();
+    let mut options = Vec::new();
+    while let [kind, behind @ ..] = rest {
+        match kind {
+            0 => {
+                options.push(TcpOption::Eol);
+                return options;
+            }
+            1 => {
+                options.push(TcpOption::Nop);
+                rest = behind;
+            }
+            _ => {
+                let len = usize::from(*behind.first().unwrap_or(&2)).clamp(2, rest.len());
+                options.push(option_of(*kind, &segment.options, &rest[2..len]));
+                rest = &rest[len..];
+            }
+        }
+    }
+    options
+}
+
+fn option_of(kind: u8, options: &wire::Options, value: &[u8]) -> TcpOption {
+    let blocks = || options.sack.as_slice().iter().map(|block| (block.start.0, block.end.0)).collect();
+    match (kind, options.timestamps) {
+        (2, _) => TcpOption::Mss(options.mss.unwrap_or(0)),
+        (3, _) => TcpOption::WindowScale(options.window_scale.unwrap_or(0)),
+        (4, _) => TcpOption::SackPermitted,
+        (5, _) => TcpOption::Sack(blocks()),
+        (8, Some(clock)) => TcpOption::Timestamps { value: clock.value, echo: clock.echo },
+        (34, _) => TcpOption::FastOpen(options.fast_open.unwrap_or_default().to_string()),
+        _ => TcpOption::Other(
+            value.iter().fold(format!("option {kind}"), |text, byte| format!("{text} {byte:02x}")),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_value_of_the_script_stands_for_the_one_that_was_sent() {
+        let mut clocks = Clocks::default();
+        assert!(clocks.agree(100, 5_000, Duration::ZERO));
+        assert!(clocks.agree(150, 9_000, Duration::ZERO), "without a tick any value will do");
+        assert_eq!([clocks.echoed(100), clocks.echoed(150), clocks.echoed(120)], [5_000, 9_000, 5_020]);
+    }
+
+    #[test]
+    fn with_a_tick_clock_values_are_compared() {
+        let mut clocks = Clocks { tick: Some(Duration::from_millis(1)), ..Clocks::default() };
+        let tolerance = Duration::from_millis(4);
+        assert!(clocks.agree(100, 5_000, tolerance));
+        assert!(clocks.agree(1_200, 6_103, tolerance));
+        assert!(!clocks.agree(1_200, 6_105, tolerance));
+    }
+}

@@ -1,0 +1,159 @@
+//! The shell commands of a script, as far as they say how the host is set up.
+//!
+//! Nothing is executed. Settings of the kernel are read off the commands that would make them; files that the commands
+//! name are read and taken the same way.
+
+/// What a command asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// A setting of the kernel: `net.ipv4.tcp_sack`, or a parameter of a module, `tcp_cubic.hystart_detect`.
+    Setting { name: String, value: String },
+    /// Another file of commands.
+    File(String),
+    /// Whether the device takes no packet at all.
+    DeviceRefuses(bool),
+    /// A command that is not understood.
+    Unknown(String),
+}
+
+/// What the commands ask for, in order. Those that set up a machine and not its TCP are left out.
+pub(super) fn requests(text: &str) -> Vec<Request> {
+    let joined = text.replace("\\\n", " ");
+    joined.lines().map(without_comment).flat_map(|line| line.split([';', '&'])).flat_map(request).collect()
+}
+
+fn without_comment(line: &str) -> &str {
+    match line.find('#') {
+        Some(0) => "",
+        Some(at) if line[..at].ends_with(char::is_whitespace) => &line[..at],
+        _ => line,
+    }
+}
+
+fn request(command: &str) -> Vec<Request> {
+    let all = words(command);
+    let mut words: Vec<&str> = all.iter().map(String::as_str).collect();
+    words.retain(|word| !matches!(*word, "2>" | "1" | "2>1" | ">/dev/null" | "2>/dev/null"));
+    match words.as_slice() {
+        [] | ["ip" | "ifconfig" | "sleep" | "true" | ":" | "rm" | "ethtool" | "set" | "export", ..] => {
+            Vec::new()
+        }
+        ["sysctl", settings @ ..] => {
+            settings.iter().filter(|word| !word.starts_with('-')).filter_map(|word| setting(word)).collect()
+        }
+        ["echo", value, ">", file] => written(file, value),
+        ["tc", "qdisc", rest @ ..] => queue_discipline(rest),
+        [file, settings @ ..] if file.ends_with("set_sysctls.py") => settings
+            .iter()
+            .filter_map(|word| word.split_once('='))
+            .flat_map(|(file, value)| written(file, value))
+            .collect(),
+        [file, ..] if file.contains("sysctl_restore") => Vec::new(),
+        [file] if file.ends_with(".sh") => vec![Request::File((*file).to_owned())],
+        [one] if one.parse::<u32>().is_ok() || one.starts_with('/') => Vec::new(),
+        _ => vec![Request::Unknown(command.trim().to_owned())],
+    }
+}
+
+/// `net.ipv4.tcp_sack=1`, the same with slashes for points, and `value > 1` left out.
+fn setting(word: &str) -> Option<Request> {
+    let (name, value) = word.split_once('=')?;
+    Some(Request::Setting { name: name.replace('/', "."), value: value.to_owned() })
+}
+
+/// A value written to a file under `/proc/sys` or `/sys/module`.
+fn written(file: &str, value: &str) -> Vec<Request> {
+    let name = if let Some(name) = file.strip_prefix("/proc/sys/") {
+        name.replace('/', ".")
+    } else if let Some(name) = file.strip_prefix("/sys/module/") {
+        name.replace("/parameters/", ".")
+    } else {
+        return vec![Request::Unknown(format!("echo {value} > {file}"))];
+    };
+    vec![Request::Setting { name, value: value.to_owned() }]
+}
+
+/// A queue of no packets refuses all; any other of the device's own lets them through at once in virtual time, for
+/// nothing holds them up behind it.
+fn queue_discipline(words: &[&str]) -> Vec<Request> {
+    let refuses = words.windows(2).any(|pair| pair == ["limit", "0"]);
+    match words.first() {
+        Some(&("delete" | "del")) => vec![Request::DeviceRefuses(false)],
+        _ => vec![Request::DeviceRefuses(refuses)],
+    }
+}
+
+/// Words of a command, with quotes taken off and arithmetic worked out.
+fn words(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote, mut depth) = (Vec::new(), String::new(), None, 0_u32);
+    for letter in command.chars() {
+        match (letter, quote) {
+            ('"' | '\'', None) => quote = Some(letter),
+            (_, Some(open)) if letter == open => quote = None,
+            ('(', _) => {
+                depth += 1;
+                word.push(letter);
+            }
+            (')', _) => {
+                depth = depth.saturating_sub(1);
+                word.push(letter);
+            }
+            (_, None) if letter.is_whitespace() && depth == 0 => {
+                if !word.is_empty() {
+                    words.push(arithmetic(&std::mem::take(&mut word)));
+                }
+            }
+            _ => word.push(letter),
+        }
+    }
+    if !word.is_empty() {
+        words.push(arithmetic(&word));
+    }
+    words
+}
+
+/// `$((15*1024*1024))` as its value; products are all that settings use.
+fn arithmetic(word: &str) -> String {
+    let Some((before, rest)) = word.split_once("$((") else { return word.to_owned() };
+    let Some((inside, after)) = rest.split_once("))") else { return word.to_owned() };
+    let factors: Option<Vec<u64>> = inside.split('*').map(|factor| factor.trim().parse().ok()).collect();
+    match factors {
+        Some(factors) => format!("{before}{}{}", factors.iter().product::<u64>(), arithmetic(after)),
+        None => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(name: &str, value: &str) -> Request {
+        Request::Setting { name: name.into(), value: value.into() }
+    }
+
+    #[test]
+    fn settings_are_read_off_the_commands_that_make_them() {
+        let text = "sysctl -q net.ipv4.tcp_rmem=\"4096 540000 $((15*1024*1024))\"\nsysctl -q net.ipv4.tcp_ecn=1  # on\n\
+                    sysctl -q net/ipv4/tcp_sack=0 > /dev/null 2>&1\n\
+                    ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_frto=1 \\\n /proc/sys/net/ipv4/tcp_dsack=0\n\
+                    echo 3 > /sys/module/tcp_cubic/parameters/hystart_detect";
+        let expected = [
+            setting("net.ipv4.tcp_rmem", "4096 540000 15728640"),
+            setting("net.ipv4.tcp_ecn", "1"),
+            setting("net.ipv4.tcp_sack", "0"),
+            setting("net.ipv4.tcp_frto", "1"),
+            setting("net.ipv4.tcp_dsack", "0"),
+            setting("tcp_cubic.hystart_detect", "3"),
+        ];
+        assert_eq!(requests(text), expected);
+    }
+
+    #[test]
+    fn files_devices_and_what_is_not_understood_are_told_apart() {
+        assert_eq!(requests("\n../common/defaults.sh\n"), [Request::File("../common/defaults.sh".into())]);
+        let device = "tc qdisc delete dev tun0 root 2>/dev/null ; tc qdisc add dev tun0 root pfifo limit 0";
+        assert_eq!(requests(device), [Request::DeviceRefuses(false), Request::DeviceRefuses(true)]);
+        assert_eq!(requests("ip tcp_metrics flush all > /dev/null 2>&1"), []);
+        assert_eq!(requests("iptables -A INPUT"), [Request::Unknown("iptables -A INPUT".into())]);
+    }
+}

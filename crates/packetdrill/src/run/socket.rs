@@ -1,0 +1,139 @@
+//! Sockets: what a program's descriptors stand for, and the options that it has set on them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use units::{Bytes, Duration};
+
+use super::host::ConnectionId;
+
+/// Which socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SocketId(pub usize);
+
+/// A socket.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Socket {
+    pub state: SocketState,
+    pub options: SocketOptions,
+    pub nonblocking: bool,
+    /// `shutdown(SHUT_RD)`.
+    pub shut_read: bool,
+    /// `shutdown(SHUT_WR)`.
+    pub shut_write: bool,
+    /// Bytes that a write in progress has handed over.
+    pub written: Bytes,
+}
+
+/// What a socket is used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SocketState {
+    /// Nothing yet.
+    #[default]
+    Fresh,
+    /// It waits for connections.
+    Listening,
+    /// It is one end of a connection.
+    Connected(ConnectionId),
+}
+
+/// The options that a program has set.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SocketOptions {
+    /// Values of options by their names, as they are read back.
+    pub values: BTreeMap<String, i64>,
+    /// `SO_LINGER` with a time of 0: closing resets.
+    pub resets_on_close: bool,
+    /// `TCP_CONGESTION`.
+    pub congestion: Option<String>,
+    /// The program opens by `MSG_FASTOPEN`.
+    pub asks_for_fast_open: bool,
+}
+
+impl SocketOptions {
+    pub(super) fn get(&self, name: &str) -> Option<i64> {
+        self.values.get(name).copied()
+    }
+
+    pub(super) fn is_on(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| value != 0)
+    }
+
+    /// The most that a program may have written and not acknowledged: twice what it asked for (socket(7)).
+    pub(super) fn send_buffer(&self) -> Bytes {
+        self.get("SO_SNDBUF").map_or(Bytes::MAX, |bytes| Bytes(bytes.unsigned_abs()))
+    }
+
+    pub(super) fn user_timeout(&self) -> Option<Duration> {
+        self.get("TCP_USER_TIMEOUT").map(|millis| Duration::from_millis(millis.unsigned_abs()))
+    }
+
+    /// Lays the options that are keys of a profile over it.
+    pub(super) fn lay_over(&self, profile: &mut Value) {
+        if let Some(size) = self.get("TCP_MAXSEG") {
+            profile["mss"] = json!(format!("{size} bytes"));
+        }
+        if let Some(size) = self.get("SO_RCVBUF") {
+            profile["window"] = json!({ "algorithm": "fixed", "size": format!("{} bytes", size / 2) });
+        }
+        if self.asks_for_fast_open {
+            profile["fast_open"] = json!("client");
+        } else if self.is_on("TCP_FASTOPEN") {
+            profile["fast_open"] = json!("server");
+        }
+        if self.is_on("SO_KEEPALIVE") {
+            profile["keep_alive"] = json!(true);
+        }
+        for (option, key) in [("TCP_KEEPIDLE", "keep_alive_idle"), ("TCP_KEEPINTVL", "keep_alive_interval")] {
+            if let Some(seconds) = self.get(option) {
+                profile[key] = json!(format!("{seconds} s"));
+            }
+        }
+        for (option, key) in [("TCP_KEEPCNT", "keep_alive_probes"), ("TCP_SYNCNT", "syn_retries")] {
+            if let Some(count) = self.get(option) {
+                profile[key] = json!(count);
+            }
+        }
+        if let Some(name) = &self.congestion {
+            super::settings::set_congestion_control(profile, name);
+        }
+    }
+}
+
+/// The sockets of a program, and the descriptors by which the script calls them.
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    all: Vec<Socket>,
+    descriptors: BTreeMap<i64, SocketId>,
+}
+
+impl Sockets {
+    pub(super) fn add(&mut self, descriptor: i64, socket: Socket) -> SocketId {
+        self.all.push(socket);
+        let id = SocketId(self.all.len() - 1);
+        self.descriptors.insert(descriptor, id);
+        id
+    }
+
+    pub(super) fn named(&self, descriptor: i64) -> Option<SocketId> {
+        self.descriptors.get(&descriptor).copied()
+    }
+
+    pub(super) fn remove(&mut self, descriptor: i64) -> Option<SocketId> {
+        self.descriptors.remove(&descriptor)
+    }
+
+    pub(super) fn get(&mut self, id: SocketId) -> &mut Socket {
+        &mut self.all[id.0]
+    }
+
+    /// The socket of a connection.
+    pub(super) fn of_connection(&self, id: ConnectionId) -> Option<&Socket> {
+        self.all.iter().find(|socket| socket.state == SocketState::Connected(id))
+    }
+
+    /// The listening socket, if one has a descriptor.
+    pub(super) fn listening(&self) -> Option<SocketId> {
+        self.descriptors.values().copied().find(|id| self.all[id.0].state == SocketState::Listening)
+    }
+}

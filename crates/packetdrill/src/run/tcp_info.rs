@@ -1,0 +1,146 @@
+//! The fields of `struct tcp_info` and the constants that assertions know (include/uapi/linux/tcp.h).
+
+use tcp::State;
+use tcp::info::{CongestionState, Info};
+use units::{Bytes, Duration, Instant};
+
+use super::connection::Connection;
+use crate::python::Value;
+
+/// A field of a connection, `tcpi_snd_cwnd`, or a constant, `TCP_CA_Recovery`.
+pub(super) fn lookup(connection: Option<&Connection>, now: Instant, name: &str) -> Option<Value> {
+    let value = constant(name).or_else(|| field(connection?, now, name.strip_prefix("tcpi_")?));
+    value.map(Value::Integer)
+}
+
+/// The threshold before there was a loss.
+const INFINITE_SSTHRESH: i64 = 0x7fff_ffff;
+
+fn constant(name: &str) -> Option<i64> {
+    let states = ["TCP_CA_Open", "TCP_CA_Disorder", "TCP_CA_CWR", "TCP_CA_Recovery", "TCP_CA_Loss"];
+    match name {
+        "TCP_INFINITE_SSTHRESH" => Some(INFINITE_SSTHRESH),
+        "TCPI_OPT_TIMESTAMPS" => Some(1),
+        "TCPI_OPT_SACK" => Some(2),
+        "TCPI_OPT_WSCALE" => Some(4),
+        "TCPI_OPT_ECN" => Some(8),
+        _ => (0..).zip(states).find(|(_, state)| *state == name).map(|(number, _)| number),
+    }
+}
+
+fn field(connection: &Connection, now: Instant, name: &str) -> Option<i64> {
+    let info = connection.endpoint.info();
+    window(&info, name)
+        .or_else(|| scoreboard(&info, name))
+        .or_else(|| times(connection, &info, now, name))
+        .or_else(|| counters(connection, &info, name))
+}
+
+fn window(info: &Info, name: &str) -> Option<i64> {
+    Some(match name {
+        "state" => state_number(info.state),
+        "ca_state" => match info.congestion_state {
+            CongestionState::Open => 0,
+            CongestionState::Disorder => 1,
+            CongestionState::Reduced => 2,
+            CongestionState::Recovery => 3,
+            CongestionState::Loss => 4,
+        },
+        "snd_cwnd" => number(info.cwnd.whole(info.smss)),
+        "snd_ssthresh" if info.ssthresh == Bytes::MAX => INFINITE_SSTHRESH,
+        "snd_ssthresh" => number(info.ssthresh.whole(info.smss)),
+        "snd_mss" => number(info.smss.0),
+        "advmss" => number(info.announced_mss.0),
+        // 536 until a larger segment has come (TCP_MSS_DEFAULT).
+        "rcv_mss" => number(info.largest_received.0).max(536),
+        "pmtu" => 1500,
+        "snd_wnd" => number(info.peer_window.0),
+        "rcv_space" | "rcv_wnd" => number(info.offered_window.0),
+        "notsent_bytes" => number(info.unsent.0),
+        "snd_wscale" => i64::from(info.agreed.send_shift),
+        "rcv_wscale" => i64::from(info.agreed.receive_shift),
+        "options" => {
+            let shifts = info.agreed.send_shift > 0 || info.agreed.receive_shift > 0;
+            let flags = [
+                (info.agreed.timestamps, 1),
+                (info.agreed.sack, 2),
+                (shifts, 4),
+                (info.agreed.ecn != tcp::EcnFeedback::Absent, 8),
+            ];
+            flags.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
+        }
+        _ => return None,
+    })
+}
+
+fn scoreboard(info: &Info, name: &str) -> Option<i64> {
+    Some(i64::from(match name {
+        "unacked" => info.unacked,
+        "sacked" => info.sacked,
+        "lost" => info.lost,
+        "retrans" => info.retransmitted,
+        "reordering" => info.reordering,
+        "retransmits" | "backoff" => info.expirations,
+        "probes" => info.probes,
+        "fackets" => 0,
+        _ => return None,
+    }))
+}
+
+fn times(connection: &Connection, info: &Info, now: Instant, name: &str) -> Option<i64> {
+    let counters = &connection.counters;
+    let millis = |since: Instant| micros(now.saturating_since(since)) / 1000;
+    Some(match name {
+        "rto" => micros(info.rto),
+        "rtt" => micros(info.srtt.unwrap_or(Duration::ZERO)),
+        "rttvar" => micros(info.rttvar.unwrap_or(Duration::ZERO)),
+        "last_data_sent" => millis(counters.last_data_sent),
+        "last_data_recv" => millis(counters.last_data_received),
+        "last_ack_recv" => millis(counters.last_ack_received),
+        "busy_time" => micros(counters.busy.at(now)),
+        "rwnd_limited" => micros(counters.window_limited.at(now)),
+        "sndbuf_limited" => micros(counters.buffer_limited.at(now)),
+        _ => return None,
+    })
+}
+
+fn counters(connection: &Connection, info: &Info, name: &str) -> Option<i64> {
+    let counters = &connection.counters;
+    Some(number(match name {
+        "segs_out" => counters.segments_out,
+        "segs_in" => counters.segments_in,
+        "data_segs_out" => counters.data_segments_out,
+        "data_segs_in" => counters.data_segments_in,
+        "bytes_sent" => counters.bytes_sent.0,
+        "bytes_retrans" => counters.bytes_retransmitted.0,
+        "total_retrans" => counters.retransmissions,
+        "bytes_acked" => info.acked.0,
+        "bytes_received" => info.received.0,
+        _ => return None,
+    }))
+}
+
+/// The numbers of `enum` in include/net/tcp_states.h.
+const fn state_number(state: State) -> i64 {
+    match state {
+        State::Established => 1,
+        State::SynSent => 2,
+        State::SynReceived => 3,
+        State::FinWait1 => 4,
+        State::FinWait2 => 5,
+        State::TimeWait => 6,
+        State::Closed => 7,
+        State::CloseWait => 8,
+        State::LastAck => 9,
+        State::Listen => 10,
+        State::Closing => 11,
+    }
+}
+
+fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn micros(time: Duration) -> i64 {
+    number(time.as_nanos() / 1000)
+}
