@@ -94,7 +94,7 @@ const STRIDE: u64 = 1_000_003;
 
 /// Retries that outlast the pipes here; a real stack would give up.
 fn patient() -> Value {
-    json!({ "msl": "1 s", "retries": 60, "syn_retries": 20 })
+    json!({ "msl": "1 s", "retries": 60, "syn_retries": 60 })
 }
 
 /// Every shipped profile whose receiver acknowledges only what has arrived.

@@ -94,7 +94,21 @@ const ALGORITHM: &str = "algorithm";
 /// Returns every recovery with every style after a timeout that it supports, each with a name and the keys that it needs.
 #[must_use]
 pub fn recoveries() -> Vec<(String, Value)> {
-    tcp::recovery::ENTRIES.iter().flat_map(with_styles).collect()
+    let combined =
+        combinations().into_iter().map(|(name, keys)| (name.to_owned(), json!({ "recovery": keys })));
+    tcp::recovery::ENTRIES.iter().flat_map(with_styles).chain(combined).collect()
+}
+
+/// Combinations of parts that are no default.
+fn combinations() -> [(&'static str, Value); 4] {
+    let sack =
+        |from: &str| json!({ "algorithm": "sack-6675", "reduction": "proportional", "recovery_from": from });
+    [
+        ("sack-6675/proportional", sack("in-flight")),
+        ("sack-6675/proportional-cwnd", sack("cwnd")),
+        ("rack-tlp/at-once", json!({ "algorithm": "rack-tlp", "reduction": "at-once" })),
+        ("rack-tlp/no-probe", json!({ "algorithm": "rack-tlp", "tail_loss_probe": false })),
+    ]
 }
 
 fn with_styles(entry: &Entry<dyn Recovery>) -> Vec<(String, Value)> {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tcp::{Decision, Record};
 use units::{Bytes, Duration};
 
-use super::{Case, CheckResult, ensure};
+use super::{Case, CheckResult, build, ensure};
 use crate::fate::Fate;
 use crate::pair::{Pair, Side, User};
 use crate::profile::{config, overridden, recoveries};
@@ -12,7 +12,10 @@ use crate::profile::{config, overridden, recoveries};
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![];
     for (name, keys) in recoveries() {
-        for entry in tcp::congestion::ENTRIES {
+        // Of those that govern recovery by a model, a loss is no order to reduce, and what they keep is not ssthresh.
+        let reducing =
+            tcp::congestion::ENTRIES.iter().filter(|entry| !build(entry).traits().governs_recovery);
+        for entry in reducing {
             let own = json!({ "rto": { "min": "200 ms" }, "congestion": { "algorithm": entry.id } });
             let profile = overridden(&own, &keys);
             // Its threshold is an estimate of the path's rate, above the window or below it (Grieco and Mascolo 2004).

@@ -1,6 +1,7 @@
 //! Every retransmission timer.
 
 use rand::RngExt;
+use serde_json::json;
 use tcp::registry::Entry;
 use tcp::rto::{ENTRIES, Estimate, Rto, Sample};
 use units::{Duration, Instant, Streams};
@@ -87,12 +88,19 @@ fn grows_patient(entry: &'static Entry<dyn Rto>) -> CheckResult {
 fn backs_off(entry: &'static Entry<dyn Rto>) -> CheckResult {
     // Bounds that all timers share, wide enough that any handshake gives the same length twice, and times at
     // which every clock ticks.
+    let mut rto = (entry.parse)(json!({ "min": "8 s" })).map_err(|wrong| wrong.to_string())?();
+    let mut length_after = |millis: u64| {
+        let now = Instant::START + Duration::from_secs(100);
+        rto.on_sample(&sample(Duration::from_millis(millis), now, 8));
+        rto.length().as_secs_f64()
+    };
+    let (first, last) = (length_after(900), length_after(1000));
+    let (id, second, third) = (entry.id, first * 2.0, first * 4.0);
     let text = format!(
-        "# RFC 6298 §5.5\nset rto = {{ algorithm = \"{}\", min = \"8 s\" }}\n0 open rtt 0.9\n1 write 100\n\
-         > P. 1:101(100) ack 1\n? rto 8\n+8 > P. 1:101(100) ack 1 [timeout]\n? rto 16\n\
-         +16 > P. 1:101(100) ack 1 [timeout]\n? rto 32\n+1 < . 1:1(0) ack 101\n? rto 32\n\
-         write 100\n> P. 101:201(100) ack 1\n+1 < . 1:1(0) ack 201\n? rto 8\n",
-        entry.id
+        "# RFC 6298 §5.5\nset rto = {{ algorithm = \"{id}\", min = \"8 s\" }}\n0 open rtt 0.9\n1 write 100\n\
+         > P. 1:101(100) ack 1\n? rto {first:.3}\n+{first:.3} > P. 1:101(100) ack 1 [timeout]\n? rto {second:.3}\n\
+         +{second:.3} > P. 1:101(100) ack 1 [timeout]\n? rto {third:.3}\n+1 < . 1:1(0) ack 101\n? rto {third:.3}\n\
+         write 100\n> P. 101:201(100) ack 1\n+1 < . 1:1(0) ack 201\n? rto {last:.3}\n"
     );
     run_text(entry.id, &text).map_err(|wrong| wrong.to_string())
 }

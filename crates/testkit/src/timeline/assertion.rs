@@ -1,6 +1,6 @@
 //! What a timeline can claim about the endpoint between two segments.
 
-use tcp::{CloseReason, Endpoint, Event, Timer};
+use tcp::{CloseReason, EcnFeedback, Endpoint, Event, Timer};
 use units::{Bytes, Duration};
 
 use super::script::{seconds, whole};
@@ -32,6 +32,8 @@ pub enum Assertion {
     Agreed(Vec<String>),
     /// `unsent 100`, `acked 100`, `received 100` in bytes.
     Count(&'static str, u64),
+    /// `cookie 0102030405060708`: the Fast Open cookie that the server has given, or `cookie none`.
+    Cookie(String),
     /// `event closed`: it came, and was not claimed before.
     Event(String),
     /// `no-event closed`: it did not come since the last that was claimed.
@@ -63,6 +65,7 @@ impl Assertion {
             "unsent" => Self::Count("unsent", whole(value)?),
             "acked" => Self::Count("acked", whole(value)?),
             "received" => Self::Count("received", whole(value)?),
+            "cookie" => Self::Cookie(value.to_owned()),
             "event" => Self::Event(value.to_owned()),
             "no-event" => Self::NoEvent(value.to_owned()),
             _ => return Err(format!("nothing is known of \"{name}\"")),
@@ -98,6 +101,10 @@ impl Assertion {
             Self::Smss(expected) => count("smss", *expected, endpoint.agreed().smss.0),
             Self::Agreed(names) => (listed("agreed", names), listed("agreed", &agreed(endpoint))),
             Self::Count(what, expected) => count(what, *expected, counter(endpoint, what).0),
+            Self::Cookie(digits) => {
+                let known = endpoint.fast_open_cookie();
+                (digits.clone(), known.map_or(NOTHING.to_owned(), |known| known.cookie.to_string()))
+            }
             Self::Event(name) => (name.clone(), claim(name, events)),
             Self::NoEvent(name) => {
                 let came = events.iter().any(|event| event_name(*event) == name);
@@ -160,7 +167,11 @@ fn agreed(endpoint: &Endpoint) -> Vec<String> {
     let mut names = vec![];
     names.extend(agreed.sack.then(|| "sack".to_owned()));
     names.extend(agreed.timestamps.then(|| "timestamps".to_owned()));
-    names.extend(agreed.ecn.then(|| "ecn".to_owned()));
+    names.extend(match agreed.ecn {
+        EcnFeedback::Absent => None,
+        EcnFeedback::Classic => Some("ecn".to_owned()),
+        EcnFeedback::Accurate => Some("accecn".to_owned()),
+    });
     names.extend(agreed.polls.then(|| "polls".to_owned()));
     let shifts = (agreed.send_shift, agreed.receive_shift);
     names.extend((shifts != (0, 0)).then(|| format!("wscale-{}-{}", shifts.0, shifts.1)));

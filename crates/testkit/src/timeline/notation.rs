@@ -11,7 +11,7 @@
 use std::fmt;
 
 use units::{Seq, SeqRange};
-use wire::{Ecn, Flags, Options, Payload, Segment, Timestamps};
+use wire::{Ecn, FastOpenCookie, Flags, Options, Payload, Segment, Timestamps};
 
 /// A segment with relative numbers; what is `None` is not said.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +51,8 @@ pub struct OptionList {
     pub timestamps: Stamp,
     /// `sack 1001:2001 3001:4001`.
     pub sack: Vec<(u32, u32)>,
+    /// `fo 0102030405060708`: a Fast Open cookie; `fo` asks for one.
+    pub fast_open: Option<FastOpenCookie>,
 }
 
 /// What is said of timestamps.
@@ -95,6 +97,7 @@ impl Notation {
                 "ack" => one.ack = Some(number(words.next())?),
                 "win" => one.window = Some(number(words.next())?),
                 "ect" => one.ecn = Some(Ecn::Capable),
+                "ect1" => one.ecn = Some(Ecn::Capable1),
                 "ce" => one.ecn = Some(Ecn::Experienced),
                 "not-ect" => one.ecn = Some(Ecn::NotCapable),
                 _ => times = number(word.strip_prefix('x'))?,
@@ -130,7 +133,12 @@ impl Notation {
             options,
             ecn: self.ecn.unwrap_or_default(),
             // The byte behind the SYN is the first of the stream.
-            payload: Payload::Pattern { offset: u64::from(self.start.wrapping_sub(1)), len: self.len },
+            payload: Payload::Pattern {
+                offset: u64::from(
+                    self.start.wrapping_add(u32::from(self.flags.contains(Flags::SYN))).wrapping_sub(1),
+                ),
+                len: self.len,
+            },
         }
     }
 
@@ -201,9 +209,10 @@ impl OptionList {
                 "ts" if value.is_empty() => list.timestamps = Stamp::Any,
                 "ts" => list.timestamps = pair(value).map(|(value, echo)| Stamp::Exactly(value, echo))?,
                 "sack" => list.sack = value.split_whitespace().map(pair).collect::<Result<_, _>>()?,
+                "fo" => list.fast_open = Some(cookie(value)?),
                 _ => {
                     return Err(format!(
-                        "there is no option \"{name}\": mss, wscale, sackOK, ts, no-ts, sack, ecn, polls"
+                        "there is no option \"{name}\": mss, wscale, sackOK, ts, no-ts, sack, fo, ecn, polls"
                     ));
                 }
             }
@@ -220,6 +229,7 @@ impl OptionList {
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps.map_or(Stamp::Absent, stamp),
             sack: options.sack.as_slice().iter().map(relative).collect(),
+            fast_open: options.fast_open,
             ..Self::default()
         }
     }
@@ -229,6 +239,7 @@ impl OptionList {
             mss: self.mss,
             window_scale: self.window_scale,
             sack_permitted: self.sack_permitted,
+            fast_open: self.fast_open,
             ..Options::default()
         };
         if let Stamp::Exactly(value, echo) = self.timestamps {
@@ -282,6 +293,7 @@ impl fmt::Display for OptionList {
             let blocks = self.sack.iter().map(|(start, end)| format!(" {start}:{end}"));
             parts.push(format!("sack{}", blocks.collect::<String>()));
         }
+        parts.extend(self.fast_open.map(|cookie| format!("fo {cookie}").trim_end().to_owned()));
         f.write_str(&parts.join(","))
     }
 }
@@ -307,11 +319,12 @@ fn parse_flags(text: &str) -> Result<Flags, String> {
             '.' => Flags::ACK,
             'E' => Flags::ECE,
             'W' => Flags::CWR,
+            'e' => Flags::AE,
             'Q' => Flags::POLL,
             '-' => Flags::empty(),
             _ => {
                 return Err(format!(
-                    "\"{letter}\" is not a flag: S F R P . E W, Q for a poll, or - for none"
+                    "\"{letter}\" is not a flag: S F R P . E W, e for AE, Q for a poll, or - for none"
                 ));
             }
         };
@@ -342,6 +355,16 @@ fn pair(text: &str) -> Result<(u32, u32), String> {
     Ok((number(Some(first))?, number(Some(second))?))
 }
 
+/// A Fast Open cookie in hexadecimal digits, or the request for one.
+pub(super) fn cookie(digits: &str) -> Result<FastOpenCookie, String> {
+    let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or_default());
+    let bytes: Option<Vec<u8>> = pairs.map(|pair| u8::from_str_radix(pair, 16).ok()).collect();
+    bytes
+        .filter(|_| digits.len().is_multiple_of(2))
+        .and_then(|bytes| FastOpenCookie::new(&bytes))
+        .ok_or_else(|| format!("\"{digits}\" should be the 4 to 16 bytes of a cookie, in hexadecimal digits"))
+}
+
 /// Negative numbers wrap, so that numbers before the first can be written.
 fn number<T: TryFrom<i64>>(text: Option<&str>) -> Result<T, String> {
     let text = text.ok_or("a number is missing")?;
@@ -368,6 +391,8 @@ mod tests {
             "P. 1:1001(1000) ack 1 win 500",
             ". 1:1(0) ack 1001 win 9 <ts 10:20,sack 2001:3001 4001:5001>",
             "R 7:7(0) win 0",
+            "S 0:100(100) win 9 <mss 1460,fo 0102030405060708>",
+            "S 0:0(0) win 9 <fo>",
         ] {
             assert_eq!(written(&one(text).segment(ORIGINS, 0, (1, 2)), ORIGINS), text);
         }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tcp::{Config, Endpoint, Event, Kind, Ports, Transmit};
-use units::{Duration, Instant, Seq};
+use tcp::{CachedCookie, Config, Endpoint, Event, Kind, Ports, Transmit};
+use units::{Bytes, Duration, Instant, Seq};
 use wire::Payload;
 
 use super::notation::{Notation, OptionList, Origins, Stamp, written};
@@ -97,6 +97,17 @@ impl Player {
     fn call(&mut self, call: &Call) -> Result<(), String> {
         match call {
             Call::Connect => self.endpoint = Some(Endpoint::connect(&self.config, PORTS, OUR_ISS)),
+            Call::ConnectWithCookie(cookie) => {
+                let mut endpoint = Endpoint::connect(&self.config, PORTS, OUR_ISS);
+                endpoint.use_fast_open_cookie(CachedCookie { cookie: *cookie, mss: PEER_MSS });
+                self.endpoint = Some(endpoint);
+                return Ok(());
+            }
+            Call::ListenForCookie(cookie) => {
+                let mut endpoint = Endpoint::listen(&self.config, PORTS.local, OUR_ISS);
+                endpoint.expect_fast_open_cookie(*cookie);
+                self.endpoint = Some(endpoint);
+            }
             Call::Listen => self.endpoint = Some(Endpoint::listen(&self.config, PORTS.local, OUR_ISS)),
             Call::Open(handshake) => return self.open(handshake),
             Call::Accept(handshake) => return self.accept(handshake),
@@ -286,7 +297,9 @@ fn check_payload(transmit: &Transmit) -> Result<(), String> {
     if segment.payload.is_empty() {
         return Ok(());
     }
-    check_pattern(&segment.payload, u64::from(segment.seq.since(OUR_ISS)) - 1)
+    // The SYN takes a number before the first byte.
+    let first = segment.seq.since(OUR_ISS) + u32::from(segment.flags.contains(wire::Flags::SYN));
+    check_pattern(&segment.payload, u64::from(first) - 1)
 }
 
 fn check_pattern(payload: &Payload, position: u64) -> Result<(), String> {
@@ -317,6 +330,8 @@ const OUR_ISS: Seq = Seq(u32::MAX - 3_500);
 const PEER_ISS: Seq = Seq(70_000_000);
 /// The peer's timestamp clock at the handshake, where a script does not name one.
 const PEER_CLOCK: u32 = 1_000;
+/// The MSS that a server has announced whose cookie a script gives.
+const PEER_MSS: Bytes = Bytes(1000);
 const FROM_US: Origins = Origins { sender: OUR_ISS, receiver: PEER_ISS };
 const TOWARDS_US: Origins = Origins { sender: PEER_ISS, receiver: OUR_ISS };
 const TOLERANCE: Duration = Duration::from_micros(500);

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use units::Duration;
+use wire::FastOpenCookie;
 
 use super::assertion::Assertion;
-use super::notation::{Notation, OptionList};
+use super::notation::{Notation, OptionList, cookie};
 use crate::profile::overridden;
 
 /// A timeline that was read.
@@ -56,8 +57,13 @@ pub enum Action {
 pub enum Call {
     /// `connect`.
     Connect,
+    /// `connect cookie 0102030405060708`: with a Fast Open cookie of a server whose MSS is 1000; the SYN waits for the next
+    /// call.
+    ConnectWithCookie(FastOpenCookie),
     /// `listen`.
     Listen,
+    /// `listen cookie 0102030405060708`: for a peer that must show this Fast Open cookie.
+    ListenForCookie(FastOpenCookie),
     /// `open rtt 0.1 <…>`: an active open with its handshake, whose three segments are not shown; the
     /// options are those of the peer's SYN-ACK. The script goes on when it is done.
     Open(Handshake),
@@ -148,6 +154,8 @@ impl Call {
         Ok(match (verb, rest) {
             ("connect", "") => Self::Connect,
             ("listen", "") => Self::Listen,
+            ("connect", _) => Self::ConnectWithCookie(known_cookie(rest)?),
+            ("listen", _) => Self::ListenForCookie(known_cookie(rest)?),
             ("open", _) => Self::Open(Handshake::parse(rest)?),
             ("accept", _) => Self::Accept(Handshake::parse(rest)?),
             ("write", _) => {
@@ -162,6 +170,12 @@ impl Call {
             _ => return Err(format!("\"{verb} {rest}\" is neither <, >, ? nor a call of the user")),
         })
     }
+}
+
+fn known_cookie(text: &str) -> Result<FastOpenCookie, String> {
+    let digits =
+        text.strip_prefix("cookie ").ok_or_else(|| format!("\"{text}\" should be cookie and its digits"))?;
+    cookie(digits.trim())
 }
 
 impl Handshake {
