@@ -1,8 +1,7 @@
 """A laboratory for TCP over difficult last hops.
 
 >>> import lasthop
->>> scenario = lasthop.load_scenario("quickstart")
->>> run = lasthop.run(scenario)
+>>> run = lasthop.run("quickstart")
 >>> run.summary["flows"][0]["elapsed_s"]  # doctest: +SKIP
 
 Names are loaded when they are first used: a real-time run lives in a child that must stay single-threaded, and the
@@ -17,10 +16,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lasthop import errors
     from lasthop._native import __version__
+    from lasthop.analysis import analyze
+    from lasthop.comparison import compare
     from lasthop.errors import InputError, LasthopError, LiveError, OracleError, RunError, StudyError
+    from lasthop.exchange import export
+    from lasthop.explanation import explain
+    from lasthop.real_time import live
     from lasthop.results import Run, RunResult, open_run, write_run
-    from lasthop.scenario import Scenario, load_scenario, run, run_to_folder
+    from lasthop.scenario import Scenario, load_scenario, parse_scenario, run, run_to_folder
     from lasthop.study import Study, StudyResult, load_study, open_study, run_study
+    from lasthop.sweeps import Sweep, sweep
 
 _HOME = {
     "InputError": "lasthop.errors",
@@ -32,16 +37,24 @@ _HOME = {
     "RunResult": "lasthop.results",
     "Scenario": "lasthop.scenario",
     "Study": "lasthop.study",
+    "Sweep": "lasthop.sweeps",
     "StudyError": "lasthop.errors",
     "StudyResult": "lasthop.study",
     "__version__": "lasthop._native",
+    "analyze": "lasthop.analysis",
+    "compare": "lasthop.comparison",
+    "explain": "lasthop.explanation",
+    "export": "lasthop.exchange",
+    "live": "lasthop.real_time",
     "load_scenario": "lasthop.scenario",
     "load_study": "lasthop.study",
     "open_run": "lasthop.results",
     "open_study": "lasthop.study",
+    "parse_scenario": "lasthop.scenario",
     "run": "lasthop.scenario",
     "run_study": "lasthop.study",
     "run_to_folder": "lasthop.scenario",
+    "sweep": "lasthop.sweeps",
     "write_run": "lasthop.results",
 }
 
@@ -57,15 +70,23 @@ __all__ = [
     "Study",
     "StudyError",
     "StudyResult",
+    "Sweep",
     "__version__",
+    "analyze",
+    "compare",
     "errors",
+    "explain",
+    "export",
+    "live",
     "load_scenario",
     "load_study",
     "open_run",
     "open_study",
+    "parse_scenario",
     "run",
     "run_study",
     "run_to_folder",
+    "sweep",
     "write_run",
 ]
 

@@ -23,6 +23,15 @@ def check_settings(scenario: Scenario) -> None:
             raise _refusal(scenario, f"live.sysctl.{name}", name, "this kernel has no such setting", _near(name))
 
 
+def congestion_control(scenario: Scenario) -> str:
+    """Return the congestion control that a run of the scenario has in the kernel."""
+    named = scenario.specification.get("live", {}).get("congestion")
+    if named:
+        return str(named)
+    default = SETTINGS / "net/ipv4/tcp_congestion_control"
+    return f"{default.read_text().strip()}, this machine's default" if default.is_file() else "default"
+
+
 def _check_congestion(scenario: Scenario, name: str) -> None:
     there = CONGESTION_CONTROLS.read_text().split() if CONGESTION_CONTROLS.is_file() else [name]
     if name not in there:

@@ -14,7 +14,7 @@ from lasthop import _native
 from lasthop.errors import RunError
 from lasthop.parallel import processors
 from lasthop.scenario import RECORD_NOTHING, Scenario
-from lasthop.stats import Spread, spread
+from lasthop.stats import Spread, are_alike, spread
 
 Tick = Callable[[int], None]
 """Told how many runs are done."""
@@ -38,11 +38,17 @@ class Replications:
         """Return the same for each direction of a link, by names like "lasthop.down"."""
         return _measures(self.summaries, "links", lambda link: f"{link['link']}.{link['direction']}")
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether all runs came to the same: no draw of a random number made a difference."""
+        return are_alike(self.summaries)
+
     def to_json(self) -> dict[str, Any]:
         """Return everything as one object: the spread of each measure, and what each run came to."""
         return {
             "scenario": self.scenario,
             "seeds": list(self.seeds),
+            "deterministic": self.deterministic,
             "flows": [{"flow": name, "measures": _as_json(found)} for name, found in self.flows().items()],
             "links": [{"link": name, "measures": _as_json(found)} for name, found in self.links().items()],
             "runs": list(self.summaries),

@@ -43,6 +43,10 @@ class Scenario:
         return specification
 
 
+Given = Scenario | str | Path | Mapping[str, Any]
+"""A scenario that is read already, a path or a name of the library, TOML text (of several lines), or a mapping."""
+
+
 def load_scenario(source: str | Path, *, overrides: Iterable[str] = (), seed: int | None = None) -> Scenario:
     """Read a scenario by path or by name, apply `path=value` overrides and the seed, and resolve it.
 
@@ -53,12 +57,59 @@ def load_scenario(source: str | Path, *, overrides: Iterable[str] = (), seed: in
     return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, str(source), applied)
 
 
-def run(scenario: Scenario, *, record: Record | None = None, progress: Progress | None = None) -> Run:
+def parse_scenario(
+    given: str | Mapping[str, Any], *, overrides: Iterable[str] = (), seed: int | None = None, source: str = "scenario"
+) -> Scenario:
+    """Read a scenario out of TOML text, or out of a mapping with the same keys, and resolve it.
+
+    `source` is where messages say that it is, and where paths in it begin. Raises InputError with line, key and remedy.
+    """
+    applied = tuple(overrides)
+    text = (
+        given if isinstance(given, str) else "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in given.items())
+    )
+    loaded = _native.parse_scenario(text, source, str(catalogue.LIBRARY), applied, seed)
+    return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, source, applied)
+
+
+def scenario_of(given: Given, *, overrides: Iterable[str] = (), seed: int | None = None) -> Scenario:
+    """Return the scenario that is meant: one that is read already, a path or a name, TOML text, or a mapping."""
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, Mapping) or (isinstance(given, str) and "\n" in given):
+        return parse_scenario(given, overrides=overrides, seed=seed)
+    return load_scenario(given, overrides=overrides, seed=seed)
+
+
+def run(
+    scenario: Given,
+    *,
+    overrides: Iterable[str] = (),
+    seed: int | None = None,
+    record: Record | None = None,
+    progress: Progress | None = None,
+) -> Run:
     """Run a scenario in virtual time. Other Python threads go on meanwhile; Ctrl-C stops it.
 
-    Raises RunError where the run itself fails.
+    `scenario` is what `load_scenario` returned, or what it takes: a path or a name, TOML text, or a mapping with the
+    file's keys; to those, `overrides` and `seed` are applied. Raises InputError where it is wrong, and RunError where
+    the run itself fails.
     """
-    return in_memory(_native.run(scenario.json, record, progress), scenario)
+    meant = scenario_of(scenario, overrides=overrides, seed=seed)
+    return in_memory(_native.run(meant.json, record, progress), meant)
+
+
+def _toml(value: object) -> str:
+    """Return a value as TOML has it in one line. JSON's texts, numbers and lists are TOML's."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(inner) for inner in value) + "]"
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+
+
+def _key(key: object) -> str:
+    return json.dumps(str(key), ensure_ascii=False)
 
 
 def summary_of(scenario: Scenario, *, progress: Progress | None = None) -> Mapping[str, Any]:

@@ -7,7 +7,9 @@ import { QueueLength, RoundTrips, Windows } from "./curves.ts";
 import { type Run, unpackAll } from "./model.ts";
 import { inflate } from "./packing.ts";
 import { element, type Painter, Panel } from "./panel.ts";
+import { Compared } from "./compared.ts";
 import { TimeRange } from "./range.ts";
+import { story } from "./story.ts";
 import { comparison, summaryTables } from "./summary.ts";
 import { TimeSequence } from "./timeSequence.ts";
 
@@ -52,7 +54,10 @@ class Page {
     if (!flow) return void this.view.append(element("p", "", "No flow of this run sent anything."));
     const range = this.rangeOf(run);
     const panel = (painter: Painter, height: number) => new Panel(this.view, painter, range, height);
+    this.view.append(story(flow.stories, (from, to) => range.set(from, to)));
     this.panels = [panel(new TimeSequence(flow), HEIGHTS.timeSequence)];
+    const same = this.runs.filter((other) => other.flows.some((one) => one.name === flow.name));
+    if (same.length > 1) this.panels.push(panel(new Compared(flow.name, same), HEIGHTS.curve));
     if (flow.decisions) this.panels.push(panel(new Windows(flow, run), HEIGHTS.curve));
     if (flow.roundTrips.time.length) this.panels.push(panel(new RoundTrips(flow), HEIGHTS.curve));
     for (const queue of run.queues) this.panels.push(panel(new QueueLength(queue), HEIGHTS.curve));

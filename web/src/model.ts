@@ -10,6 +10,8 @@ export interface Sent {
   start: Numbers;
   end: Numbers;
   verdict: Numbers;
+  /** Places in the flow's `words`; 0 where there is nothing to say. */
+  why: Numbers;
 }
 
 /** Acknowledgments as they reached the sender. */
@@ -40,11 +42,22 @@ export interface Flow {
   sent: Sent;
   acks: Acks;
   sacks: { time: Numbers; start: Numbers; end: Numbers };
-  drops: { time: Numbers; offset: Numbers };
-  delays: { time: Numbers; end: Numbers; offset: Numbers };
+  drops: { time: Numbers; offset: Numbers; why: Numbers };
+  delays: { time: Numbers; end: Numbers; offset: Numbers; why: Numbers };
   flight: { time: Numbers; bytes: Numbers };
   roundTrips: { time: Numbers; value: Numbers };
   decisions: Decisions | null;
+  /** What `why` columns refer to. */
+  words: string[];
+  stories: Story[];
+}
+
+/** What happened on one connection, in words. Times are seconds. */
+export interface Story {
+  connection: number;
+  events: { from: number; to: number; kind: string; text: string }[];
+  left_out: number;
+  shares: { kind: string; seconds: number; words: string }[];
 }
 
 export interface Queue {

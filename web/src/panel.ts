@@ -118,7 +118,7 @@ export class Panel {
       },
       axes: [
         { size: 28, font: FONT, grid: GRID, ticks: GRID, values: (_, splits) => splits.map((at) => `${number(at)} s`) },
-        { size: 64, font: FONT, grid: GRID, ticks: GRID, label: this.painter.unit, labelFont: FONT, labelSize: 16,
+        { size: 84, font: FONT, grid: GRID, ticks: GRID, label: this.painter.unit, labelFont: FONT, labelSize: 16,
           values: (_, splits) => splits.map(number) },
       ],
       series: [{}, { scale: "y", show: true, paths: () => null, points: { show: false } }],

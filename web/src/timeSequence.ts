@@ -60,7 +60,7 @@ export class TimeSequence implements Painter {
 
   nearest(x: number, y: number, view: View, reach: number): Hit | null {
     const hits = [...this.segmentsNear(x, y, view, reach), ...this.dropsNear(x, y, view, reach)];
-    hits.push(...this.acksNear(x, y, view, reach));
+    hits.push(...this.delaysNear(x, y, view, reach), ...this.acksNear(x, y, view, reach));
     return hits.reduce<Hit | null>((best, hit) => (best && best.distance <= hit.distance ? best : hit), null);
   }
 
@@ -112,19 +112,37 @@ export class TimeSequence implements Painter {
       ? `datagram ${number(sent.start[row])}`
       : `bytes ${number(sent.start[row])} to ${number(sent.end[row])}`;
     const event = this.eventsAt(sent.time[row]);
-    return [`${seconds(sent.time[row])}: ${verdict?.words ?? "sent"}`, what, ...event];
+    return [`${seconds(sent.time[row])}: ${verdict?.words ?? "sent"}`, what, ...this.wordsOf(sent.why[row]), ...event];
   }
 
   private dropsNear(x: number, y: number, view: View, reach: number): Hit[] {
-    const { time, offset } = this.flow.drops;
+    const { time, offset, why } = this.flow.drops;
     const hits: Hit[] = [];
     for (const row of rowsNear(time, x, view, reach)) {
       const [at, height] = [view.x(time[row]), view.y(offset[row])];
       const distance = Math.hypot(at - x, height - y);
-      const lines = [`${seconds(time[row])}: dropped`, `around byte ${number(Math.round(offset[row]))}`];
+      const lines = [`${seconds(time[row])}: dropped`, `around byte ${number(Math.round(offset[row]))}`, ...this.wordsOf(why[row])];
       if (distance <= reach) hits.push({ x: at, y: height, distance: distance * 0.5, lines });
     }
     return hits;
+  }
+
+  private delaysNear(x: number, y: number, view: View, reach: number): Hit[] {
+    const { time, end, offset, why } = this.flow.delays;
+    const hits: Hit[] = [];
+    for (let row = 0; row < Math.min(time.length, MOST_LOOKED_AT); row++) {
+      const at = Math.min(Math.max(x, view.x(time[row])), view.x(end[row]));
+      const distance = Math.hypot(at - x, view.y(offset[row]) - y);
+      if (distance > reach) continue;
+      const held = `held up for ${seconds(end[row] - time[row])}, until ${seconds(end[row])}`;
+      hits.push({ x: at, y: view.y(offset[row]), distance, lines: [held, ...this.wordsOf(why[row])] });
+    }
+    return hits;
+  }
+
+  /** A text of the flow, in lines that fit a tip. */
+  private wordsOf(place: number): string[] {
+    return wrapped(this.flow.words[place] ?? "");
   }
 
   private acksNear(x: number, y: number, view: View, reach: number): Hit[] {
@@ -186,6 +204,19 @@ function* rowsNear(time: Float64Array, x: number, view: View, reach: number): Ge
 }
 
 const MOST_LOOKED_AT = 2_000;
+
+const LETTERS = 90;
+
+/** Words in lines of at most so many letters. */
+export function wrapped(text: string): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ").filter(Boolean)) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < LETTERS) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
 
 export function seconds(time: number): string {
   return `${time.toFixed(6)} s`;

@@ -2,6 +2,8 @@
 //!
 //! The classes are Python's own (`lasthop.errors`), so that their words and exit statuses stand there alone.
 
+use std::path::{Path, PathBuf};
+
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -18,6 +20,13 @@ pub(crate) enum Failure {
     Run(sim::RunError),
     /// A real-time run is not possible, or failed.
     Live(live::LiveError),
+    /// A file is no capture.
+    Capture {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        error: wire::capture::ReadError,
+    },
     /// A result could not be written.
     File(FileError),
     /// Python raised: Ctrl-C, or what a progress callback raised.
@@ -31,6 +40,7 @@ impl From<Failure> for PyErr {
             Failure::Build(error) => with_message(py, "InputError", &error),
             Failure::Run(error) => with_message(py, "RunError", &error),
             Failure::Live(error) => with_message(py, "LiveError", &error),
+            Failure::Capture { file, error } => capture_error(py, &file, &error),
             Failure::File(error) => os_error(&error),
             Failure::Python(error) => error,
         })
@@ -54,6 +64,13 @@ fn input_error(py: Python<'_>, error: &scenario::InputError) -> PyErr {
         .into_py_dict(py)
         .and_then(|keywords| keywords.set_item("line", error.line()).map(|()| keywords));
     keywords.map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.message, Some(&keywords)))
+}
+
+fn capture_error(py: Python<'_>, file: &Path, error: &wire::capture::ReadError) -> PyErr {
+    let help = "give a pcap or pcapng file, as tcpdump, dumpcap or lasthop write it";
+    let keywords = [("file", file.display().to_string()), ("help", help.to_owned())].into_py_dict(py);
+    keywords
+        .map_or_else(|raised| raised, |keywords| raise(py, "InputError", &error.to_string(), Some(&keywords)))
 }
 
 fn with_message(py: Python<'_>, class: &str, error: &impl std::error::Error) -> PyErr {

@@ -70,6 +70,31 @@ impl RecordFiles {
     }
 }
 
+/// A table that is written as its rows come.
+pub(crate) struct TableFile {
+    path: PathBuf,
+    table: Option<Table>,
+}
+
+impl TableFile {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), table: None }
+    }
+
+    pub(crate) fn append(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
+        let failed = |error| FileError { file: self.path.clone(), error };
+        if self.table.is_none() {
+            self.table = Some(begin_table(&self.path, batch).map_err(failed)?);
+        }
+        self.table.as_mut().map_or(Ok(()), |table| table.write(batch)).map_err(failed)
+    }
+
+    pub(crate) fn finish(self) -> Result<(), FileError> {
+        let Some(table) = self.table else { return Ok(()) };
+        table.finish().map(drop).map_err(|error| FileError { file: self.path, error })
+    }
+}
+
 /// Writes one table whose rows are all there.
 pub(crate) fn write_table(path: &Path, batches: &[RecordBatch]) -> Result<(), FileError> {
     let write = || {

@@ -6,12 +6,14 @@
 //!
 //! This crate must never decide anything: no protocol, no default, no statistics.
 
+mod analyze;
 mod batch;
 mod error;
 mod files;
 mod interrupt;
 mod live_run;
 mod lookup;
+mod packetdrill_run;
 mod run;
 mod scenario_file;
 mod table;
@@ -22,15 +24,21 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::analyze::{analyze, capture_packets};
+    #[pymodule_export]
     use crate::batch::run_batch;
     #[pymodule_export]
     use crate::live_run::run_live;
     #[pymodule_export]
     use crate::lookup::{algorithms, doctor, registries, schema};
     #[pymodule_export]
+    use crate::packetdrill_run::packetdrill;
+    #[pymodule_export]
     use crate::run::{Run, run, summary};
     #[pymodule_export]
-    use crate::scenario_file::{Scenario, link_trace, load_scenario, load_study};
+    use crate::scenario_file::{
+        Scenario, link_trace, load_scenario, load_study, parse_scenario, study_parts,
+    };
     #[pymodule_export]
     use crate::table::{Table, write_table};
 

@@ -40,13 +40,17 @@ fn outcome_of(
             ControlFlow::Break(())
         }
     };
+    let spec = resolved.to_spec()?;
+    let nodes = spec.nodes.iter().enumerate();
+    let simulated = nodes.filter(|(_, node)| resolved.live.simulates(&node.name)).map(|(place, _)| place);
     let options = Options {
+        simulated: simulated.collect(),
         congestion: resolved.live.congestion.clone(),
         sysctls: resolved.live.settings(),
         command: command.into_iter().map(Into::into).collect(),
         progress: Some(&mut look),
         ..Options::default()
     };
-    let outcome = live::run(&resolved.to_spec()?, options)?;
+    let outcome = live::run(&spec, options)?;
     raised.map_or(Ok(outcome), |error| Err(error.into()))
 }

@@ -30,7 +30,10 @@ pub(crate) fn registries() -> String {
     let topologies = scenario::topology::ENTRIES
         .iter()
         .map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
+    let schedulers =
+        cell::scheduler::ENTRIES.iter().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
     let others = [
+        listed("schedulers", "in what order a shared channel serves its users", schedulers),
         listed("workloads", "what the programs of a flow send", workloads),
         listed("topologies", "hosts and links that a few lines stand for", topologies),
     ];

@@ -1,5 +1,7 @@
 //! The files that users write, read and resolved.
 
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 use scenario::{Resolved, Search};
 
@@ -36,10 +38,32 @@ pub(crate) fn load_scenario(
     Ok(scenario::load(source, &overrides, seed, &Search::new([library]))?.into())
 }
 
-/// Reads a study by folder or name and returns it resolved, as JSON (see `scenario::study::Study`).
+/// Reads a scenario out of a text; `source` is where messages say that it is, and where paths in it begin.
 #[pyfunction]
-pub(crate) fn load_study(source: &str, library: &str) -> Result<String, Failure> {
-    Ok(scenario::study::load(source, &Search::new([library]))?.json())
+#[pyo3(signature = (text, source, library, overrides=vec![], seed=None))]
+pub(crate) fn parse_scenario(
+    text: &str,
+    source: &str,
+    library: &str,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+) -> Result<Scenario, Failure> {
+    Ok(scenario::parse(text, source, &overrides, seed, &Search::new([library]))?.into())
+}
+
+/// Reads a study by folder or name and returns it resolved, as JSON (see `scenario::study::Study`); of cases that are in none of
+/// the `wanted` tables without their scenarios. No table stands for all.
+#[pyfunction]
+#[pyo3(signature = (source, library, wanted=vec![]))]
+pub(crate) fn load_study(source: &str, library: &str, wanted: Vec<String>) -> Result<String, Failure> {
+    Ok(scenario::study::load_tables(source, &Search::new([library]), &wanted)?.json())
+}
+
+/// The file of a study and those of its parts, each with its tables.
+#[pyfunction]
+pub(crate) fn study_parts(source: &str, library: &str) -> Result<Vec<(PathBuf, Vec<String>)>, Failure> {
+    let parts = scenario::study::parts(source, &Search::new([library]))?;
+    Ok(parts.into_iter().map(|part| (part.file, part.tables)).collect())
 }
 
 /// The opportunities to send 1500 bytes that a direction of a link ("lasthop.down") gives in so many seconds, as a

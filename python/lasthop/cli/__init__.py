@@ -18,13 +18,22 @@ import click
 from lasthop.errors import LasthopError
 
 _COMMANDS = {
+    "new": ("lasthop.cli.new", "Write a scenario file to begin with."),
     "run": ("lasthop.cli.run", "Run one scenario in virtual time."),
     "study": ("lasthop.cli.study", "Repeat a document's experiments: published beside measured."),
     "live": ("lasthop.cli.live", "Run the same scenario in real time, between real kernels."),
     "plot": ("lasthop.cli.plot", "Draw a result: time sequence, cwnd, queue, …"),
+    "analyze": ("lasthop.cli.analyze", "Tell what the TCP connections of anybody's capture did."),
+    "explain": ("lasthop.cli.explain", "Tell what happened in a result, and why."),
+    "compare": ("lasthop.cli.compare", "Compare results: runs, sweeps, studies."),
     "report": ("lasthop.cli.report", "Write one page of results: diagrams that zoom, windows, queues."),
+    "fit": ("lasthop.cli.fit", "Find out what the link was that a capture's transfer crossed; write it as a scenario."),
+    "export": ("lasthop.cli.export", "Write a result in another tool's format: CSV, xplot, Flent, qlog, Mahimahi."),
+    "import": ("lasthop.cli.import_log", "Make a trace for a link out of a log of Mahimahi."),
+    "packetdrill": ("lasthop.cli.packetdrill", "Run packetdrill scripts in virtual time against a profile."),
     "trace": ("lasthop.cli.trace", "Write a link's capacity as a trace in Mahimahi's format."),
     "list": ("lasthop.cli.listing", "List what there is by name: links, profiles, algorithms, …"),
+    "show": ("lasthop.cli.show", "Show one of them: a file with its sources, an algorithm, a queue, …"),
     "doctor": ("lasthop.cli.doctor", "Say what this machine can do, and the remedy for what it cannot."),
 }
 """The module of each command, and its line in the help. A module is imported when its command is run."""

@@ -31,6 +31,11 @@ def complain(message: str) -> None:
     stderr.print(Text.assemble(("error: ", "bold red"), message))
 
 
+def warn(message: str) -> None:
+    """Say on standard error what a reader of the result should know."""
+    stderr.print(Text.assemble(("warning: ", "bold yellow"), message))
+
+
 def remark(message: str) -> None:
     """Say something on standard error that is not a result."""
     stderr.print(Text(message))

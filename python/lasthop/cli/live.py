@@ -9,17 +9,25 @@ from typing import Any
 import click
 
 from lasthop.cli.console import print_json, remark
+from lasthop.cli.names import completing
 from lasthop.cli.summary import print_beside_virtual, print_real_time, print_summary
-from lasthop.errors import RunError
-from lasthop.live import live
-from lasthop.scenario import RECORD_NOTHING, load_scenario, run
+from lasthop.errors import InputError, RunError
+from lasthop.live_settings import congestion_control
+from lasthop.real_against_virtual import Compared, compare_runs, measures_of
+from lasthop.real_time import live_result
+from lasthop.results.run import Run, RunResult
+from lasthop.scenario import Scenario, load_scenario, run
+
+ROUND_TRIPS = "packets"
+"""The table that round trips are computed from."""
 
 
 @click.command(name="live")
-@click.argument("file")
+@click.argument("file", shell_complete=completing("scenarios"))
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Runs in real time.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def command(
@@ -27,6 +35,7 @@ def command(
     program: tuple[str, ...],
     seed: int | None,
     overrides: tuple[str, ...],
+    repeat: int,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -34,29 +43,58 @@ def command(
     links that `lasthop run` uses. With a COMMAND, that is run in the first host instead of the file's flows.
 
     Packets are released on the wall clock; how late each was is reported, and a run with a release over 10 ms late is
-    marked as tainted. The same scenario's figures in virtual time are printed below, for comparison. `lasthop doctor`
+    marked as tainted. What matters of the transfers is printed beside the same scenario in virtual time, with a warning
+    where the two differ by more than the kernel does from run to run: --repeat tells how much that is. `lasthop doctor`
     says whether this machine allows real time, and the remedy.
 
     \b
     Examples:
       lasthop live quickstart
+      lasthop live quickstart --repeat 5
       lasthop live scenarios/quickstart.toml --json --out results/live
       lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
 
     A COMMAND that fails makes the run fail (status 1); its own status is in the summary.
     """
+    if repeat > 1 and (program or out is not None):
+        raise InputError("a COMMAND, or a result folder, is one run", key="--repeat", help="leave it out")
     scenario = load_scenario(file, overrides=overrides, seed=seed)
-    with live(scenario, command=program, out=out, quiet_output=as_json) as result:
-        if as_json:
-            print_json(result.summary)
-        else:
-            print_summary(result.summary)
-            print_real_time(result.summary)
-            if not program:
-                print_beside_virtual(result.summary, run(scenario, record=RECORD_NOTHING).summary)
+    metered = scenario if program else _metered(file, scenario, overrides, seed)
+    with live_result(metered, command=program, out=out, quiet_output=as_json) as result:
+        summary = result.summary
+        real = [] if program else [_measures(result)]
+    for _ in range(repeat - 1):
+        with live_result(metered, quiet_output=True) as again:
+            real.append(_measures(again))
+    if not as_json:
+        print_summary(summary)
+        print_real_time(summary)
+    compared = compare_runs(real, _measures(run(metered))) if real else []
+    control = congestion_control(scenario)
+    if as_json:
+        print_json({**summary, **_as_json(compared, control)})
+    elif compared:
+        profiles = dict.fromkeys(str(host["profile"]) for host in scenario.specification["hosts"])
+        print_beside_virtual(compared, control, list(profiles))
     if out is not None:
         remark(f"wrote {out}")
-    fail_with(result.summary.get("command"))
+    fail_with(summary.get("command"))
+
+
+def _metered(file: str, scenario: Scenario, overrides: tuple[str, ...], seed: int | None) -> Scenario:
+    """Return the scenario with its links metered and its packets recorded, for queues and round trips."""
+    tables = dict.fromkeys([*scenario.specification["record"]["tables"], ROUND_TRIPS])
+    listed = ", ".join(f'"{table}"' for table in tables)
+    added = ("measure.links=true", f"record.tables=[{listed}]")
+    return load_scenario(file, overrides=(*overrides, *added), seed=seed)
+
+
+def _measures(result: Run | RunResult) -> dict[str, float]:
+    return measures_of(result.summary, result.table(ROUND_TRIPS))
+
+
+def _as_json(compared: list[Compared], control: str) -> dict[str, Any]:
+    return {"congestion_control": control, "beside_virtual": [one.to_json() for one in compared]}
 
 
 def fail_with(ended: Mapping[str, Any] | None) -> None:

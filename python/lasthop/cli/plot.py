@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from lasthop.cli.console import a_number, remark
+from lasthop.cli.showing import show_picture
 from lasthop.plots import FORMATS, KINDS, Source, View, draw, kind_of, save
 from lasthop.plots.style import note_of
 from lasthop.results import open_run
@@ -30,6 +31,14 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
     metavar="NAME[.down|.up]",
     help="A link whose queue to show; may be repeated (those with most drops, unless given).",
 )
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="RESULT",
+    help="Another run to draw beside RESULT; may be repeated.",
+)
 @click.option("--from", "start_s", type=float, callback=a_number, metavar="SECONDS", help="Where the time axis begins.")
 @click.option("--to", "end_s", type=float, callback=a_number, metavar="SECONDS", help="Where the time axis ends.")
 @click.option("--unit", type=click.Choice(["bytes", "segments"]), default="bytes", help="Of sequence numbers.")
@@ -39,7 +48,16 @@ _KIND_LINES = "\n".join(f"  {kind.id:14} {kind.summary}\n  {'':14} {kind.tables(
 @click.option("--metric", help="Which metric of a study's rows.")
 @click.option("--format", "picture_format", type=click.Choice(FORMATS), default="svg", help="Unless --out says it.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The picture [RESULT/KIND.svg].")
-def command(result: Path, kind: str, picture_format: str, out: Path | None, **view: Any) -> None:
+@click.option("--show", is_flag=True, help="Show it in the terminal, or in a window, too.")
+def command(
+    result: Path,
+    kind: str,
+    picture_format: str,
+    out: Path | None,
+    others: tuple[Path, ...],
+    show: bool,
+    **view: Any,
+) -> None:
     """Draw a picture of RESULT, a folder that `lasthop run`, `live` or `study` wrote with --out.
 
     \b
@@ -47,17 +65,21 @@ def command(result: Path, kind: str, picture_format: str, out: Path | None, **vi
       lasthop plot results/quickstart time-sequence
       lasthop plot results/quickstart cwnd --from 0 --to 30 --format pdf
       lasthop plot results/quickstart queue --link lasthop.down
+      lasthop plot results/reno throughput --with results/cubic --show
       lasthop plot results/sarolahti2000 published --table 14 --out table14.png
     """
     target = out or result / f"{kind}.{picture_format}"
     source = _open(result)
-    picture = draw(kind, source, View(**view))
+    beside = tuple((path.name, open_run(path)) for path in others)
+    picture = draw(kind, source, View(**view, beside=beside))
     for table in kind_of(kind).uses:
         if table not in source.table_names:
             remark(f"without what the table {table!r} would add: it was not recorded")
     if note := note_of(picture):
         remark(note)
     remark(f"wrote {save(picture, target)}")
+    if show:
+        show_picture(picture, target)
 
 
 def _open(result: Path) -> Source:

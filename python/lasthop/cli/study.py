@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from lasthop.cli.console import a_number, print_json, progress_bar, remark, stdout
-from lasthop.cli.study_tables import legend, print_claims, print_study_table
-from lasthop.errors import StudyError
+from lasthop import catalogue
+from lasthop.cli.console import a_number, print_json, progress_bar, remark, stdout, warn
+from lasthop.cli.names import completing
+from lasthop.cli.study_tables import claims_counted, legend, print_agreement, print_claims, print_study_table
+from lasthop.errors import LasthopError, StudyError
 from lasthop.results.folder import STORE_FILE
-from lasthop.study import Precision, Study, StudyResult, load_study, run_study
+from lasthop.study import Precision, Study, StudyResult, load_parts, run_parts
 from lasthop.study.execute import jobs_of
 from lasthop.study.result import Reached
 
@@ -22,7 +25,7 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
 
 
 @click.command(name="study")
-@click.argument("study")
+@click.argument("study", shell_complete=completing("studies"))
 @click.option(
     "--only", multiple=True, metavar="TABLE", callback=_table_ids, help="Only this table (or several: 15,16)."
 )
@@ -37,6 +40,11 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
 @click.option("--at-most", type=click.IntRange(6), default=100, show_default=True, help="Runs of a case with --within.")
 @click.option("--jobs", type=click.IntRange(1), help="Runs at a time (as many as processors, unless given).")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [results/STUDY].")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Run on the workers of this Dask scheduler (tcp://host:8786); local starts some here. Needs lasthop[cluster].",
+)
 @click.option("--figures", is_flag=True, help="Draw the document's own figures too.")
 @click.option(
     "--format", "picture_format", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Of the pictures."
@@ -50,11 +58,12 @@ def command(
     at_most: int,
     jobs: int | None,
     out: Path | None,
+    cluster: str | None,
     figures: bool,
     picture_format: str,
     as_json: bool,
 ) -> None:
-    """Run STUDY (a name of `lasthop list studies`, or a folder with a study.toml).
+    """Run STUDY (a name of `lasthop list studies`, a folder with a study.toml, or `all`).
 
     Runs go on in parallel; all cases share their seeds, so that they meet the same delays and losses. What is finished
     is kept in the folder: a study that was stopped goes on where it was, and a known run is not run again.
@@ -66,12 +75,15 @@ def command(
       lasthop study sarolahti2000 --only 14
       lasthop study sarolahti2000 --only 15,16 --jobs 2 --json
       lasthop study studies/sarolahti2000 --replications 5 --out results/quick
+      lasthop study all --figures --out results/all     (one page, index.html)
     """
-    plan = load_study(study)
-    plan = plan.only(only) if only else plan
-    plan = plan.replicated(replications) if replications else plan
+    if study == EVERY:
+        _run_all(replications, jobs, out or Path("results") / "all", figures, cluster)
+        return
+    plans = load_parts(study, only)
+    plans = [plan.replicated(replications) for plan in plans] if replications else plans
     precision = None if within is None else Precision(within, at_most)
-    result = _run_with_progress(plan, out or Path("results") / plan.name, jobs, precision)
+    result = _run_with_progress(plans, out or Path("results") / plans[0].name, jobs, precision, cluster)
     # The command's own figure counts the whole process: reading files and loading libraries too.
     result.cpu_s = time.process_time()
     if result.damaged:
@@ -80,29 +92,74 @@ def command(
         print_json(result.to_json())
     else:
         _print(result)
-    _draw(plan, result, figures, picture_format)
+        _tell_left_out(plans, only)
+    _draw(plans, result, figures, picture_format)
     if result.failures:
         raise StudyError(_failures_text(result))
 
 
-def _draw(plan: Study, result: StudyResult, figures: bool, picture_format: str) -> None:
-    # Here, so that a study that fails early has not waited for Matplotlib.
-    from lasthop.study.pictures import draw_charts, draw_figures, draw_published
+EVERY = "all"
+"""The name that stands for every study of the library."""
 
-    drawn = [*draw_published(result, picture_format), *draw_charts(plan, result, picture_format)]
-    drawn += draw_figures(plan, result.folder, picture_format) if figures else ()
+
+def _run_all(replications: int | None, jobs: int | None, out: Path, figures: bool, cluster: str | None) -> None:
+    """Run every study of the library, each into a folder of its own, and write one page over all of them."""
+    from lasthop.study.page import Chapter, write_page
+
+    chapters: list[Chapter] = []
+    failed: list[str] = []
+    for name in [entry.name for entry in catalogue.entries("studies")]:
+        try:
+            plans = load_parts(name)
+            plans = [plan.replicated(replications) for plan in plans] if replications else plans
+            result = _run_with_progress(plans, out / name, jobs, None, cluster)
+        except LasthopError as error:
+            # One that cannot be run here (an oracle's program is missing) does not hold up the others.
+            chapters.append(Chapter(name, None, str(error)))
+            failed.append(name)
+            continue
+        _draw(plans, result, figures, "svg")
+        stdout.print(f"{name}: {_found_text(result)}")
+        chapters.append(Chapter(name, result))
+        if result.failures:
+            failed.append(name)
+    remark(f"the page is {write_page(chapters, out / 'index.html')}")
+    if failed:
+        raise StudyError(f"not whole: {', '.join(failed)}; the page says why")
+
+
+def _found_text(result: StudyResult) -> str:
+    counts = result.agreement["tables"]
+    rows = f"{sum(each['agree'] for each in counts)} of {sum(each['rows'] for each in counts)} rows agree"
+    return "; ".join(text for text in (rows if counts else "", claims_counted(result.claims)) if text)
+
+
+def _draw(plans: Sequence[Study], result: StudyResult, figures: bool, picture_format: str) -> None:
+    # Here, so that a study that fails early has not waited for Matplotlib.
+    from lasthop.study.checks import own_figures
+    from lasthop.study.pictures import draw_all_rows, draw_charts, draw_figures, draw_published
+
+    drawn = [*draw_all_rows(result, picture_format), *draw_published(result, picture_format)]
+    for plan in plans:
+        drawn += draw_charts(plan, result, picture_format)
+        if figures:
+            drawn += draw_figures(plan, result.folder, picture_format)
+            drawn += own_figures(plan.folder, result.folder)
     remark(f"kept in {result.folder}" + (f", with {len(drawn)} pictures" if drawn else ""))
 
 
-def _run_with_progress(plan: Study, folder: Path, jobs: int | None, precision: Precision | None) -> StudyResult:
+def _run_with_progress(
+    plans: Sequence[Study], folder: Path, jobs: int | None, precision: Precision | None, cluster: str | None
+) -> StudyResult:
     with progress_bar("runs") as bar:
-        task = bar.add_task(plan.name, total=len(jobs_of(plan)))
-        return run_study(
-            plan,
+        task = bar.add_task(plans[0].name, total=sum(len(jobs_of(plan)) for plan in plans))
+        return run_parts(
+            plans,
             folder,
             jobs=jobs,
             tick=lambda done, every: bar.update(task, completed=done, total=every),
             precision=precision,
+            cluster=cluster,
         )
 
 
@@ -130,6 +187,23 @@ def _damage_text(result: StudyResult) -> str:
     )
 
 
+def _unmatched_text(result: StudyResult) -> str:
+    names = ["; ".join(f"{column} {text}" for column, text in row.items()) for row in result.unmatched]
+    shown = "\n  ".join(names[:MOST_NAMED])
+    more = f"\n  and {len(names) - MOST_NAMED} more: study.json names them" if len(names) > MOST_NAMED else ""
+    return f"{len(names)} published rows have no experiment in this study:\n  {shown}{more}"
+
+
+def _tell_left_out(plans: Sequence[Study], only: Sequence[str]) -> None:
+    left_out = [table for plan in plans for table in plan.left_out]
+    if left_out and not only:
+        remark(f"not run, as they take long: {', '.join(left_out)}; --only runs them")
+
+
+MOST_NAMED = 20
+"""Published rows without an experiment that are printed."""
+
+
 def _print(result: StudyResult) -> None:
     stdout.print(result.title)
     known = f", {result.reused} of them known from earlier" if result.reused else ""
@@ -140,5 +214,9 @@ def _print(result: StudyResult) -> None:
         stdout.print()
     if result.claims:
         print_claims(result.claims)
+    if any(row["agrees"] is not None for row in result.rows):
+        print_agreement(result.agreement)
+    if result.unmatched:
+        warn(_unmatched_text(result))
     if result.precision is not None:
         stdout.print(_precision_text(result.precision, len(result.rows)))

@@ -53,6 +53,9 @@ def legend(rows: Sequence[Row]) -> str:
         parts.append("their spread is low to high where a row was run over a span, else the quartiles")
     if any(row["ratio"] is not None for row in rows):
         parts.append("the ratio is measured to published")
+    if alike := sum(bool(row.get("deterministic")) for row in rows):
+        whose = "all rows" if alike == len(rows) else f"{alike} of {len(rows)} rows"
+        parts.append(f"{whose} are deterministic: their runs are all alike, so they have no interval")
     return "; ".join(parts)
 
 
@@ -62,10 +65,38 @@ def print_claims(claims: Sequence[Row]) -> None:
     for claim in claims:
         if claim["evidence"] == ELSEWHERE:
             continue
-        stdout.print(Text(f"{claim['id']:>4}  {_JUDGED[claim['holds']]:10}  {claim['says']}  [{claim['place']}]"))
+        says = f"{claim['says']}  [{claim['place']}]{'  (set-up)' if claim['setup'] else ''}"
+        stdout.print(Text(f"{claim['id']:>4}  {_JUDGED[claim['holds']]:10}  {says}"))
         stdout.print(Text(f"{'':18}{claim['evidence']}", style="dim"))
+    stdout.print("\n" + claims_counted(claims))
+
+
+def claims_counted(claims: Sequence[Row]) -> str:
+    """Say how many claims hold, fail and are not judged; those that restate the set-up apart."""
+    found = _verdicts([claim for claim in claims if not claim["setup"]])
+    setup = [claim for claim in claims if claim["setup"]]
+    return f"{found}; of {len(setup)} that restate the set-up, {_verdicts(setup)}" if setup else found
+
+
+def _verdicts(claims: Sequence[Row]) -> str:
     verdicts = [_JUDGED[claim["holds"]] for claim in claims]
-    stdout.print("\n" + ", ".join(f"{verdicts.count(word)} {word}" for word in _JUDGED.values() if word in verdicts))
+    return ", ".join(f"{verdicts.count(word)} {word}" for word in _JUDGED.values() if word in verdicts)
+
+
+def print_agreement(agreement: Mapping[str, Sequence[Row]]) -> None:
+    """Print how many rows agree with what the document prints: by kind, then by table."""
+    stdout.print()
+    for by, title in (("kinds", "Rows that agree with the document"), ("tables", "The same by table")):
+        counts = agreement[by]
+        names = [name for name in counts[0] if name not in {"agree", "rows"}]
+        every = {"agree": sum(row["agree"] for row in counts), "rows": sum(row["rows"] for row in counts)}
+        lines = [[str(row[name]) for name in names] + _share(row) for row in counts]
+        print_table(title, [*names, "agree", "of", "%"], [*lines, ["all"] + [""] * (len(names) - 1) + _share(every)])
+        stdout.print()
+
+
+def _share(count: Row) -> list[Any]:
+    return [count["agree"], count["rows"], f"{100 * count['agree'] / count['rows']:.0f}"]
 
 
 def _lines(rows: Sequence[Row], naming: Sequence[str]) -> list[Line]:

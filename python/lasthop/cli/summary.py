@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from lasthop.cli.console import print_table, shown, stdout
+from lasthop.cli.console import print_table, shown, stdout, warn
 from lasthop.cli.measured import print_measured
+from lasthop.real_against_virtual import Compared, differing
 from lasthop.replications import Replications
 from lasthop.stats import Spread
 
@@ -81,7 +82,8 @@ def print_summary(summary: Mapping[str, Any], windows: Sequence[str] = ()) -> No
 def print_replications(found: Replications) -> None:
     """Print flows and links over all runs: of each measure the mean, and how far its 95 % interval reaches."""
     first, last = found.seeds[0], found.seeds[-1]
-    stdout.print(f"{found.scenario}: {len(found.seeds)} runs, seeds {first} to {last}; means ± 95 % (Student's t)\n")
+    alike = "all alike: deterministic" if found.deterministic else "means ± 95 % (Student's t)"
+    stdout.print(f"{found.scenario}: {len(found.seeds)} runs, seeds {first} to {last}; {alike}\n")
     _print_means("flow", found.flows(), {**_FLOW_COLUMNS, **_MORE_OF_FLOWS})
     stdout.print()
     links = found.links()
@@ -106,11 +108,13 @@ def _print_means(what: str, found: Mapping[str, Mapping[str, Spread]], columns: 
 
 
 def _mean(found: Spread | None) -> str | None:
-    if found is None or found.mean_ci95 is None:
+    if found is None:
         return None
+    if found.mean_ci95 is None:
+        return shown(found.mean)
     reach = found.mean_ci95[1] - found.mean
     digits = 3 if abs(found.mean) < 1 else 2 if abs(found.mean) < 1000 else 0
-    return shown(found.mean) if reach == 0 else f"{found.mean:.{digits}f} ± {reach:.{digits}f}"
+    return f"{found.mean:.{digits}f} ± {reach:.{digits}f}"
 
 
 def print_real_time(summary: Mapping[str, Any]) -> None:
@@ -126,21 +130,21 @@ def print_real_time(summary: Mapping[str, Any]) -> None:
         stdout.print("TAINTED: a packet was released over 10 ms late. Run it again on a machine with less to do.")
 
 
-def print_beside_virtual(real: Mapping[str, Any], virtual: Mapping[str, Any]) -> None:
-    """Print the flows of a real-time run beside the same scenario's in virtual time."""
-    stdout.print("\nThe same in virtual time, with our TCP in the kernel's place:")
-    rows = []
-    for ours, kernels in zip(virtual["flows"], real["flows"], strict=True):
-        apart = _apart(kernels["elapsed_s"], ours["elapsed_s"])
-        rows.append([ours["flow"], ours["elapsed_s"], apart, *(ours[key] for key in _COMPARED)])
-    print_table(None, ["flow", "elapsed s", "real against virtual", *(_FLOW_COLUMNS[key] for key in _COMPARED)], rows)
+def print_beside_virtual(compared: Sequence[Compared], congestion: str, profiles: Sequence[str]) -> None:
+    """Print runs in real time beside the same scenario in virtual time, and warn where they differ."""
+    runs = max((len(one.real) for one in compared), default=0)
+    several = f"{runs} runs" if runs > 1 else "1 run; how far it varies is not known: --repeat"
+    stdout.print(f"\nThe kernel's {congestion} ({several}) against {', '.join(profiles)} in virtual time:")
+    rows = [
+        [one.measure.says, one.mean, *_range_of(one), one.virtual, "differs" if one.differs else ""] for one in compared
+    ]
+    print_table(None, ["", "real", "from", "to", "virtual", ""], rows)
+    if differ := differing(compared):
+        warn(f"real and virtual differ by more than the kernel does from run to run: {', '.join(differ)}")
 
 
-_COMPARED = ("segments_sent", "retransmissions", "timeouts", "fast_retransmits")
-
-
-def _apart(real: float | None, virtual: float | None) -> str | None:
-    return f"{100 * (real / virtual - 1):+.1f} %" if real and virtual else None
+def _range_of(one: Compared) -> tuple[float | None, float | None]:
+    return (min(one.real), max(one.real)) if len(one.real) > 1 else (None, None)
 
 
 def _print_names(words: str, names: Sequence[str]) -> None:

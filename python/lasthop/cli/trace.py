@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from lasthop.cli.console import a_number, remark
+from lasthop.cli.names import completing
 from lasthop.errors import InputError, naming
 from lasthop.scenario import link_trace, load_scenario
 
 
 @click.command(name="trace")
-@click.argument("file")
+@click.argument("file", shell_complete=completing("scenarios"))
 @click.argument("link")
 @click.option(
     "--for",

@@ -32,6 +32,11 @@ class Columns:
         return column in self._table.column_names
 
     @property
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self._table
+
+    @property
     def column_names(self) -> list[str]:
         """The columns' names, in their order."""
         return [str(name) for name in self._table.column_names]
@@ -65,7 +70,8 @@ class Columns:
 
     def equal(self, column: str, text: str) -> Columns:
         """Only the rows that have `text` in `column`."""
-        return self.where(self.texts(column) == text)
+        rows = pc.fill_null(pc.equal(pc.cast(self._column(column), pa.string()), text), False)
+        return Columns(self.name, self._table.filter(rows))
 
     def groups(self, column: str) -> list[Booleans]:
         """The rows of each number in a column, in one go where there is no such column."""

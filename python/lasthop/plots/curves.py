@@ -87,7 +87,8 @@ def _draw_panel(axes: Axes, rows: Columns, chart: Chart, metric: str, panel: str
     # The same thing looks the same in every panel, also where a panel lacks others.
     words = [""] if chart.by is None else rows.distinct(chart.by)
     for curve in curves:
-        _draw_curve(axes, curve, words.index(curve.words))
+        label = chart.words.get(f"{chart.by} {curve.words}", curve.words)
+        _draw_curve(axes, curve, words.index(curve.words), label)
     _set_bottom(axes, curves, chart.log)
 
 
@@ -109,14 +110,14 @@ def _means(rows: Columns, metric: str, of: Columns) -> Floats:
     return np.array([means.get(name, np.nan) for name in names_of(of)], dtype=np.float64)
 
 
-def _draw_curve(axes: Axes, curve: Curve, place: int) -> None:
+def _draw_curve(axes: Axes, curve: Curve, place: int, label: str) -> None:
     lap, colour = divmod(place, len(style.SERIES))
     looks: dict[str, Any] = {
         "color": style.SERIES[colour],
         "marker": MARKERS[place % len(MARKERS)],
         "linestyle": DASHES[lap % len(DASHES)],
     }
-    axes.plot(curve.x, curve.mean, markersize=3.2, markeredgewidth=0.4, label=curve.words, zorder=3, **looks)
+    axes.plot(curve.x, curve.mean, markersize=3.2, markeredgewidth=0.4, label=label, zorder=3, **looks)
     known = np.isfinite(curve.low) & (curve.high > curve.low)
     axes.vlines(curve.x[known], curve.low[known], curve.high[known], colors=style.SERIES[colour], linewidth=0.6)
 

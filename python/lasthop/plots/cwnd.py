@@ -141,4 +141,5 @@ KIND: Final = Kind(
     needs=("tcp", "segments"),
     uses=("packets",),
     draw=draw,
+    options=("flow", "start_s", "end_s", "unit"),
 )

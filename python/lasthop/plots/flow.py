@@ -20,11 +20,13 @@ from lasthop.plots.span import Span
 FIRST_DATA_SEQ: Final = 1
 """Relative to the initial sequence number, which the SYN takes (RFC 9293 §3.4)."""
 
-DROPPED: Final = ("queue_drop", "error_drop", "dropper_drop", "oversize_drop")
+DROPPED: Final = ("queue_drop", "error_drop", "dropper_drop", "oversize_drop", "lost")
 """The fates of a packet that never came out of its link."""
 
 DATAGRAM: Final = "datagram"
 """The kind of a packet that is not TCP's."""
+
+NO_TEXTS: Final[Texts] = np.empty(0, dtype=np.object_)
 
 HOLD_SINGLE_PACKETS: Final = ("error", "scripted", "arq", "reordering")
 """Causes of a delay that befalls single packets."""
@@ -37,7 +39,8 @@ HOLD_THE_LINK: Final = ("allocation", "spike", "preemption", "handover")
 class Sent:
     """Data segments as they left the sender.
 
-    `verdict` is "original", or for one that was sent again "needed", "needless" or "unjudged".
+    `verdict` is "original", or for one that was sent again "needed", "needless" or "unjudged"; `why` says of those what
+    made the sender do it and what it was worth, in words.
     """
 
     time: Floats
@@ -45,6 +48,7 @@ class Sent:
     end: Floats
     packet: Floats
     verdict: Texts
+    why: Texts
 
     def of(self, verdict: str) -> Booleans:
         """Which of them have that verdict."""
@@ -80,19 +84,21 @@ class Sacks:
 
 @dataclass(frozen=True)
 class Drops:
-    """Data packets that were dropped on the way: when, and which bytes (the middle of them)."""
+    """Data packets that were dropped on the way: when, which bytes (the middle of them), and where by which rule."""
 
     time: Floats
     offset: Floats
+    why: Texts
 
 
 @dataclass(frozen=True)
 class Delays:
-    """Data packets that were held up on the way: from when to when, and which bytes (the middle of them)."""
+    """Data packets that were held up on the way: from when to when, which bytes (the middle of them), where and why."""
 
     begin: Floats
     end: Floats
     offset: Floats
+    why: Texts
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,11 @@ class FlowTables:
         self.sender = _sender(self._segments)
         self._at_sender = self._segments.equal("host", self.sender)
 
+    @property
+    def source(self) -> Source:
+        """The result that it is a flow of."""
+        return self._source
+
     def is_of_datagrams(self) -> bool:
         """Whether its packets are datagrams, whose sequence numbers count packets and not bytes."""
         return bool((self._at_sender.texts("kind") == DATAGRAM).any())
@@ -137,6 +148,7 @@ class FlowTables:
             end=end,
             packet=rows.numbers("packet"),
             verdict=_verdicts(rows),
+            why=_reasons(rows),
         )
 
     def acks(self) -> Acks:
@@ -195,21 +207,21 @@ class FlowTables:
         """Where the packets of those segments were dropped. None where the packets were not recorded."""
         packets = self._data_packets(sent)
         if packets is None:
-            return Drops(np.empty(0), np.empty(0))
+            return Drops(np.empty(0), np.empty(0), NO_TEXTS)
         lost = packets.where(np.isin(packets.texts("fate").astype(str), DROPPED))
-        return Drops(_end_of_packet(lost), _middle(lost))
+        return Drops(_end_of_packet(lost), _middle(lost), _place_and(lost, "rule"))
 
     def delays(self, sent: Sent) -> Delays:
         """Which of those segments a link held up singly and let go. None where the packets were not recorded."""
         packets = self._data_packets(sent)
         if packets is None:
-            return Delays(np.empty(0), np.empty(0), np.empty(0))
+            return Delays(np.empty(0), np.empty(0), np.empty(0), NO_TEXTS)
         single = np.isin(packets.texts("delay_cause").astype(str), HOLD_SINGLE_PACKETS)
         # One that was dropped in the meantime, as too old, was not held to the end of its delay.
         dropped = np.isin(packets.texts("fate").astype(str), DROPPED)
         held = packets.where(single & ~dropped & (packets.numbers("delay_ns") > 0))
         end = _end_of_packet(held)
-        return Delays(end - held.seconds("delay_ns"), end, _middle(held))
+        return Delays(end - held.seconds("delay_ns"), end, _middle(held), _place_and(held, "delay_cause"))
 
     def timeouts(self) -> Timeouts:
         """The sender's timeouts: from its own record if there is one, else from what it sent on them."""
@@ -298,6 +310,26 @@ def _verdicts(rows: Columns) -> Texts:
     needless, judged = rows.flags("needless"), rows.known("needless")
     verdict = np.where(needless, "needless", np.where(judged, "needed", "unjudged"))
     return np.where(rows.flags("retransmission"), verdict, "original").astype(np.object_)
+
+
+def _reasons(rows: Columns) -> Texts:
+    """Of segments sent again: what made the sender do it, and the sentence that judges it."""
+    if not rows.flags("retransmission").any() or "explanation" not in rows:
+        return np.full(len(rows), "", dtype=np.object_)
+    cause, sentence = rows.texts("cause"), rows.texts("explanation")
+    words = [
+        f"{each.replace('_', ' ')}: {told}" if each and told else each.replace("_", " ") or told
+        for each, told in zip(cause, sentence, strict=True)
+    ]
+    return np.array(words, dtype=np.object_)
+
+
+def _place_and(packets: Columns, column: str) -> Texts:
+    """Where packets met their fate, and the reason in a column."""
+    reasons = packets.texts(column) if column in packets else [""] * len(packets)
+    places = zip(packets.texts("link"), packets.texts("direction"), reasons, strict=True)
+    words = [f"{link}.{way}" + (f": {why.replace('_', ' ')}" if why else "") for link, way, why in places]
+    return np.array(words, dtype=np.object_)
 
 
 def _end_of_packet(packets: Columns) -> Floats:

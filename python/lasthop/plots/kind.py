@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Final, Literal
 
 from matplotlib.figure import Figure
 
@@ -22,7 +22,7 @@ class View:
     `unit` is that of sequence numbers and windows, `width` fits one column of a paper or the whole page.
     `title` replaces the words above the picture; an empty one leaves them away. `links` are links, or
     directions of them like "lasthop.down" (none: those where most was dropped). `table` and `metric` choose among a
-    study's rows.
+    study's rows. `beside` are other runs, each with its words, for pictures of several.
     """
 
     flow: str | None = None
@@ -34,6 +34,7 @@ class View:
     table: str | None = None
     metric: str | None = None
     links: tuple[str, ...] = ()
+    beside: tuple[tuple[str, Source], ...] = ()
 
     def __post_init__(self) -> None:
         if self.start_s is not None and self.end_s is not None and self.start_s >= self.end_s:
@@ -44,12 +45,18 @@ class View:
             )
 
 
+OPTIONS_OF_ALL: Final = ("width", "title")
+
+OPTION_NAMES: Final = {"start_s": "from", "end_s": "to", "links": "link", "beside": "with"}
+"""What fields of a view are called on the command line, where otherwise."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of picture.
 
     `needs` are the tables without which it cannot be drawn, unless those `instead` of them are there; `uses` are those
-    that add to it where recorded.
+    that add to it where recorded. `options` are the fields of a view that it has, beside those that all have.
     """
 
     id: str
@@ -57,7 +64,21 @@ class Kind:
     needs: tuple[str, ...]
     uses: tuple[str, ...]
     draw: Callable[[Source, View], Figure]
+    options: tuple[str, ...]
     instead: tuple[str, ...] = ()
+
+    def check_options(self, view: View) -> None:
+        """Raise InputError where the view says something that this picture does not have."""
+        default = View()
+        for field in fields(View):
+            known = field.name in (*OPTIONS_OF_ALL, *self.options)
+            if not known and getattr(view, field.name) != getattr(default, field.name):
+                has = ", ".join(f"--{OPTION_NAMES.get(name, name)}" for name in (*self.options, *OPTIONS_OF_ALL))
+                raise InputError(
+                    f"the picture {self.id!r} has no option --{OPTION_NAMES.get(field.name, field.name)}",
+                    key=OPTION_NAMES.get(field.name, field.name),
+                    help=f"it has {has}",
+                )
 
     def tables(self) -> str:
         """What it needs and uses, in words."""

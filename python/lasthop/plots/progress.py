@@ -190,4 +190,5 @@ KIND: Final = Kind(
     instead=("progress",),
     uses=("tcp",),
     draw=draw,
+    options=("flow", "start_s", "end_s", "unit"),
 )

@@ -323,4 +323,5 @@ KIND: Final = Kind(
     needs=("rows",),
     uses=(),
     draw=draw,
+    options=("table", "metric"),
 )

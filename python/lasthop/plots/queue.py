@@ -194,4 +194,5 @@ KIND: Final = Kind(
     needs=("queue",),
     uses=("packets",),
     draw=draw,
+    options=("links", "start_s", "end_s"),
 )

@@ -7,9 +7,9 @@ from typing import Final
 from matplotlib.figure import Figure
 
 from lasthop.errors import InputError
-from lasthop.plots import cwnd, progress, published, queue, rtt, style, time_sequence
+from lasthop.plots import cell, cwnd, delay, progress, published, queue, rtt, share, style, throughput, time_sequence
 from lasthop.plots.kind import Kind, View
-from lasthop.plots.source import Source, check_tables
+from lasthop.plots.source import ReadOnce, Source, check_tables
 
 KINDS: Final[tuple[Kind, ...]] = (
     time_sequence.KIND,
@@ -17,7 +17,13 @@ KINDS: Final[tuple[Kind, ...]] = (
     rtt.KIND,
     queue.KIND,
     progress.KIND,
+    throughput.KIND,
+    share.KIND,
+    delay.KIND,
+    delay.CDF,
+    delay.BOX,
     published.KIND,
+    cell.KIND,
 )
 
 
@@ -34,9 +40,12 @@ def kind_of(id: str) -> Kind:
 def draw(id: str, source: Source, view: View | None = None) -> Figure:
     """Draw a picture of that kind.
 
-    Raises InputError for an unknown kind or flow, and where a table is missing (it says how to record it).
+    Raises InputError for an unknown kind or flow, for an option that the kind does not have, and where a table is
+    missing (it says how to record it).
     """
     kind = kind_of(id)
+    seen = view or View()
+    kind.check_options(seen)
     check_tables(source, kind.id, kind.needs, kind.instead)
     with style.settings():
-        return kind.draw(source, view or View())
+        return kind.draw(ReadOnce(source), seen)

@@ -101,4 +101,5 @@ KIND: Final = Kind(
     needs=("tcp", "segments"),
     uses=(),
     draw=draw,
+    options=("flow", "start_s", "end_s"),
 )

@@ -54,6 +54,31 @@ class Tables:
         return pa.table(self._tables[name])
 
 
+class ReadOnce:
+    """A source whose tables are read once each, as long as one picture is drawn."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.folder_name = str(getattr(getattr(source, "path", None), "name", ""))
+        self._read: dict[str, pa.Table] = {}
+
+    @property
+    def name(self) -> str:
+        """What the tables are of."""
+        return self._source.name
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The tables that there are."""
+        return self._source.table_names
+
+    def table(self, name: str) -> pa.Table:
+        """Raises InputError where there is none of that name."""
+        if name not in self._read:
+            self._read[name] = self._source.table(name)
+        return self._read[name]
+
+
 def check_tables(source: Source, kind: str, needs: tuple[str, ...], instead: tuple[str, ...] = ()) -> None:
     """Raise InputError, naming the table and how to record it, where `source` lacks what `kind` needs.
 

@@ -16,6 +16,7 @@ VALUES: Final = (
     "mean_low",
     "mean_high",
     "n",
+    "deterministic",
     "low",
     "high",
     "stat",
@@ -24,6 +25,8 @@ VALUES: Final = (
     "published_q25",
     "published_q75",
     "ratio",
+    "kind",
+    "agrees",
 )
 """Columns that are no part of a row's name."""
 

@@ -8,6 +8,7 @@ every machine.
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import textwrap
@@ -91,7 +92,7 @@ _SETTINGS: Final[dict[str, Any]] = {
     "lines.linewidth": 0.9,
     "pdf.fonttype": 42,
     "savefig.dpi": 200,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "svg.hashsalt": "lasthop",
     "xtick.labelsize": 7,
     "xtick.major.width": 0.6,
@@ -110,9 +111,19 @@ def settings() -> Iterator[None]:
         yield
 
 
+class Picture(Figure):
+    """A figure that a notebook shows, also where nobody has loaded pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        with settings():
+            self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
 def new_figure(width: Literal["column", "page"], height_in: float) -> Figure:
     """An empty figure that lays itself out. It belongs to nobody but the caller: pyplot does not know it."""
-    return Figure(figsize=(COLUMN_IN if width == "column" else PAGE_IN, height_in), layout="constrained")
+    return Picture(figsize=(COLUMN_IN if width == "column" else PAGE_IN, height_in), layout="constrained")
 
 
 def legend_below(figure: Figure, panels: Iterable[Axes], order: Sequence[str] = (), note: str = "") -> None:

@@ -15,14 +15,15 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.markers import CARETDOWN, CARETUP
 
-from lasthop.plots import style
-from lasthop.plots.axes import Scale, raster_if_many, scale_of, set_amount_axis
+from lasthop.plots import style, thinning
+from lasthop.plots.axes import Scale, scale_of, set_amount_axis
 from lasthop.plots.columns import Booleans, Floats
 from lasthop.plots.flow import Acks, Delays, Drops, Sacks, Sent
 from lasthop.plots.flow_panels import FlowPanel, draw_flows
 from lasthop.plots.kind import Kind, View
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span
+from lasthop.plots.thinning import Sheet
 
 HEIGHT_IN: Final = 3.6
 
@@ -31,6 +32,9 @@ ARROW_FROM_PT: Final = 7.0
 
 DOT_BELOW_PT: Final = 2.5
 """Below this height a stroke is lengthened by its own width, or it would not be seen."""
+
+COUNTED_FROM: Final = 10
+"""From so many on, the drops that one cross stands for are counted beside it."""
 
 WINDOW: Final = "advertised window"
 WINDOW_OFF_SCALE: Final = "window (off the scale)"
@@ -113,6 +117,11 @@ class Diagram:
     high: float
     height_in: float
 
+    @property
+    def sheet(self) -> Sheet:
+        """The same in what thinning asks for."""
+        return Sheet(self.span, self.low, self.high)
+
     def prepare(self) -> None:
         """Set the axes up."""
         self.axes.set_ylim(self.low / self.scale.divisor, self.high / self.scale.divisor)
@@ -122,17 +131,18 @@ class Diagram:
         """The line of what was acknowledged, with a tick for each duplicate, and the edge of the window."""
         if not len(acks.time):
             return
-        ack, edge = acks.ack / self.scale.divisor, acks.edge / self.scale.divisor
-        self.axes.step(acks.time, ack, where="post", color=style.TEAL, zorder=2, label="acknowledged")
+        time, ack = thinning.steps(self.sheet, acks.time, acks.ack)
+        self.axes.step(time, ack / self.scale.divisor, where="post", color=style.TEAL, zorder=2, label="acknowledged")
         in_span = self.span.holds(acks.time)
         self._mark(
             acks.time, acks.ack, in_span & acks.duplicate, "duplicate ACK",
             marker="|", markersize=3.5, markeredgewidth=0.6, color=style.TEAL, zorder=2,
         )  # fmt: skip
         in_sight = (in_span & (acks.edge >= self.low) & (acks.edge <= self.high)).any()
+        time, edge = thinning.steps(self.sheet, acks.time, acks.edge)
         self.axes.step(
-            acks.time,
-            edge,
+            time,
+            edge / self.scale.divisor,
             where="post",
             color=style.CYAN,
             linestyle=(0, (4, 1.5)),
@@ -167,38 +177,47 @@ class Diagram:
     def draw_delays(self, delays: Delays) -> None:
         """A level bar for each packet that was held up, from when to when."""
         shown = self.span.touches(delays.begin, delays.end)
-        for number, row in enumerate(np.flatnonzero(shown)):
-            offset = float(delays.offset[row]) / self.scale.divisor
-            self.axes.plot(
-                [float(delays.begin[row]), float(delays.end[row])],
-                [offset, offset],
-                color=style.ORANGE,
-                linewidth=1.2,
-                marker="|",
-                markersize=5,
-                markeredgewidth=1.0,
-                zorder=3.5,
-                label=f"held up on the link ({int(shown.sum())})" if number == 0 else None,
-            )
+        if not shown.any():
+            return
+        begin, end, offset = delays.begin[shown], delays.end[shown], delays.offset[shown] / self.scale.divisor
+        self.axes.plot(
+            thinning.broken(begin, end),
+            thinning.broken(offset, offset),
+            color=style.ORANGE,
+            linewidth=1.2,
+            marker="|",
+            markersize=5,
+            markeredgewidth=1.0,
+            zorder=3.5,
+            label=f"held up on the link ({len(begin)})",
+        )
 
     def draw_drops(self, drops: Drops) -> None:
-        """A cross where a packet was dropped; its arms show from under the marker of a segment sent again."""
-        self._mark(
+        """A cross where a packet was dropped; its arms show from under the marker of a segment sent again.
+
+        Where one cross stands for many, their number is beside it.
+        """
+        crosses = self._mark(
             drops.time, drops.offset, self.span.holds(drops.time), "dropped",
             marker="x", markersize=5.5, markeredgewidth=0.9, color=style.RED, zorder=3.8,
         )  # fmt: skip
+        for time, offset, count in zip(*crosses, strict=True):
+            if count >= COUNTED_FROM:
+                self.axes.annotate(
+                    f"×{count:.0f}", (time, offset), xytext=(4, -2), textcoords="offset points", color=style.RED,
+                    fontsize=5, clip_on=True,
+                )  # fmt: skip
 
-    def _mark(self, time: Floats, offset: Floats, rows: Booleans, words: str, **looks: Any) -> None:
-        count = int(rows.sum())
-        if count:
-            self.axes.plot(
-                time[rows],
-                offset[rows] / self.scale.divisor,
-                linestyle="none",
-                rasterized=raster_if_many(count),
-                label=f"{words} ({count})",
-                **looks,
-            )
+    def _mark(
+        self, time: Floats, offset: Floats, rows: Booleans, words: str, **looks: Any
+    ) -> tuple[Floats, Floats, Floats]:
+        """Draw a mark for each marked row, and return where they are and how many rows each stands for."""
+        time, offset = time[rows], offset[rows]
+        drawn, stands_for = thinning.spots(self.sheet, time, offset)
+        at, value = time[drawn], offset[drawn] / self.scale.divisor
+        if len(time):
+            self.axes.plot(at, value, linestyle="none", label=f"{words} ({len(time)})", **looks)
+        return at, value, stands_for
 
     def _draw_strokes(self, sent: Sent, rows: Booleans, colour: str, height: float, label: str | None) -> None:
         if not rows.any():
@@ -230,10 +249,11 @@ class Diagram:
 
     def _stroke(self, time: Floats, start: Floats, end: Floats, rows: Booleans, **looks: Any) -> None:
         """Upright lines, one for each marked row, from `start` to `end`."""
-        low = np.column_stack([time[rows], start[rows] / self.scale.divisor])
-        high = np.column_stack([time[rows], end[rows] / self.scale.divisor])
+        time, start, end = thinning.strokes(self.sheet, time[rows], start[rows], end[rows])
+        low = np.column_stack([time, start / self.scale.divisor])
+        high = np.column_stack([time, end / self.scale.divisor])
         lines = list(np.stack([low, high], axis=1))
-        self.axes.add_collection(LineCollection(lines, rasterized=raster_if_many(len(lines)), **looks), autolim=False)
+        self.axes.add_collection(LineCollection(lines, **looks), autolim=False)
 
     def _height_pt(self, sent: Sent, shown: Booleans) -> float:
         """How high the median segment will stand, in points."""
@@ -249,4 +269,5 @@ KIND: Final = Kind(
     needs=("segments",),
     uses=("packets", "tcp"),
     draw=draw,
+    options=("flow", "start_s", "end_s", "unit"),
 )

@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from lasthop.plots.columns import NANOSECONDS_PER_SECOND, Columns, Floats
+from lasthop.explanation import Explanation, explain
+from lasthop.plots.columns import NANOSECONDS_PER_SECOND, Columns, Floats, Texts
 from lasthop.plots.flow import FlowTables, Sent, datagram_flows, flow_names
 from lasthop.plots.queue import read_queues
 from lasthop.plots.rtt import round_trips
@@ -24,6 +25,10 @@ PHASES: Final = ("slow_start", "congestion_avoidance", "fast_recovery", "after_t
 
 MOST_FLOWS: Final = 60
 """Of more flows the page shows the first; the summary has them all."""
+
+
+MOST_EVENTS: Final = 400
+"""Of a longer story the page tells the beginning; `lasthop explain` tells all of it."""
 
 
 def run_payload(run: RunResult, packer: Packer) -> dict[str, Any]:
@@ -49,21 +54,61 @@ def _flow(run: RunResult, name: str, is_datagrams: bool, packer: Packer) -> dict
     sent, acks = tables.sent(), tables.acks()
     drops, delays, sacks, flight = tables.drops(sent), tables.delays(sent), tables.sacks(), tables.flight()
     at, round_trip = round_trips(sent, acks)
+    words = _Words()
     payload = {
         "name": name,
         "datagrams": is_datagrams,
-        "sent": _columns(packer, time=_ns(sent.time), start=sent.start, end=sent.end, verdict=_places(sent)),
+        "sent": _columns(
+            packer,
+            time=_ns(sent.time),
+            start=sent.start,
+            end=sent.end,
+            verdict=_places(sent),
+            why=words.places(sent.why),
+        ),
         "acks": _columns(packer, time=_ns(acks.time), ack=acks.ack, edge=acks.edge, duplicate=acks.duplicate),
         "sacks": _columns(packer, time=_ns(sacks.time), start=sacks.start, end=sacks.end),
-        "drops": _columns(packer, **_in_order(drops.time, offset=drops.offset)),
-        "delays": _columns(packer, **_in_order(delays.begin, end=_ns(delays.end), offset=delays.offset)),
+        "drops": _columns(packer, **_in_order(drops.time, offset=drops.offset, why=words.places(drops.why))),
+        "delays": _columns(
+            packer, **_in_order(delays.begin, end=_ns(delays.end), offset=delays.offset, why=words.places(delays.why))
+        ),
         "flight": _columns(packer, time=_ns(flight.time), bytes=flight.bytes),
         "roundTrips": _columns(packer, **_in_order(at, value=_ns(round_trip))),
         "decisions": None,
+        "words": words.known,
+        "stories": [] if is_datagrams else [_story(told) for told in explain(run, name)],
     }
     if "tcp" in run.table_names and not is_datagrams:
         payload["decisions"] = _decisions(tables.decisions(), packer)
     return payload
+
+
+class _Words:
+    """Texts that many rows share, each once; the first is empty."""
+
+    def __init__(self) -> None:
+        self.known = [""]
+        self._place = {"": 0}
+
+    def places(self, texts: Texts) -> npt.NDArray[np.int64]:
+        for text in texts:
+            if text not in self._place:
+                self._place[text] = len(self.known)
+                self.known.append(text)
+        return np.array([self._place[text] for text in texts], dtype=np.int64)
+
+
+def _story(told: Explanation) -> dict[str, Any]:
+    """A connection's events, as far as a reader reads, and where its time went."""
+    return {
+        "connection": told.connection,
+        "events": [
+            {"from": event.start, "to": event.end, "kind": event.kind, "text": event.text}
+            for event in told.events[:MOST_EVENTS]
+        ],
+        "left_out": max(len(told.events) - MOST_EVENTS, 0),
+        "shares": [{"kind": share.kind, "seconds": share.seconds, "words": share.words} for share in told.time_shares],
+    }
 
 
 def _decisions(tcp: Columns, packer: Packer) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from lasthop import _native
 from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, versions
 from lasthop.results.folder import check_is_result, whole_folder
+from lasthop.results.html import summary_html
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.figure import Figure
 
 FORMAT = "lasthop run 1"
 """The first key of run.json. Keys are only ever added, so the number has not moved."""
@@ -41,6 +43,32 @@ class Run:
     summary: Mapping[str, Any]
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     captures: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return str(self.summary.get("scenario", ""))
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The tables that were recorded."""
+        return tuple(self.tables)
+
+    def table(self, name: str) -> pa.Table:
+        """Return one table; `.to_pandas()`, or `polars.from_arrow(it)`, makes a frame of it.
+
+        Raises InputError, saying how to record it, where the run has none of that name.
+        """
+        if name not in self.tables:
+            raise _not_recorded(name, self.table_names, "")
+        return self.tables[name]
+
+    def plot(self, kind: str, **view: Any) -> Figure:
+        """Draw a picture, as `lasthop plot` does: "time-sequence", "cwnd", … `view` has the fields of `plots.View`."""
+        return _draw(self, kind, view)
+
+    def _repr_html_(self) -> str:
+        return summary_html(self.summary)
 
 
 def arrow_table(stream: ArrowStream) -> pa.Table:
@@ -134,12 +162,7 @@ class RunResult:
     def table(self, name: str) -> pa.Table:
         """Read one table. Raises InputError, saying how to record it, where the run has none of that name."""
         if name not in self.table_names:
-            recorded = ", ".join(self.table_names) or "none"
-            raise InputError(
-                f"the run recorded no table {name!r} (recorded: {recorded})",
-                file=str(self.path),
-                help=f"name it under [record] tables, or run again with --set 'record.tables=[\"{name}\"]'",
-            )
+            raise _not_recorded(name, self.table_names, str(self.path))
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -149,9 +172,17 @@ class RunResult:
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"is damaged: {error}", file=str(path), help="run the scenario again") from error
 
+    def plot(self, kind: str, **view: Any) -> Figure:
+        """Draw a picture, as `lasthop plot` does: "time-sequence", "cwnd", … `view` has the fields of `plots.View`."""
+        return _draw(self, kind, view)
 
-def open_run(path: Path) -> RunResult:
+    def _repr_html_(self) -> str:
+        return summary_html(self.summary)
+
+
+def open_run(path: str | Path) -> RunResult:
     """Open a run's folder. Raises InputError where it is no result, or not a whole one."""
+    path = Path(path)
     check_is_result(path, "run.json")
     index_path = path / "run.json"
     try:
@@ -168,6 +199,21 @@ def open_run(path: Path) -> RunResult:
     for name, fingerprint in listed.items():
         _check_file(path / name, fingerprint["bytes"])
     return RunResult(path, index)
+
+
+def _not_recorded(name: str, recorded: tuple[str, ...], file: str) -> InputError:
+    return InputError(
+        f"the run recorded no table {name!r} (recorded: {', '.join(recorded) or 'none'})",
+        file=file or None,
+        help=f"name it under [record] tables, or run again with --set 'record.tables=[\"{name}\"]'",
+    )
+
+
+def _draw(source: Run | RunResult, kind: str, view: Mapping[str, Any]) -> Figure:
+    # Matplotlib takes longer to load than most runs take.
+    from lasthop.plots import View, draw
+
+    return draw(kind, source, View(**view))
 
 
 def _check_file(path: Path, size: int) -> None:

@@ -1,8 +1,9 @@
 """Statistics of replications and of samples: quantiles, intervals, fairness, variation. Pure functions of numbers."""
 
+from lasthop.stats.alike import are_alike
 from lasthop.stats.convergence import convergence_time
 from lasthop.stats.fairness import jain_index
-from lasthop.stats.intervals import mean_interval, median_interval, student_t
+from lasthop.stats.intervals import mean_interval, median_interval, student_t, two_medians_interval
 from lasthop.stats.precision import is_narrow
 from lasthop.stats.quantiles import QUANTILE_RULE, Spread, quantile, spread
 from lasthop.stats.variation import rate_variation
@@ -10,6 +11,7 @@ from lasthop.stats.variation import rate_variation
 __all__ = [
     "QUANTILE_RULE",
     "Spread",
+    "are_alike",
     "convergence_time",
     "is_narrow",
     "jain_index",
@@ -19,4 +21,5 @@ __all__ = [
     "rate_variation",
     "spread",
     "student_t",
+    "two_medians_interval",
 ]

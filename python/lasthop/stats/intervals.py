@@ -8,6 +8,7 @@ shares of many flows are sums, and documents give the mean of their replications
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from functools import cache
 
@@ -31,6 +32,28 @@ def median_interval(ordered: Sequence[float], confidence: float = 0.95) -> tuple
         k += 1
     rank = max(k, 1)
     return ordered[rank - 1], ordered[n - rank]
+
+
+def two_medians_interval(ordered: Sequence[float], runs: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the interval for the median of `runs` further values of the population that `ordered` is a sample of.
+
+    The share of a population below the median of n values has a standard deviation of 1/(2·√n) about one half, so two
+    medians differ by √(1/n + 1/runs)/2 in that share (David and Nagaraja, Order Statistics, §7.1 and §7.2). The
+    interval is between the quantiles of `ordered` that are that far from its middle, times the normal deviate of
+    `confidence`.
+    """
+    if not ordered or runs < 1:
+        raise ValueError("an interval needs at least one value on each side")
+    deviate = statistics.NormalDist().inv_cdf((1 + confidence) / 2)
+    reach = min(0.5, deviate * 0.5 * math.sqrt(1 / len(ordered) + 1 / runs))
+    return _quantile(ordered, 0.5 - reach), _quantile(ordered, 0.5 + reach)
+
+
+def _quantile(ordered: Sequence[float], p: float) -> float:
+    # Imported here: quantiles itself needs the intervals.
+    from lasthop.stats.quantiles import quantile
+
+    return quantile(ordered, p)
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:

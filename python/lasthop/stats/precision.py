@@ -11,7 +11,8 @@ FEWEST = 6
 def is_narrow(found: Spread, within: float) -> bool:
     """Return whether the 95 % interval of the median reaches no further than `within` times the median, to both sides.
 
-    Fewer than six replications never do: their interval has less than 95 %.
+    Fewer than six replications never do: their interval has less than 95 %. Six that are all the same do.
     """
-    reach = max(found.median - found.ci95[0], found.ci95[1] - found.median)
+    low, high = found.ci95 or (found.median, found.median)
+    reach = max(found.median - low, high - found.median)
     return found.n >= FEWEST and reach <= within * abs(found.median)

@@ -30,14 +30,15 @@ def quantile(ordered: Sequence[float], p: float) -> float:
 class Spread:
     """The median and the mean of some values with what says how far to trust them.
 
-    `mean_ci95` is None for a single value.
+    `ci95` and `mean_ci95` are None where all values are the same, or there is one: an interval without width would
+    claim that the next run must be the same too, which no sample can.
     """
 
     n: int
     median: float
     q25: float
     q75: float
-    ci95: tuple[float, float]
+    ci95: tuple[float, float] | None
     minimum: float
     maximum: float
     mean: float
@@ -49,15 +50,16 @@ def spread(values: Sequence[float]) -> Spread:
     if any(math.isnan(value) for value in values):
         raise ValueError("a replication has no number (NaN)")
     ordered = sorted(values)
+    differ = bool(ordered) and ordered[0] < ordered[-1]
     return Spread(
         n=len(ordered),
         median=quantile(ordered, 0.50),
         q25=quantile(ordered, 0.25),
         q75=quantile(ordered, 0.75),
-        ci95=median_interval(ordered),
+        ci95=median_interval(ordered) if differ else None,
         minimum=ordered[0],
         maximum=ordered[-1],
         # Of the ordered values, so that the order of replications does not matter to the last bit.
         mean=math.fsum(ordered) / len(ordered),
-        mean_ci95=mean_interval(ordered),
+        mean_ci95=mean_interval(ordered) if differ else None,
     )

@@ -5,8 +5,8 @@ finished), `measures` (a number from a run), `rows` (published beside measured),
 """
 
 from lasthop.study.claims import Evidence, Verdict
-from lasthop.study.execute import record_case, run_study
-from lasthop.study.plan import Case, Study, load_study
+from lasthop.study.execute import record_case, run_parts, run_study
+from lasthop.study.plan import Case, Study, load_parts, load_study
 from lasthop.study.precision import Precision
 from lasthop.study.result import StudyResult, open_study
 
@@ -17,8 +17,10 @@ __all__ = [
     "Study",
     "StudyResult",
     "Verdict",
+    "load_parts",
     "load_study",
     "open_study",
     "record_case",
+    "run_parts",
     "run_study",
 ]

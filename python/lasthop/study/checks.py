@@ -2,7 +2,8 @@
 
 A metric's check is given a run with the tables that the metric asks for, and returns a number; those of
 `queue_checks` are open to every study. A study may add its own, of both sorts, in a file `checks.py` beside its
-study.toml: any function there that is imported from nowhere else. That file is code of whoever wrote the study, and
+study.toml: any function there that is imported from nowhere else. One called `figures` draws what only the study knows,
+into the folder that it is given, and returns the files. That file is code of whoever wrote the study, and
 runs with the rights of whoever runs it.
 """
 
@@ -39,7 +40,7 @@ def load_checks(folder: Path) -> dict[str, Check]:
     path = folder / "checks.py"
     if not path.is_file():
         return {}
-    spec = importlib.util.spec_from_file_location(f"lasthop_study_{folder.name}", path)
+    spec = importlib.util.spec_from_file_location(_module_name(folder), path)
     if spec is None or spec.loader is None:
         raise InputError("cannot be loaded as Python", file=str(path))
     module = importlib.util.module_from_spec(spec)
@@ -51,6 +52,16 @@ def load_checks(folder: Path) -> dict[str, Check]:
         raise InputError(error.msg, file=str(path), line=error.lineno) from error
     own = inspect.getmembers(module, lambda value: inspect.isfunction(value) and value.__module__ == spec.name)
     return {name: function for name, function in own if not name.startswith("_")}
+
+
+def own_figures(study: Path, folder: Path) -> list[Path]:
+    """Draw what the checks of the study in that folder, which has been run, draw themselves; the files."""
+    draw = getattr(sys.modules.get(_module_name(study)), "figures", None)
+    return [] if draw is None else list(draw(folder))
+
+
+def _module_name(folder: Path) -> str:
+    return f"lasthop_study_{folder.name}"
 
 
 def checks_key(names: Collection[str], folder: Path) -> str:

@@ -72,6 +72,7 @@ class Judge:
             "id": claim.id,
             "says": claim.says,
             "place": claim.place,
+            "setup": claim.setup,
             "holds": verdict.holds,
             "evidence": verdict.evidence,
         }

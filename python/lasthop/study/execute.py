@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lasthop import _native
 from lasthop.errors import InputError, LasthopError, RunError
@@ -25,8 +26,9 @@ from lasthop.study.claims import Judge
 from lasthop.study.oracle import published_values
 from lasthop.study.plan import Case, Study, Variant
 from lasthop.study.precision import Precision, wide_rows, widened
-from lasthop.study.result import Reached, StudyResult, write_study
-from lasthop.study.rows import Reported, names_of, report
+from lasthop.study.published import Key, Published
+from lasthop.study.result import Reached, StudyResult, joined, write_study
+from lasthop.study.rows import Reported, names_of, plain, report
 from lasthop.study.store import Outcome, Store, run_key
 
 Tick = Callable[[int, int], None]
@@ -55,9 +57,23 @@ class Job:
         return Scenario(self.case.id, self.seed, self.variant.hash, self.variant.under(self.seed))
 
 
+Runner = Callable[[Mapping[str, Job], Store, Mapping[str, Checks], "Progress", Callable[[int], None]], None]
+"""Runs what is missing, by its keys, and keeps it in the store; tells now and then how many are done."""
+
+
 def record_of(tables: Iterable[str]) -> Record:
     """Return the words that ask the engine for tables."""
     return {"tables": list(tables), "captures": []}
+
+
+class Keeper(Protocol):
+    """What finished runs are put into: the study's store, or what a worker of a cluster sends back."""
+
+    def put(self, key: str, about: Mapping[str, Any], summary_json: str) -> None:
+        """Keep a finished run."""
+
+    def flush(self) -> None:
+        """Called after the last of several."""
 
 
 @dataclass
@@ -76,52 +92,116 @@ def run_study(
     jobs: int | None = None,
     tick: Tick | None = None,
     precision: Precision | None = None,
+    cluster: str | None = None,
 ) -> StudyResult:
     """Run what is missing of the selected tables in `folder`, and return their rows and the claims.
 
     `jobs` runs go on at a time (as many as there are processors, unless given). Cases that failed stand in `failures`
     of the result. Ctrl-C leaves the store whole: the next start goes on from there. With a `precision`, cases are run
-    under more and more seeds until the intervals of their rows are narrow enough.
+    under more and more seeds until the intervals of their rows are narrow enough. With a `cluster` (the address of a
+    Dask scheduler, or "local") runs go to its workers; the result is the same.
     """
+    return run_parts([study], folder, jobs=jobs, tick=tick, precision=precision, cluster=cluster)
+
+
+def run_parts(
+    studies: Sequence[Study],
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    tick: Tick | None = None,
+    precision: Precision | None = None,
+    cluster: str | None = None,
+) -> StudyResult:
+    """Run a study and its parts, one after another; return all rows and claims under the first one's name."""
     started = time.perf_counter(), time.process_time()
-    progress = Progress()
-    own_checks = load_checks(study.folder)
-    Judge(study, _no_row, record_case, own_checks).check_claims()
-    checks = _checks_by_case(study, own_checks)
-    workers, tell = jobs or processors(), tick or (lambda _done, _all: None)
-    published = published_values(study, own_checks, workers)
+    parts = [
+        _Part(study, jobs or processors(), tick_from(place, studies, tick), precision, cluster)
+        for place, study in enumerate(studies)
+    ]
     with Store(folder) as store:
-        _run_missing(jobs_of(study), store, checks, progress, workers, tell)
-        reused = progress.reused
-        while precision is not None and (wider := widened(study, progress.outcomes, precision)) is not None:
-            study = wider
-            progress.outcomes.clear()
-            _run_missing(jobs_of(study), store, checks, progress, workers, tell)
-        progress.reused = reused
-        final = study
-        reported = cache(lambda place: report(final, final.rows[place], progress.outcomes, published))
-        judge = Judge(study, reported, record_case, own_checks)
-        result = StudyResult(
+        results = [part.run(store, folder) for part in parts]
+        result = joined(results)
+        result.damaged = store.damaged
+        result.wall_s, result.cpu_s = time.perf_counter() - started[0], time.process_time() - started[1]
+        write_study(result, [(part.study, part.progress.outcomes) for part in parts])
+    return result
+
+
+def tick_from(place: int, studies: Sequence[Study], tick: Tick | None) -> Tick:
+    """Return what the study at `place` is to tell its progress to, so that `tick` hears of all of them together."""
+    if tick is None:
+        return lambda _done, _all: None
+    tell, before = tick, sum(len(jobs_of(study)) for study in studies[:place])
+    behind = sum(len(jobs_of(study)) for study in studies[place + 1 :])
+    return lambda done, every: tell(before + done, before + every + behind)
+
+
+class _Part:
+    """One of the studies that are run together: from its own checks to its rows and claims."""
+
+    def __init__(
+        self, study: Study, workers: int, tell: Tick, precision: Precision | None, cluster: str | None
+    ) -> None:
+        self.study = study
+        self.workers = workers
+        self.tell = tell
+        self.precision = precision
+        self.cluster = cluster
+        self.progress = Progress()
+        self.own_checks = load_checks(study.folder)
+        # Before anything has run: a mistake of the last part is told before the first one's runs.
+        Judge(study, _no_row, record_case, self.own_checks).check_claims()
+        self.checks = _checks_by_case(study, self.own_checks)
+
+    def run(self, store: Store, folder: Path) -> StudyResult:
+        """Run what is missing, and return what came of it."""
+        published = published_values(self.study, self.own_checks, self.workers)
+        precision = self.precision
+        checked_only = all(metric.check is not None for metric in self.study.metrics.values())
+        with _runner(self.study, self.cluster, self.workers, checked_only) as run:
+            self._run_missing(store, run)
+            reused = self.progress.reused
+            while (
+                precision is not None and (wider := widened(self.study, self.progress.outcomes, precision)) is not None
+            ):
+                self.study = wider
+                self.progress.outcomes.clear()
+                self._run_missing(store, run)
+        self.progress.reused = reused
+        study, outcomes = self.study, self.progress.outcomes
+        reported = cache(lambda place: report(study, study.rows[place], outcomes, published))
+        judge = Judge(study, reported, record_case, self.own_checks)
+        return StudyResult(
             study=study.name,
             title=study.title,
             folder=folder,
             rows=[reported(place) for place, row in enumerate(study.rows) if row.table in study.selected],
             claims=[judge.judge(claim) for claim in study.claims],
-            runs=sum(len(runs) for runs in progress.outcomes.values()),
-            reused=progress.reused,
-            failures=progress.failures,
-            damaged=store.damaged,
-            precision=None if precision is None else _reached(study, progress.outcomes, precision),
-            wall_s=time.perf_counter() - started[0],
-            cpu_s=time.process_time() - started[1],
+            runs=sum(len(runs) for runs in outcomes.values()),
+            reused=reused,
+            failures=self.progress.failures,
+            unmatched=unmatched(study, published),
+            precision=None if precision is None else _reached(study, outcomes, precision),
         )
-        write_study(result, study, progress.outcomes)
-    return result
+
+    def _run_missing(self, store: Store, run: Runner) -> None:
+        _run_missing(jobs_of(self.study), store, self.checks, self.progress, self.tell, run)
 
 
 def _reached(study: Study, outcomes: Mapping[tuple[str, int], Sequence[Outcome]], precision: Precision) -> Reached:
     wide = [names_of(study, study.rows[place]) for place in wide_rows(study, outcomes, precision)]
     return Reached(precision.within, precision.at_most, wide)
+
+
+def unmatched(study: Study, published: Mapping[Key, Published]) -> list[dict[str, int | str]]:
+    """Return the published rows that no row of the study has, by the study's columns, in the file's order."""
+    own = {tuple(row.columns[column] for column in study.columns) for row in study.rows}
+    return [
+        {column: plain(text) for column, text in zip(study.columns, key, strict=True)}
+        for key in published
+        if key not in own
+    ]
 
 
 def _no_row(place: int) -> Reported:
@@ -148,16 +228,48 @@ def record_case(case: Case, tables: Sequence[str], *, span: int = 0, seed: int |
 
 
 def _run_missing(
-    every: Sequence[Job], store: Store, checks: Mapping[str, Checks], progress: Progress, workers: int, tick: Tick
+    every: Sequence[Job],
+    store: Store,
+    checks: Mapping[str, Checks],
+    progress: Progress,
+    tick: Tick,
+    run: Runner,
 ) -> None:
     keys = [job.key for job in every]
     missing = {key: job for key, job in zip(keys, every, strict=True) if store.get(key) is None}
     progress.reused = len(every) - len(missing)
-    Batch(missing, store, checks, progress, lambda done: tick(progress.reused + done, len(every))).run(workers)
+    if missing:
+        run(missing, store, checks, progress, lambda done: tick(progress.reused + done, len(every)))
     for key, job in zip(keys, every, strict=True):
         outcome = store.get(key)
         if outcome is not None:
             progress.outcomes.setdefault((job.case.id, job.variant.span), []).append(outcome)
+
+
+@contextmanager
+def _runner(study: Study, cluster: str | None, workers: int, checked_only: bool) -> Iterator[Runner]:
+    """Yield what runs the runs that are missing: threads of this process, or the workers of a cluster."""
+    if cluster is None:
+        yield lambda missing, store, checks, progress, tick: Batch(
+            missing, store, checks, progress, tick, checked_only=checked_only
+        ).run(workers)
+        return
+    # Imported here: it needs Dask, which few have.
+    from lasthop.study.cluster import connected, run_on_cluster
+
+    own = study.folder / "checks.py"
+    source = own.read_text() if own.is_file() else ""
+    with connected(cluster, workers) as client:
+        yield lambda missing, store, checks, progress, tick: run_on_cluster(
+            client,
+            missing,
+            store,
+            {case: sorted(of_case) for case, of_case in checks.items()},
+            source,
+            progress,
+            tick,
+            checked_only=checked_only,
+        )
 
 
 class Batch:
@@ -166,12 +278,15 @@ class Batch:
     def __init__(
         self,
         missing: Mapping[str, Job],
-        store: Store,
+        store: Keeper,
         checks: Mapping[str, Checks],
         progress: Progress,
         tick: Callable[[int], None],
+        *,
+        checked_only: bool,
     ) -> None:
         self.keys = list(missing)
+        self.checked_only = checked_only
         self.missing = list(missing.values())
         self.store = store
         self.checks = checks
@@ -180,7 +295,7 @@ class Batch:
         self.done = 0
         variants = {(job.case.id, job.variant.span): job for job in self.missing}
         self.places = {variant: place for place, variant in enumerate(variants)}
-        self.scenarios = [(json.dumps(job.variant.scenario), record_of(job.case.record)) for job in variants.values()]
+        self.scenarios = [(job.variant.scenario, record_of(job.case.record)) for job in variants.values()]
 
     def run(self, workers: int) -> None:
         """Run everything, `workers` at a time; what goes wrong in a run is told under its case."""
@@ -209,10 +324,17 @@ class Batch:
         if isinstance(result, Exception):
             return _words(result)
         try:
-            self.store.put(key, self._about(job, result), result.summary_json)
+            self.store.put(key, self._about(job, result), self._kept(result.summary_json))
         except Exception as error:
             return _words(error)
         return None
+
+    def _kept(self, summary_json: str) -> str:
+        """Return the summary; where checks have measured all that is asked for, without flows, links and cells."""
+        if not self.checked_only:
+            return summary_json
+        summary = json.loads(summary_json)
+        return json.dumps({key: value for key, value in summary.items() if not isinstance(value, list)})
 
     def _about(self, job: Job, finished: _native.Run) -> dict[str, Any]:
         """Return what is said about a run beside its summary: whose it is, and what its checks found."""

@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lasthop.plots import Tables, View, draw, draw_curves, kind_of, save
+from lasthop.plots.sheet import draw_sheet
 from lasthop.study.execute import record_case
 from lasthop.study.plan import Figure, Study
 from lasthop.study.result import StudyResult
+
+
+def draw_all_rows(result: StudyResult, picture_format: str = "svg") -> Iterator[Path]:
+    """Draw all rows that have a published value on one sheet; yield the file, none where there is no such row."""
+    if any(row["published"] is not None for row in result.rows):
+        yield save(draw_sheet(result.name, result.rows), result.folder / f"sheet.{picture_format}")
 
 
 def draw_published(result: StudyResult, picture_format: str = "svg") -> Iterator[Path]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from lasthop import _native, catalogue
 from lasthop.chart import Chart
 from lasthop.errors import InputError
+from lasthop.study.agreement import Agreement
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -28,16 +29,18 @@ class Variant:
 
     span: int
     hash: str
-    scenario: Mapping[str, Any]
+    scenario: str
+    """The resolved scenario, as JSON: as objects, hundreds of cases with hundreds of hosts would take gigabytes."""
 
     def under(self, seed: int) -> str:
         """Return the resolved scenario under a seed, as JSON."""
-        return json.dumps({**self.scenario, "seed": seed})
+        return json.dumps({**json.loads(self.scenario), "seed": seed})
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is run: every variant under every seed. All cases share their seeds (common random numbers)."""
+    """What is run: every variant under every seed. All cases share their seeds (common random numbers). A case of which
+    nothing was wanted as the study was loaded has no variants."""
 
     id: str
     values: Mapping[str, Any]
@@ -78,6 +81,8 @@ class Table:
     id: str
     title: str
     cases: Sequence[str]
+    on_request: bool = False
+    """Whether it is run only where it is named, since its runs take long."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +135,8 @@ class Claim:
     check: str | None
     line: int | None
     """Where the study's file has either."""
+    setup: bool
+    """Whether it only restates what the study was given."""
     cases: Sequence[str]
     about: Sequence[str]
     """The study's tables whose rows its check is given."""
@@ -157,7 +164,7 @@ class Oracle:
 
 @dataclass(frozen=True)
 class Study:
-    """A resolved study. `selected` are the tables to run: all of them, unless `only` chose."""
+    """A resolved study. `selected` are the tables to run: all but those on request, unless `only` chose."""
 
     name: str
     title: str
@@ -173,6 +180,7 @@ class Study:
     claims: Sequence[Claim]
     selected: Sequence[str]
     charts: Sequence[Chart] = ()
+    agreement: Sequence[Agreement] = ()
     file: Path = Path("study.toml")
 
     def only(self, table_ids: Iterable[str]) -> Study:
@@ -208,13 +216,48 @@ class Study:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every table is selected."""
-        return len(self.selected) == len(self.tables)
+        """Whether every table is selected that is not on request."""
+        return set(self.selected) >= {table.id for table in self.tables.values() if not table.on_request}
+
+    @property
+    def left_out(self) -> list[str]:
+        """The tables on request that are not selected."""
+        return [table.id for table in self.tables.values() if table.on_request and table.id not in self.selected]
 
 
-def load_study(source: str | Path) -> Study:
-    """Read a study by name, folder or file. Raises InputError with file, line, key and the remedy."""
-    return _study(json.loads(_native.load_study(str(source), str(catalogue.LIBRARY))))
+def load_study(source: str | Path, wanted: Iterable[str] = ()) -> Study:
+    """Read a study by name, folder or file. Raises InputError with file, line, key and the remedy.
+
+    With tables wanted, only the scenarios of their cases are worked out. The parts of the study are left aside.
+    """
+    return _study(json.loads(_native.load_study(str(source), str(catalogue.LIBRARY), list(wanted))))
+
+
+def load_parts(source: str | Path, only: Iterable[str] = ()) -> list[Study]:
+    """Read a study and its parts; with tables named, only those that have one of them, these tables selected.
+
+    Raises InputError with file, line, key and the remedy, and for a table that is not there.
+    """
+    outlines = _native.study_parts(str(source), str(catalogue.LIBRARY))
+    wanted = list(dict.fromkeys(only))
+    known = [table for _, tables in outlines for table in tables]
+    unknown = next((table for table in wanted if table not in known), None)
+    if unknown is not None:
+        name = outlines[0][0].parent.name
+        raise InputError(
+            f"study {name} has no table {unknown!r}", key="--only", help=f"its tables are {', '.join(known)}"
+        )
+    return [
+        _selected(file, [table for table in wanted if table in tables], tables)
+        for file, tables in outlines
+        if not wanted or not set(wanted).isdisjoint(tables)
+    ]
+
+
+def _selected(file: Path, wanted: Sequence[str], tables: Sequence[str]) -> Study:
+    if not wanted:
+        return load_study(file)
+    return load_study(file, () if set(wanted) == set(tables) else wanted).only(wanted)
 
 
 def _study(resolved: Mapping[str, Any]) -> Study:
@@ -232,8 +275,9 @@ def _study(resolved: Mapping[str, Any]) -> Study:
         rows=[_row(row) for row in resolved["rows"]],
         figures=[_made(Figure, figure) for figure in resolved["figures"]],
         claims=[_made(Claim, claim) for claim in resolved["claims"]],
-        selected=[table.id for table in tables],
+        selected=[table.id for table in tables if not table.on_request],
         charts=[_made(Chart, chart) for chart in resolved["charts"]],
+        agreement=[_made(Agreement, {**kind, "or_": kind["or"]}) for kind in resolved["agreement"]],
         file=Path(resolved["file"]),
     )
 

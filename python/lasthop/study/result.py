@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, versions
 from lasthop.results.folder import check_is_result
 from lasthop.stats import QUANTILE_RULE
+from lasthop.study.agreement import counted
 from lasthop.study.plan import Study
 from lasthop.study.rows import Outcomes
 from lasthop.study.store import Outcome
@@ -49,11 +50,18 @@ class StudyResult:
     damaged: Sequence[int] = ()
     """The lines of the store that could not be read."""
     precision: Reached | None = None
+    unmatched: Sequence[Mapping[str, Any]] = ()
+    """Published rows that the study has no experiment for, by its columns."""
 
     @property
     def name(self) -> str:
         """What its pictures are of."""
         return self.study
+
+    @property
+    def agreement(self) -> dict[str, list[dict[str, Any]]]:
+        """How many of the judged rows agree with what is published, by kind and by table."""
+        return counted(self.rows)
 
     @property
     def table_names(self) -> tuple[str, ...]:
@@ -86,16 +94,39 @@ class StudyResult:
             "quantiles": QUANTILE_RULE,
             "rows": self.rows,
             "claims": self.claims,
+            "agreement": self.agreement,
+            "unmatched": list(self.unmatched),
             "failures": dict(self.failures),
             "precision": None if self.precision is None else asdict(self.precision),
         }
 
 
-def write_study(result: StudyResult, study: Study, outcomes: Outcomes) -> None:
+def joined(results: Sequence[StudyResult]) -> StudyResult:
+    """Return the results of a study and its parts as one, which is called as the first."""
+    first, *others = results
+    reached = [result.precision for result in results if result.precision is not None]
+    return replace(
+        first,
+        rows=[row for result in results for row in result.rows],
+        claims=[claim for result in results for claim in result.claims],
+        runs=sum(result.runs for result in results),
+        reused=sum(result.reused for result in results),
+        failures={case: what for result in results for case, what in result.failures.items()},
+        unmatched=[row for result in results for row in result.unmatched],
+        precision=replace(reached[0], wide=[row for one in reached for row in one.wide])
+        if others and reached
+        else first.precision,
+    )
+
+
+def write_study(result: StudyResult, parts: Sequence[tuple[Study, Outcomes]]) -> None:
     """Write `study.parquet` and `study.json` beside the store, each whole or not at all."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    _replace(result.folder / "study.parquet", lambda path: pq.write_table(flows_table(study, outcomes), path))
+    tables = [flows_table(study, outcomes) for study, outcomes in parts]
+    table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="default")
+    _replace(result.folder / "study.parquet", lambda path: pq.write_table(table, path))
     index = {"format": FORMAT, "versions": versions(), "machine": machine(), **result.to_json()}
     text = json.dumps(index, indent=1, ensure_ascii=False) + "\n"
     _replace(result.folder / "study.json", lambda path: path.write_text(text))
@@ -111,7 +142,9 @@ def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
         for outcome in runs
         for measured in _of_run(span, outcome)
     ]
-    return pa.Table.from_pylist(lines)
+    # A key that only some flows have is a column all the same.
+    columns = dict.fromkeys(key for line in lines for key in line)
+    return pa.table({key: _column([line.get(key) for line in lines]) for key in columns})
 
 
 def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
@@ -123,14 +156,20 @@ def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
             "causes": json.dumps(causes, sort_keys=True) if (causes := flow.get("causes")) else "{}",
             "queue_drops": sum(link["queue_drops"] for link in outcome["links"]),
         }
-        for flow in outcome["flows"]
+        # What is measured by checks alone is kept without its flows.
+        for flow in outcome.get("flows", ())
     ]
 
 
 def _of_case(case_id: str, values: Mapping[str, object], measured: dict[str, Any]) -> dict[str, Any]:
     """Lead a line by its case. A variable that is called as something measured is `case_…`."""
-    named = {f"case_{name}" if name in measured else name: str(value) for name, value in values.items()}
+    named = {f"case_{name}" if name in measured else name: _plain(value) for name, value in values.items()}
     return {"case": case_id, **named, **measured}
+
+
+def _plain(value: object) -> object:
+    """Return a number or a text as it is, anything else as text."""
+    return value if isinstance(value, bool | int | float | str) else json.dumps(value)
 
 
 def open_study(folder: Path) -> StudyResult:
@@ -139,7 +178,8 @@ def open_study(folder: Path) -> StudyResult:
     try:
         index = json.loads((folder / "study.json").read_text())
         kept = ("study", "title", "rows", "claims", "runs", "reused", "wall_s", "cpu_s", "failures")
-        return StudyResult(folder=folder, **{key: index[key] for key in kept})
+        unmatched = index.get("unmatched", ())
+        return StudyResult(folder=folder, unmatched=unmatched, **{key: index[key] for key in kept})
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError) as error:
         raise InputError(
             f"is damaged: {error}",
@@ -162,5 +202,14 @@ def _column(values: list[Any]) -> pa.Array:
     """Return a column; as texts where only some of its values are numbers ("4/5" beside 7)."""
     import pyarrow as pa
 
-    mixed = len({isinstance(value, str) for value in values if value is not None}) > 1
+    sorts = {_sort_of(value) for value in values if value is not None}
+    if not sorts:
+        # Measures that no flow has: a column of nulls would have no type that another study's could be put under.
+        return pa.array(values, pa.float64())
+    mixed = len(sorts) > 1
     return pa.array([None if value is None else str(value) for value in values] if mixed else values)
+
+
+def _sort_of(value: object) -> type:
+    """Return what a value can share a column with: whole numbers with others, but truth with truth alone."""
+    return float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lasthop.errors import RunError
-from lasthop.stats import Spread, spread
+from lasthop.stats import Spread, are_alike, spread
+from lasthop.study.agreement import judged, kind_of
 from lasthop.study.measures import measure
 from lasthop.study.plan import Row, Smallest, Study
 from lasthop.study.published import Key, Published
@@ -22,14 +23,19 @@ Reported = dict[str, Any]
 def report(study: Study, row: Row, outcomes: Outcomes, published: Mapping[Key, Published]) -> Reported:
     """Return one row. What could not be measured (not run, or a flow that did not finish) is null."""
     case = study.cases[row.case]
-    spreads = {variant.span: _spread(study, row, variant.span, outcomes) for variant in case.variants}
-    own = spreads[0]
+    # A case that was not wanted as the study was loaded has no variants, and so no runs.
+    spans = [variant.span for variant in case.variants] or [0]
+    numbers = {span: numbers_of(study, row, span, outcomes) for span in spans}
+    spreads = {span: None if of_span is None else spread(of_span) for span, of_span in numbers.items()}
+    own = spreads.get(0)  # none, where the case was not planned: other tables were asked for
     known = published.get(tuple(row.columns[column] for column in study.columns))
     reported = names_of(study, row)
     reported |= {"published": None if known is None else known.values.get("median"), **_measured(own)}
+    reported["deterministic"] = None if own is None else is_deterministic(study, row, outcomes)
     reported |= _over_span(spreads)
     reported["ratio"] = _ratio(reported["measured"], reported["published"])
-    return reported | _published_more(known)
+    reported |= _published_more(known)
+    return reported | judged(kind_of(study.agreement, row.columns), reported, numbers.get(0))
 
 
 def names_of(study: Study, row: Row) -> Reported:
@@ -50,9 +56,13 @@ def cases_of(study: Study, row: Row) -> list[str]:
     return [case for place in places for case in cases_of(study, study.rows[place])]
 
 
-def _spread(study: Study, row: Row, span: int, outcomes: Outcomes) -> Spread | None:
-    numbers = numbers_of(study, row, span, outcomes)
-    return None if numbers is None else spread(numbers)
+def is_deterministic(study: Study, row: Row, outcomes: Outcomes) -> bool | None:
+    """Return whether the runs of a row's cases are all alike: no draw of a random number made a difference.
+
+    None where a case has a single run.
+    """
+    runs = [outcomes.get((case, 0), ()) for case in cases_of(study, row)]
+    return None if any(len(each) < 2 for each in runs) else all(are_alike(each) for each in runs)
 
 
 def numbers_of(study: Study, row: Row, span: int, outcomes: Outcomes) -> list[float] | None:
@@ -106,7 +116,7 @@ def _measured(own: Spread | None) -> Reported:
         "measured": own.median,
         "q25": own.q25,
         "q75": own.q75,
-        "ci95": list(own.ci95),
+        "ci95": None if own.ci95 is None else list(own.ci95),
         "mean": own.mean,
         "mean_low": mean_low,
         "mean_high": mean_high,
@@ -116,7 +126,7 @@ def _measured(own: Spread | None) -> Reported:
 
 def _over_span(spreads: Mapping[int, Spread | None]) -> Reported:
     """Return the lowest and highest median of a span; nothing where a row was run without one."""
-    if len(spreads) == 1:
+    if len(spreads) <= 1:
         return {}
     medians = [member.median for member in spreads.values() if member is not None]
     if len(medians) < len(spreads):

@@ -6,24 +6,24 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from lasthop import errors
 from lasthop.errors import LiveError
 from lasthop.live_settings import check_settings
 from lasthop.results.folder import whole_folder
-from lasthop.results.run import RunResult, open_run
-from lasthop.scenario import Scenario
+from lasthop.results.run import Run, RunResult, open_run
+from lasthop.scenario import Given, Scenario, scenario_of
 
 GRACE_S = 2.0
 """How long a stopped run may take to end on its own."""
 
 
 @contextmanager
-def live(
+def live_result(
     scenario: Scenario, *, command: Sequence[str] = (), out: Path | None = None, quiet_output: bool = False
 ) -> Iterator[RunResult]:
     """Run a scenario in real time and yield its result; without `out` the result is gone after the block.
@@ -41,6 +41,37 @@ def live(
         with whole_folder(out) as folder:
             _run_child(scenario, command, folder, quiet_output)
         yield open_run(out)
+
+
+@overload
+def live(given: Given, folder: None = None, *, overrides: Iterable[str] = (), seed: int | None = None) -> Run: ...
+
+
+@overload
+def live(given: Given, folder: str | Path, *, overrides: Iterable[str] = (), seed: int | None = None) -> RunResult: ...
+
+
+def live(
+    given: Given, folder: str | Path | None = None, *, overrides: Iterable[str] = (), seed: int | None = None
+) -> Run | RunResult:
+    """Run a scenario in real time, between real kernels. `given` is what `lasthop.run` takes.
+
+    Returns what `lasthop.run` does, a run in memory, or with `folder` the result that is written there. Raises what
+    `live_result` does, and InputError where the folder exists and is not an earlier result.
+    """
+    scenario = scenario_of(given, overrides=overrides, seed=seed)
+    with live_result(scenario, out=None if folder is None else Path(folder), quiet_output=True) as result:
+        return result if folder is not None else _in_memory(result)
+
+
+def _in_memory(result: RunResult) -> Run:
+    return Run(
+        specification=result.specification,
+        hash=str(result.index["hash"]),
+        summary=result.summary,
+        tables={name: result.table(name) for name in result.table_names},
+        captures={point: path.read_bytes() for point, path in result.captures.items()},
+    )
 
 
 def _run_child(scenario: Scenario, command: Sequence[str], folder: Path, quiet_output: bool) -> None:

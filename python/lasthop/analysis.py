@@ -1,0 +1,111 @@
+"""Anybody's capture as a result of lasthop's: its connections, and a folder for `lasthop plot` and `explain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lasthop import _native
+from lasthop.errors import InputError
+from lasthop.results import RunResult, open_run
+from lasthop.results.folder import whole_folder
+from lasthop.results.run import write_index
+
+SEGMENTS_FILE = "segments.parquet"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a capture tells. `report` is the object that `lasthop analyze --json` prints."""
+
+    path: Path
+    report: Mapping[str, Any]
+
+    @property
+    def connections(self) -> list[Mapping[str, Any]]:
+        """The TCP connections, in the order of their first packets."""
+        return list(self.report["connections"])
+
+    def summary(self) -> dict[str, Any]:
+        """Return the report as the summary of a run: a flow for each connection, from the side that sent more data."""
+        return {
+            "scenario": self.path.stem,
+            "seed": 0,
+            "clock": "capture",
+            "stopped_s": self.report["length_s"],
+            "stopped_by": "end of the capture",
+            "flows": [flow_of(connection) for connection in self.connections],
+            "links": [],
+        }
+
+
+def analyze(capture: str | Path) -> Analysis:
+    """Read a capture (pcap or pcapng). Raises InputError where it is neither; what is torn is read up to there."""
+    path = _capture_path(capture)
+    return Analysis(path, json.loads(_native.analyze(path)))
+
+
+def analyze_to_folder(capture: str | Path, folder: Path) -> RunResult:
+    """Read a capture and write it as a result folder: the table `segments`, and `run.json`.
+
+    Raises InputError where it is no capture, has no TCP, or the folder is not an earlier result.
+    """
+    path = _capture_path(capture)
+    with whole_folder(folder) as partial:
+        found = Analysis(path, json.loads(_native.analyze(path, partial / SEGMENTS_FILE)))
+        if not found.connections:
+            raise InputError("has no TCP connection", file=str(path), help="see what `tshark -r` says is in it")
+        write_index(partial, found.summary(), "", {"capture": str(path), "report": found.report})
+    return open_run(folder)
+
+
+def remarks(report: Mapping[str, Any]) -> Iterator[str]:
+    """Say what of a capture could not be read, or was left out."""
+    if report["error"]:
+        yield f"read up to a fault: {report['error']}"
+    for point in report["points"]:
+        name = f"{point['name']}: " if point["name"] else ""
+        for key, words in (
+            ("not_ip", "frames without an IP packet, or of a link type that is not known"),
+            ("not_tcp", "packets that are no TCP, or parts of fragmented ones"),
+            ("unreadable", "IP packets that could not be read"),
+        ):
+            if point[key]:
+                yield f"{name}{point[key]} {words}"
+
+
+def _capture_path(capture: str | Path) -> Path:
+    path = Path(capture)
+    if path.is_dir():
+        raise InputError("is a folder, not a capture", file=str(path), help="name a pcap or pcapng file")
+    if not path.exists():
+        raise InputError("there is no such file", file=str(path), help="name a pcap or pcapng file")
+    return path
+
+
+def flow_of(connection: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a connection of the report as a flow of a run's summary, from the side that sent more data."""
+    place = connection["bulk_sender"]
+    sender, receiver = connection["senders"][place], connection["senders"][1 - place]
+    return {
+        "flow": connection["flow"],
+        "from": sender["host"],
+        "to": receiver["host"],
+        "bytes": sender["acknowledged_bytes"],
+        "elapsed_s": sender["elapsed_s"],
+        "throughput_Bps": sender["throughput_Bps"],
+        "segments_sent": sender["data_segments"],
+        "retransmissions": sender["retransmissions"],
+        "unnecessary_retransmissions": sender["needless"],
+        "timeouts": sender["timeouts"],
+        "fast_retransmits": sender["fast_retransmits"],
+        "completed": connection["completed"],
+        "milestones": [],
+        "causes": {},
+        "acks": receiver["packets"],
+        "connections": 1,
+        "windows": [],
+    }

@@ -1,0 +1,89 @@
+"""`lasthop compare`: what differs between results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from lasthop.cli.console import print_json, print_table, remark, shown, stdout
+
+if TYPE_CHECKING:
+    from lasthop.comparison import Comparison, Difference, Value
+
+MOST_ROWS: Final = 80
+
+
+@click.command(name="compare")
+@click.argument("results", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RESULT RESULT…")
+@click.option("--all", "all_rows", is_flag=True, help="Tell what is equal, too.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Draw the runs over one another, in FILE.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def command(results: tuple[Path, ...], all_rows: bool, out: Path | None, as_json: bool) -> None:
+    """Compare RESULTs, folders that `lasthop run`, `live` or `study` wrote with --out, with the first of them.
+
+    Runs (in virtual or real time), sweeps or studies: flow by flow, link by link, case by case. Where there are
+    replications, a difference is told only where the 95 % intervals lie apart.
+
+    \b
+    Examples:
+      lasthop compare results/reno results/cubic
+      lasthop compare results/virtual results/live --out apart.svg
+      lasthop compare results/before results/after --json
+    """
+    from lasthop.comparison import compare
+
+    found = compare(results)
+    if out is not None:
+        _draw(results, found, out)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        _print(found, all_rows)
+
+
+def _draw(results: Sequence[Path], found: Comparison, out: Path) -> None:
+    from lasthop.errors import InputError
+    from lasthop.plots.output import save
+    from lasthop.plots.overlay import draw_overlay
+    from lasthop.results import open_run
+
+    if found.kind != "run":
+        raise InputError(
+            f"a {found.kind} has a picture of its own", key="--out", help="see `lasthop plot`, or sweep.svg"
+        )
+    runs = [(name, open_run(path)) for name, path in zip(found.names, results, strict=True)]
+    remark(f"wrote {save(draw_overlay(runs), out)}")
+
+
+def _print(found: Comparison, all_rows: bool) -> None:
+    rows = [row for row in found.differences if all_rows or row.differs]
+    equal = len(found.differences) - len(rows)
+    head = ["of", "measure", found.names[0]]
+    for name in found.names[1:]:
+        head += [name, "change"]
+    print_table(None, head, [_row(row) for row in rows[:MOST_ROWS]])
+    if len(rows) > MOST_ROWS:
+        stdout.print(f"{len(rows) - MOST_ROWS} more differences; --json has them")
+    if equal:
+        stdout.print(f"\n{equal} measures do not differ; --all tells them")
+
+
+def _row(row: Difference) -> list[object]:
+    cells: list[object] = [row.of, row.measure.replace("_", " "), _cell(row.values[0])]
+    for value, change in zip(row.values[1:], row.changes, strict=True):
+        cells += [_cell(value), None if change is None else f"{100 * change:+.1f} %"]
+    return cells
+
+
+def _cell(value: Value | None) -> str | None:
+    if value is None:
+        return None
+    text = f"{value.value:.0f}" if value.value == int(value.value) else shown(value.value)
+    if abs(value.value) < 0.1 and value.value:
+        text = f"{value.value:.4f}"
+    if value.low is None or value.high is None or value.low == value.high:
+        return text
+    return f"{text} [{shown(value.low)}, {shown(value.high)}]"

@@ -1,0 +1,96 @@
+"""`lasthop explain`: what happened in a run, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lasthop.cli.console import print_json, print_table, stdout
+
+if TYPE_CHECKING:
+    from lasthop.explanation import Explanation
+
+
+@click.command(name="explain")
+@click.argument("results", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RESULT…")
+@click.option("--flow", metavar="NAME", help="One flow [all].")
+@click.option(
+    "--events",
+    type=click.IntRange(1),
+    metavar="N",
+    default=40,
+    show_default=True,
+    help="Events told of each connection.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead, with every event.")
+def command(results: tuple[Path, ...], flow: str | None, events: int, as_json: bool) -> None:
+    """Tell what happened in RESULT, a folder that `lasthop run` or `live` wrote with --out, and why.
+
+    Of each connection: the story in the order of time, the causes of its retransmissions, and where its time went
+    against an ideal transfer over the same link. The table `segments` is needed; `tcp` and `packets` say more.
+
+    \b
+    Examples:
+      lasthop run spikes --out results/spikes --set 'record.tables=["segments","tcp","packets"]'
+      lasthop explain results/spikes
+    """
+    from lasthop.explanation import explain
+    from lasthop.results import open_run
+
+    runs = [open_run(result) for result in results]
+    found = {str(path): explain(run, flow) for path, run in zip(results, runs, strict=True)}
+    if as_json:
+        print_json({path: [one.to_json() for one in all_] for path, all_ in found.items()})
+        return
+    for path, all_ in found.items():
+        for one in all_:
+            _print(path if len(found) > 1 else "", one, events)
+
+
+def _print(path: str, told: Explanation, most: int) -> None:
+    title = f"{told.flow}, connection {told.connection}" if told.connection > 1 else told.flow
+    stdout.print(f"{path} {title}: {told.start:.3f} s to {told.end:.3f} s".strip(), style="bold")
+    for event in told.events[:most]:
+        stdout.print(f"  {event.start:9.3f} s  {event.text}")
+    if len(told.events) > most:
+        stdout.print(
+            f"  {len(told.events) - most} more events; --events {len(told.events)} tells them, --json has them"
+        )
+    _print_causes(told)
+    _print_time(told)
+    stdout.print()
+
+
+def _print_causes(told: Explanation) -> None:
+    if told.causes:
+        stdout.print()
+        rows: list[Sequence[object]] = [
+            [
+                cause.copies,
+                cause.trigger.replace("_", " "),
+                _needed(cause.needed),
+                cause.why.replace("_", " "),
+                cause.origin,
+            ]
+            for cause in told.causes
+        ]
+        print_table(
+            "Retransmissions, by cause", ["copies", "sent on", "needed", "why", "what befell earlier copies"], rows
+        )
+
+
+def _needed(needed: bool | None) -> str:
+    return "unknown" if needed is None else "yes" if needed else "no"
+
+
+def _print_time(told: Explanation) -> None:
+    if told.time_shares:
+        whole = sum(share.seconds for share in told.time_shares)
+        stdout.print()
+        rows = [
+            [f"{share.seconds:.3f}", f"{100 * share.seconds / whole:.1f} %", share.words] for share in told.time_shares
+        ]
+        print_table("Where the time went", ["seconds", "share", "on"], rows)

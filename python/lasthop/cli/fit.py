@@ -1,0 +1,136 @@
+"""`lasthop fit`: from captures to a link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from lasthop.cli.console import print_json, print_table, remark, stdout
+from lasthop.errors import InputError
+
+if TYPE_CHECKING:
+    from lasthop.fitting import Fit
+    from lasthop.fitting.direction import Direction, Figure
+    from lasthop.fitting.link import Rerun
+    from lasthop.joining.clocks import Choice
+
+
+@click.command(name="fit")
+@click.argument("captures", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="CAPTURE…")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the link as a scenario that runs.")
+@click.option("--flow", metavar="NAME", help="A connection as `analyze` names it [the one that carried most].")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    default="linux-6",
+    show_default=True,
+    help="The TCP of the capture's ends, for the rerun.",
+)
+@click.option(
+    "--clocks",
+    type=click.Choice(["auto", "same", "different"]),
+    default="auto",
+    show_default=True,
+    help="Whether captures of both ends have one clock.",
+)
+@click.option("--no-rerun", is_flag=True, help="Leave out the rerun over the fitted link.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+def command(
+    captures: tuple[Path, ...],
+    out: Path | None,
+    flow: str | None,
+    profile: str,
+    clocks: str,
+    no_rerun: bool,
+    as_json: bool,
+) -> None:
+    """Find out what the link was that a bulk transfer in CAPTURE crossed: its rate, base delay, queue, losses,
+    delay spikes and reordering, each figure with its confidence. From captures of both ends well, from the sender's
+    alone as far as it goes.
+
+    The same transfer is then run over the fitted link, and the error is printed. With --out the link becomes a
+    scenario: "what if I had used BBR, or FQ-CoDel?" is one --set.
+
+    \b
+    Examples:
+      lasthop fit server.pcapng phone.pcapng --out my-link.toml
+      lasthop run my-link.toml --set hosts.server.profile=linux-6-bbr
+      lasthop run my-link.toml --set links.lasthop.down.queue.discipline=fq-codel
+    """
+    from lasthop.fitting import fit
+
+    if out is not None and out.exists():
+        raise InputError("exists, and is left alone", file=str(out), help="choose another name")
+    found = fit(captures, flow=flow, clocks=cast("Choice", clocks))
+    again = None if no_rerun else found.rerun(profile)
+    if out is not None:
+        _write(out, found.scenario(profile, out.stem))
+    if as_json:
+        print_json({**found.to_json(), "rerun": again.to_json() if again else None})
+        return
+    _print(found)
+    if again:
+        _print_rerun(again)
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        out.write_text(text)
+    except OSError as error:
+        raise InputError(f"cannot write here: {error.strerror}", file=str(out), help="choose --out") from error
+    remark(f"wrote {out}; now: lasthop run {out} --out results/{out.stem}")
+
+
+def _print(found: Fit) -> None:
+    told = found.to_json()
+    stdout.print(f"{told['flow']}: seen from {told['seen_from']}, {found.seconds:.1f} s", style="bold")
+    if found.clocks:
+        stdout.print(f"clocks: {found.clocks.assumption}; the base delay of both ways together does not depend on it")
+    rows = _rows("there" if found.backward else "there and back", found.forward)
+    if found.backward:
+        rows += _rows("back", found.backward)
+    print_table(None, ["way", "figure", "value", "from", "to", "unit", "sure", "by"], rows)
+
+
+def _rows(way: str, one: Direction) -> list[list[object]]:
+    figures: list[tuple[str, Figure | None, float, str]] = [
+        ("rate, mean" if one.steps else "rate", one.rate, 1e-6, "Mbit/s"),
+        ("base delay", one.delay, 1e3, "ms"),
+        ("queue limit", one.queue, 1.0, "packets"),
+        ("random loss", one.loss, 100.0, "%"),
+        ("reordering", one.reordering, 100.0, "%"),
+    ]
+    rows: list[list[object]] = []
+    for name, figure, factor, unit in figures:
+        if figure is not None:
+            values = [f"{factor * value:.4g}" for value in (figure.value, figure.low, figure.high)]
+            rows.append([way, name, *values, unit, figure.confidence, figure.basis])
+    if one.queue is None:
+        basis = f"never full; up to {one.longest_queue} packets waited"
+        rows.append([way, "queue limit", "unknown", None, None, "packets", "none", basis])
+    if one.spikes:
+        lengths = [1e3 * length for _, length in one.spikes]
+        values = [f"{sum(lengths) / len(lengths):.4g}", f"{min(lengths):.4g}", f"{max(lengths):.4g}"]
+        rows.append([way, "delay spikes", *values, "ms", "medium", f"{len(lengths)} pauses while packets waited"])
+    if one.discipline != "tail-drop":
+        rows.append([way, "discipline", one.discipline, None, None, None, "low", "losses far from any limit"])
+    return rows
+
+
+def _print_rerun(again: Rerun) -> None:
+    stdout.print()
+    rows: list[list[object]] = [
+        [
+            "goodput, Mbit/s",
+            *(f"{1e-6 * value:.3f}" for value in again.goodput),
+            f"{100 * again.error(again.goodput):+.1f} %",
+        ],
+        [
+            "95 % round trip, ms",
+            *(f"{1e3 * value:.1f}" for value in again.rtt_high),
+            f"{100 * again.error(again.rtt_high):+.1f} %",
+        ],
+    ]
+    print_table(f"The same transfer by {again.profile}, over the fitted link", ["", "capture", "rerun", "error"], rows)

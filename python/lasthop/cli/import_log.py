@@ -1,0 +1,37 @@
+"""`lasthop import`: a link's trace out of a log of Mahimahi."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from lasthop.cli.console import remark
+from lasthop.errors import naming
+from lasthop.exchange import read_log, trace_of_log
+
+
+@click.command(name="import")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE instead of standard output.")
+def command(log: Path, out: Path | None) -> None:
+    """Make a trace of LOG, what mm-link of Mahimahi logged (--uplink-log, --downlink-log).
+
+    A link with capacity = { trace = { path = "FILE" } } replays it: so a last hop that mm-link has met comes into a
+    scenario. Traces of Mahimahi need no import; a link reads them as they are.
+
+    \b
+    Examples:
+      lasthop import downlink.log --out my-lte.trace
+    """
+    found = read_log(log)
+    text = trace_of_log(found)
+    dropped = sum(packet.dropped for packet in found.packets)
+    remark(f"{len(found.opportunities_ms)} opportunities, {len(found.packets)} packets, {dropped} of them dropped")
+    if out is None:
+        sys.stdout.write(text)
+        return
+    with naming(out):
+        out.write_text(text)
+    remark(f"wrote {out}")

@@ -1,0 +1,182 @@
+"""`lasthop new`: a scenario file to begin with, from a few answers."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from lasthop import catalogue
+from lasthop.cli.console import remark
+from lasthop.errors import InputError
+from lasthop.scenario import parse_scenario
+
+DELAY = "25 ms"
+"""One-way propagation delay where none is given."""
+QUEUE = "100 packets"
+"""Limit of the queue where none is given."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the file is made of. `link` is a preset; without one, `rate`, `delay` and `queue` describe the link.
+
+    Empty texts are what was not said; a preset has a queue of its own.
+    """
+
+    name: str
+    link: str
+    rate: str
+    delay: str
+    queue: str
+    server: str
+    mobile: str
+    flows: int
+    amount: str
+
+
+@click.command(name="new")
+@click.argument("name")
+@click.option("--link", metavar="PRESET", help="A link of `lasthop list links`.")
+@click.option("--rate", metavar="RATE", help='Instead of a preset: "10 Mbit/s", in both directions.')
+@click.option("--delay", metavar="TIME", help="Its one-way propagation delay [25 ms].")
+@click.option(
+    "--queue", metavar="LIMIT", help='The limit of its queue, in packets, bytes or time: "500 ms" [100 packets].'
+)
+@click.option("--profile", metavar="NAME", help="The sender's TCP [linux-6].")
+@click.option("--flows", type=click.IntRange(1, 1000), default=1, show_default=True, help="Downloads side by side.")
+@click.option("--bytes", "amount", metavar="SIZE", default="5 MB", show_default=True, help="What each of them carries.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The file [NAME.toml].")
+def command(
+    name: str,
+    link: str | None,
+    rate: str | None,
+    delay: str | None,
+    queue: str | None,
+    profile: str | None,
+    flows: int,
+    amount: str,
+    out: Path | None,
+) -> None:
+    """Write a scenario file NAME.toml to begin with: a server, a mobile host, the link between them, a download.
+
+    In a terminal it asks for the link and for the sender's TCP where they are not given. The file is commented, and it
+    runs as it is.
+
+    \b
+    Examples:
+      lasthop new my-lte --link lte
+      lasthop new slow --rate "2 Mbit/s" --delay "100 ms" --queue "20 packets" --profile reno --flows 3
+    """
+    target = out or Path(f"{name}.toml")
+    if target.exists():
+        raise InputError("exists, and is left alone", file=str(target), help="choose another name, or --out")
+    if link and (rate or delay):
+        raise InputError("a preset has its own rate and delay", help="leave out --link, or --rate and --delay")
+    link = link or ("" if rate else _asked("Link", "presets", "lte"))
+    profile = profile or _asked("TCP of the sender", "profiles", "linux-6")
+    text = scenario_text(
+        Answers(target.stem, link, rate or "", delay or "", queue or "", profile, profile, flows, amount)
+    )
+    parse_scenario(text, source=str(target))
+    try:
+        target.write_text(text)
+    except OSError as error:
+        raise InputError(f"cannot write here: {error.strerror}", file=str(target), help="choose --out") from error
+    remark(f"wrote {target}; now: lasthop run {target} --out results/{target.stem}")
+
+
+def _asked(question: str, kind: catalogue.Kind, default: str) -> str:
+    """Ask where somebody is there to answer; else take the default."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return default
+    names = [entry.name for entry in catalogue.entries(kind)]
+    remark(f"{question}: {', '.join(names)}")
+    answer: str = click.prompt(question, default=default, type=click.Choice(names), show_choices=False, err=True)
+    return answer
+
+
+def scenario_text(answers: Answers) -> str:
+    """Return the file."""
+    return f"""\
+# What this shows, and where to look. Each key is told of in docs/reference/scenario.md, and can be changed on the
+# command line: lasthop run {answers.name}.toml --set links.lasthop.down.queue.discipline=codel
+name = "{answers.name}"
+
+# `lasthop list profiles` names the TCPs; `lasthop show {answers.server}` shows one with its sources.
+[hosts]
+server = {{ profile = "{answers.server}" }}
+mobile = {{ profile = "{answers.mobile}" }}
+
+{_link_text(answers)}
+# `from` opens the connection and sends. `lasthop list workloads` has others: web, voip, interactive, …
+# Instead of bytes it may be until = "30 s".
+[[flows]]
+name = "download"
+from = "server"
+to = "mobile"
+bytes = "{answers.amount}"
+{_count_text(answers)}
+# What is kept with --out: for pictures, `lasthop explain`, `lasthop report`, and Wireshark.
+[record]
+tables = ["segments", "tcp", "packets", "queue"]
+captures = ["server"]
+"""
+
+
+def _link_text(answers: Answers) -> str:
+    return _preset_text(answers.link, answers.queue) if answers.link else _own_link_text(answers)
+
+
+def _preset_text(preset: str, queue: str) -> str:
+    if _is_shared(preset):
+        if queue:
+            raise InputError("a shared channel has no queue of its own", help="leave --queue out")
+        return f"""\
+# A shared channel stands in the place of the direction "down"; further links may bring more users to it (`channel`).
+# `lasthop show {preset}` has what it is, `lasthop list schedulers` the rules of service: cell.scheduler = "max-rate"
+[[links]]
+name = "lasthop"
+between = ["server", "mobile"]
+preset = "{preset}"
+up = {{}}
+"""
+    own = f'{{ queue = {{ limit = "{queue}" }} }}' if queue else "{}"
+    return f"""\
+# The direction "down" leads from the first to the second. `lasthop show {preset}` has the rates, delays, queues; what
+# is written under down and up replaces them: down = {{ queue = {{ limit = "50 packets" }} }}
+[[links]]
+name = "lasthop"
+between = ["server", "mobile"]
+preset = "{preset}"
+down = {own}
+up = {own}
+"""
+
+
+def _is_shared(preset: str) -> bool:
+    """Whether a preset of the library is a shared channel."""
+    files = {entry.name: entry.path for entry in catalogue.entries("presets")}
+    return preset in files and "cell" in tomllib.loads(files[preset].read_text())
+
+
+def _own_link_text(answers: Answers) -> str:
+    delay, queue = answers.delay or DELAY, answers.queue or QUEUE
+    one = f'{{ rate = "{answers.rate}", propagation = "{delay}", queue = {{ limit = "{queue}" }} }}'
+    return f"""\
+# The direction "down" leads from the first to the second. docs/reference/link.md has what else a link may do.
+[[links]]
+name = "lasthop"
+between = ["server", "mobile"]
+down = {one}
+up = {one}
+"""
+
+
+def _count_text(answers: Answers) -> str:
+    if answers.flows == 1:
+        return ""
+    return f'count = {answers.flows}\nstart = {{ uniform = ["0 s", "1 s"] }}\n'

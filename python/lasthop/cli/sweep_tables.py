@@ -1,0 +1,67 @@
+"""A sweep as a table for a reader: a row for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lasthop.cli.console import print_table, shown, stdout
+from lasthop.stats import Spread
+from lasthop.sweeps import Case, Sweep
+
+_COLUMNS: Final = {
+    "throughput_Bps": ("Mbit/s", 8e-6),
+    "elapsed_s": ("elapsed s", 1.0),
+    "fairness": ("Jain's index", 1.0),
+    "retransmissions": ("retransmitted", 1.0),
+    "unnecessary_retransmissions": ("needless", 1.0),
+    "timeouts": ("timeouts", 1.0),
+    "drops": ("drops", 1.0),
+    "transfer_mean_s": ("transfer s", 1.0),
+    "frame_loss": ("lost or late", 1.0),
+    "delay_mean_s": ("delay ms", 1e3),
+    "delay_p95_s": ("delay 95 % ms", 1e3),
+    "queue_mean": ("mean queue", 1.0),
+}
+"""What is told of a case: the measure, its words, and the factor to its unit."""
+
+
+def print_sweep(found: Sweep) -> None:
+    """Print the cases: the values on the axes and the measures, with several seeds as means ± their 95 % intervals."""
+    stdout.print(f"{found.scenario}: {_runs(found)}\n")
+    told = [key for key in _COLUMNS if any(key in case.measures for case in found.cases)]
+    head = [*_axis_names(found), *(_COLUMNS[key][0] for key in told)]
+    print_table(None, head, [_row(case, told) for case in found.cases])
+
+
+def _runs(found: Sweep) -> str:
+    """How many runs there are, and what is told of them."""
+    seeds = found.cases[0].seeds
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    each = f"{len(seeds)} runs each, seeds {seeds[0]} to {seeds[-1]}"
+    alike = [case.deterministic for case in found.cases]
+    if all(alike):
+        return f"{each}, which are all alike: deterministic"
+    some = "; cases without ± are deterministic" if any(alike) else ""
+    return f"{each}; means ± 95 % (Student's t){some}"
+
+
+def _axis_names(found: Sweep) -> list[str]:
+    """The axes by the last part of their paths, or by the whole path where two have the same."""
+    short = [axis.name for axis in found.axes]
+    return [axis.name if short.count(axis.name) == 1 else axis.path for axis in found.axes]
+
+
+def _row(case: Case, told: Sequence[str]) -> list[object]:
+    measures = case.measures
+    return [*case.values, *(_cell(measures.get(key), _COLUMNS[key][1]) for key in told)]
+
+
+def _cell(found: Spread | None, factor: float) -> object:
+    if found is None:
+        return None
+    mean = found.mean * factor
+    if found.mean_ci95 is None:
+        return int(mean) if mean == int(mean) and factor == 1.0 else mean
+    return f"{shown(mean)} ± {shown((found.mean_ci95[1] - found.mean) * factor)}"

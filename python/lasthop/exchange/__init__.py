@@ -1,0 +1,10 @@
+"""Results in the formats of other tools: `lasthop export` and `lasthop.export`.
+
+One file per format; `registry` lists them. Each is written from a result's tables, so captures that were analysed and
+runs in real time go the same way as runs in virtual time. `mahimahi` also reads what mm-link logged.
+"""
+
+from lasthop.exchange.mahimahi import read_log, trace_of_log
+from lasthop.exchange.registry import FORMATS, export
+
+__all__ = ["FORMATS", "export", "read_log", "trace_of_log"]

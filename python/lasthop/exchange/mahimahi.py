@@ -1,0 +1,149 @@
+"""What mm-link of Mahimahi logs, out and in; its traces, out of a log.
+
+A log has a line for each event, its time in whole milliseconds first: `# BYTES` an opportunity to send, `+ BYTES` a
+packet that came, `- BYTES DELAY` one that left, with its time in the queue in ms, `d PACKETS BYTES` what was dropped
+(src/frontend/link_queue.cc). The graphs of Mahimahi (mm-throughput-graph, mm-delay-graph) are drawn from it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from lasthop.errors import InputError, naming
+from lasthop.exchange.file_format import Format, Result, Written, file_name
+from lasthop.plots.columns import Columns
+from lasthop.plots.flow import DROPPED
+
+OPPORTUNITY_BYTES: Final = 1504
+"""What one line of a trace lets through: 1500 bytes and the four of the TUN device's header."""
+
+MS: Final = 1e6
+"""Nanoseconds of a millisecond."""
+
+
+def files(result: Result) -> Iterator[Written]:
+    """One log for each direction of a link that packets came to. Opportunities are only logged by mm-link itself."""
+    packets = Columns("packets", result.source.table("packets"))
+    places = dict.fromkeys(zip(packets.texts("link"), packets.texts("direction"), strict=True))
+    for link, direction in places:
+        here = packets.equal("link", str(link)).equal("direction", str(direction))
+        head = (
+            f"# mahimahi mm-link ({'uplink' if direction == 'up' else 'downlink'}) [{link}.{direction}] > log\n"
+            f"# command line: lasthop export ({result.source.name})\n"
+            f"# init timestamp: 0\n# base timestamp: 0\n"
+        )
+        lines = "".join(f"{text}\n" for _, text in sorted(_events(here), key=lambda event: event[0]))
+        yield Written(f"{file_name(f'{link}.{direction}')}.log", head + lines)
+
+
+def _events(packets: Columns) -> Iterator[tuple[float, str]]:
+    """When (ns), and the line."""
+    columns = (packets.numbers(name) for name in ("bytes", "entered_ns", "transmitted_ns", "delivered_ns"))
+    for fate, size, entered, transmitted, delivered in zip(packets.texts("fate"), *columns, strict=True):
+        yield entered, f"{entered // MS:.0f} + {size:.0f}"
+        left = transmitted if np.isfinite(transmitted) else delivered
+        if fate in DROPPED:
+            at = left if np.isfinite(left) else entered
+            yield at, f"{at // MS:.0f} d 1 {size:.0f}"
+        elif np.isfinite(left):
+            yield left, f"{left // MS:.0f} - {size:.0f} {left // MS - entered // MS:.0f}"
+
+
+@dataclass(frozen=True)
+class LoggedPacket:
+    """A packet in a log: when it came and left, in ms from the log's beginning; None for one that did not leave."""
+
+    bytes: int
+    entered_ms: int
+    left_ms: int | None
+    dropped: bool
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a log of mm-link says."""
+
+    opportunities_ms: tuple[int, ...]
+    packets: tuple[LoggedPacket, ...]
+
+
+def read_log(path: str | Path) -> Log:
+    """Read a log of mm-link. Raises InputError, with the line, where it is none.
+
+    A departure belongs to the packet of its size that came so many milliseconds before; a drop is the last that came.
+    """
+    file = Path(path)
+    with naming(file):
+        lines = file.read_text(errors="replace").splitlines()
+    base = 0
+    reader = _Reader()
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#"):
+            if line.startswith("# base timestamp: "):
+                base = int(line.removeprefix("# base timestamp: "))
+            continue
+        if line.strip():
+            try:
+                reader.take(line.split(), base)
+            except (ValueError, IndexError) as error:
+                raise InputError(
+                    f"line {number} is not of a log of mm-link: {line[:60]!r}",
+                    file=str(file),
+                    help="a line is TIME # BYTES, TIME + BYTES, TIME - BYTES DELAY, or TIME d PACKETS BYTES",
+                ) from error
+    return reader.log()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._opportunities: list[int] = []
+        self._done: list[LoggedPacket] = []
+        self._inside: deque[tuple[int, int]] = deque()
+
+    def take(self, words: list[str], base: int) -> None:
+        time, kind = int(words[0]) - base, words[1]
+        if kind == "#":
+            self._opportunities.append(time)
+        elif kind == "+":
+            self._inside.append((time, int(words[2])))
+        elif kind == "-":
+            self._leave(int(words[2]), time - int(words[3]), time)
+        elif kind == "d":
+            for _ in range(int(words[2])):
+                entered, size = self._inside.pop()
+                self._done.append(LoggedPacket(size, entered, time, dropped=True))
+        else:
+            raise ValueError(kind)
+
+    def _leave(self, size: int, entered: int, time: int) -> None:
+        if (entered, size) in self._inside:
+            self._inside.remove((entered, size))
+        self._done.append(LoggedPacket(size, entered, time, dropped=False))
+
+    def log(self) -> Log:
+        rest = [LoggedPacket(size, entered, None, dropped=False) for entered, size in self._inside]
+        packets = sorted(self._done + rest, key=lambda packet: packet.entered_ms)
+        return Log(tuple(self._opportunities), tuple(packets))
+
+
+def trace_of_log(log: Log) -> str:
+    """The trace that mm-link replayed: a line for each opportunity, its time in ms.
+
+    A link with `capacity = { trace = { path = "FILE" } }` replays it. Raises InputError where none is logged.
+    """
+    if not log.opportunities_ms:
+        raise InputError(
+            "the log has no opportunities to send (lines TIME # BYTES)", help="give a log of mm-link itself"
+        )
+    return "".join(f"{time}\n" for time in log.opportunities_ms)
+
+
+FORMAT: Final = Format(
+    "mahimahi", "a log of mm-link for each direction of a link", needs=("packets",), uses=(), files=files
+)

@@ -1,0 +1,136 @@
+"""qlog 0.3: what a sender sent and decided, as qvis and other readers of QUIC's logs show it.
+
+The main schema is draft-ietf-quic-qlog-main-schema-03, the events those of draft-ietf-quic-qlog-quic-events-02 §4 and
+§6, with TCP named as the protocol. Packets are numbered as in the tables: a retransmission is another packet, as in
+QUIC, and the packet that it stands in for was then held for lost. Times are milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from lasthop.exchange.file_format import Format, OneConnection, Result, Written, connections
+from lasthop.plots.columns import Columns
+from lasthop.plots.flow import FlowTables
+
+VERSION: Final = "0.3"
+
+STATES: Final = {"fast_recovery": "recovery", "after_timeout": "slow_start"}
+"""Our phases that qlog calls otherwise; after a timeout TCP slow-starts."""
+
+TRIGGERS: Final = {"timeout": "pto_expired", "after_timeout": "pto_expired", "reordering_timer": "time_threshold"}
+"""What qlog calls the ways to hold a packet for lost; all others count what arrived behind it."""
+
+Event = tuple[int, str, dict[str, Any]]
+"""When (ns), its name, its data."""
+
+
+def files(result: Result) -> Iterator[Written]:
+    """One file for each connection, as its sender saw it."""
+    for connection in connections(result.source):
+        yield Written(f"{connection.file_stem}.qlog", json.dumps(_log(result, connection)) + "\n")
+
+
+def _log(result: Result, connection: OneConnection) -> dict[str, Any]:
+    flow = FlowTables(connection.tables, connection.flow)
+    events = sorted(_events(connection, flow), key=lambda event: event[0])
+    return {
+        "qlog_version": VERSION,
+        "qlog_format": "JSON",
+        "title": f"{result.source.name}: {connection.flow}",
+        "traces": [
+            {
+                "vantage_point": {"name": flow.sender, "type": "server"},
+                "common_fields": {
+                    "protocol_type": ["TCP"],
+                    "time_format": "relative",
+                    "reference_time": 0,
+                    "group_id": connection.file_stem,
+                },
+                "configuration": {"original_uris": [], "code_version": f"lasthop {result.version}"},
+                "events": [{"time": time / 1e6, "name": name, "data": data} for time, name, data in events],
+            }
+        ],
+    }
+
+
+def _events(connection: OneConnection, flow: FlowTables) -> Iterator[Event]:
+    rows = Columns("segments", connection.tables.table("segments")).equal("host", flow.sender)
+    yield from _packets(rows)
+    yield from _lost(rows.equal("direction", "sent"))
+    if "tcp" in connection.tables.table_names and not flow.is_of_datagrams():
+        yield from _decisions(flow.decisions())
+
+
+def _packets(rows: Columns) -> Iterator[Event]:
+    names = np.where(rows.texts("direction") == "sent", "transport:packet_sent", "transport:packet_received")
+    columns = (rows.numbers(name) for name in ("time_ns", "packet", "seq", "len", "ack"))
+    for name, time, packet, seq, length, ack in zip(names, *columns, strict=True):
+        frame: dict[str, Any]
+        if length:
+            frame = {"frame_type": "stream", "stream_id": 0, "offset": int(seq), "length": int(length)}
+        else:
+            frame = {"frame_type": "ack", "acked_ranges": [[0, max(int(ack) - 1, 0)]]}
+        data = {"header": _header(packet), "raw": {"payload_length": int(length)}, "frames": [frame]}
+        yield int(time), str(name), data
+
+
+def _lost(sent: Columns) -> Iterator[Event]:
+    """For each retransmission, the latest earlier packet with its first byte."""
+    holder: dict[float, float] = {}
+    columns = (sent.numbers("time_ns"), sent.numbers("packet"), sent.numbers("seq"), sent.flags("retransmission"))
+    for time, packet, seq, again, cause in zip(*columns, sent.texts("cause"), strict=True):
+        if again and seq in holder:
+            trigger = TRIGGERS.get(str(cause), "reordering_threshold")
+            yield int(time), "recovery:packet_lost", {"header": _header(holder[seq]), "trigger": trigger}
+        holder[seq] = packet
+
+
+def _decisions(tcp: Columns) -> Iterator[Event]:
+    last: dict[str, Any] = {}
+    state = ""
+    for row in _rows(tcp):
+        time = int(row["time_ns"])
+        if row["event"] == "timeout":
+            yield time, "recovery:loss_timer_updated", {"timer_type": "pto", "event_type": "expired"}
+        now = _metrics(row)
+        if changed := {key: value for key, value in now.items() if last.get(key) != value}:
+            yield time, "recovery:metrics_updated", changed
+        last = {**last, **now}
+        entered = STATES.get(row["phase"], row["phase"])
+        if entered != state:
+            data = {"old": state, "new": entered} if state else {"new": entered}
+            yield time, "recovery:congestion_state_updated", data
+            state = entered
+
+
+def _rows(tcp: Columns) -> Iterator[dict[str, Any]]:
+    numbers = ("time_ns", "cwnd", "ssthresh", "flight", "srtt_ns", "rttvar_ns")
+    columns = {name: tcp.numbers(name) for name in numbers} | {name: tcp.texts(name) for name in ("event", "phase")}
+    for place in range(len(tcp)):
+        yield {name: column[place] for name, column in columns.items()}
+
+
+def _metrics(row: dict[str, Any]) -> dict[str, Any]:
+    """Windows in bytes, round trips in ms; what is not known is left away."""
+    metrics: dict[str, Any] = {"congestion_window": int(row["cwnd"]), "bytes_in_flight": int(row["flight"])}
+    if np.isfinite(row["ssthresh"]):
+        metrics["ssthresh"] = int(row["ssthresh"])
+    if np.isfinite(row["srtt_ns"]):
+        metrics["smoothed_rtt"] = row["srtt_ns"] / 1e6
+    if np.isfinite(row["rttvar_ns"]):
+        metrics["rtt_variance"] = row["rttvar_ns"] / 1e6
+    return metrics
+
+
+def _header(packet: float) -> dict[str, Any]:
+    return {"packet_type": "1RTT", "packet_number": int(packet)}
+
+
+FORMAT: Final = Format(
+    "qlog", "qlog 0.3: packets and recovery events, for qvis", needs=("segments",), uses=("tcp",), files=files
+)

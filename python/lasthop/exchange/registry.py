@@ -1,0 +1,50 @@
+"""All formats of other tools. A new one is a file beside this and a line here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from lasthop._native import __version__
+from lasthop.errors import InputError, naming
+from lasthop.exchange import csv_tables, flent, mahimahi, qlog, xplot
+from lasthop.exchange.file_format import Format, Result
+from lasthop.plots.source import check_tables
+
+if TYPE_CHECKING:
+    from lasthop.results import Run, RunResult
+
+FORMATS: Final[tuple[Format, ...]] = (csv_tables.FORMAT, xplot.FORMAT, flent.FORMAT, qlog.FORMAT, mahimahi.FORMAT)
+
+
+def export(run: Run | RunResult, format: str, folder: str | Path) -> list[Path]:
+    """Write a run's tables to `folder` in the format of another tool, and return the files.
+
+    Raises InputError for an unknown format, and where a table is missing that the format is made of.
+    """
+    chosen = _format_of(format)
+    check_tables(run, chosen.id, chosen.needs)
+    target = Path(folder)
+    written = []
+    with naming(target):
+        target.mkdir(parents=True, exist_ok=True)
+    for file in chosen.files(Result(run, run.summary, run.specification, __version__)):
+        path = target / file.name
+        content = file.content.encode() if isinstance(file.content, str) else file.content
+        with naming(path):
+            path.write_bytes(content)
+        written.append(path)
+    if not written:
+        raise InputError(
+            f"the run has nothing to write as {format}", help="see that a flow starts before the run stops"
+        )
+    return written
+
+
+def _format_of(id: str) -> Format:
+    for format in FORMATS:
+        if format.id == id:
+            return format
+    raise InputError(
+        f"no format {id!r}", key="format", help=f"choose one of {', '.join(format.id for format in FORMATS)}"
+    )

@@ -1,0 +1,322 @@
+"""The story of one connection: what happened to it, in the order of time, each event with its packets and its cause."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from lasthop.explanation.connection import Connection, Copy, Decision
+from lasthop.explanation.words import DROP_WORDS, HOLD_WORDS, at, count, in_segments, lasting, listed
+
+MANY_HOLDS: Final = 5
+"""Of more holds of one kind than this, the story tells the longest and counts the rest."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened, from `start` on, for as long as its consequences last. `text` says it in sentences."""
+
+    start: float
+    end: float
+    kind: str
+    text: str
+    packets: tuple[int, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasted."""
+        return self.end - self.start
+
+
+def story(connection: Connection) -> list[Event]:
+    """Return the events of a connection, in the order of time."""
+    told = [
+        *_opening(connection),
+        *_recoveries(connection),
+        *_timeouts(connection),
+        *_without_decisions(connection),
+        *_marks(connection),
+        *_undone(connection),
+        *_holds(connection),
+        *_window_stalls(connection),
+        *_ending(connection),
+    ]
+    return sorted(told, key=lambda event: (event.start, event.end))
+
+
+def _opening(connection: Connection) -> Iterator[Event]:
+    established = next((made for made in connection.decisions if made.event == "established"), None)
+    if established is None:
+        return
+    again = [copy for copy in connection.retransmissions() if copy.seq == 0]
+    text = f"connected after {lasting(established.time - connection.first_seen)}"
+    if again:
+        text += f"; the SYN was sent {count(len(again), 'more time')}: {_fate_of_original(connection, again[0])}"
+    yield Event(connection.first_seen, established.time, "opening", text, tuple(copy.packet for copy in again))
+
+
+def _ending(connection: Connection) -> Iterator[Event]:
+    held = [copy for copy in connection.copies if copy.len > 0]
+    if held:
+        size = max(copy.end for copy in held) - 1
+        text = f"the last of {size:,} bytes was sent".replace(",", " ")
+        yield Event(held[-1].time, connection.last_seen, "ending", text, (held[-1].packet,))
+
+
+def _recoveries(connection: Connection) -> Iterator[Event]:
+    """Fast retransmits with the recovery that follows each."""
+    decisions = connection.decisions
+    for place, made in enumerate(decisions):
+        if made.event == "fast_retransmit":
+            ended = _end_of_phase(decisions, place, "fast_recovery")
+            yield _recovery(connection, place, ended)
+
+
+def _recovery(connection: Connection, place: int, end: float) -> Event:
+    made = connection.decisions[place]
+    resent = connection.retransmissions(made.time, end)
+    first = next((copy for copy in resent if copy.cause == "fast_retransmit"), resent[0] if resent else None)
+    before = _window_before(connection.decisions, place)
+    parts = [f"fast retransmit{_of(first, connection)} ({made.reason or 'loss found'})"]
+    if first is not None:
+        parts.append(_verdict(connection, first))
+    kind = "fast_retransmit"
+    lost = _queue_drops_before(connection, made.time)
+    if before is not None and before.phase == "slow_start" and len(lost) > 1:
+        kind = "slow_start_overshoot"
+        parts.append(f"slow start had overshot: the queue dropped {count(len(lost), 'packet')} of one round trip")
+    parts.append(_repairs([copy for copy in resent if copy is not first]))
+    parts.append(_window_change(connection, before, connection.decisions, place))
+    if end < connection.last_seen:
+        parts.append(f"recovery ended after {lasting(end - made.time)}")
+    text = "; ".join(part for part in parts if part)
+    return Event(made.time, end, kind, text, tuple(copy.packet for copy in resent))
+
+
+def _timeouts(connection: Connection) -> Iterator[Event]:
+    """Timeouts, those in a row for the same segment as one event, with what was sent again behind them."""
+    decisions = connection.decisions
+    ran_out = [place for place, made in enumerate(decisions) if made.event == "timeout"]
+    for _, group in groupby(ran_out, key=lambda place: _run_of_timeouts(decisions, place)):
+        places = list(group)
+        yield _timeout(connection, places, _end_of_phase(decisions, places[-1], "after_timeout"))
+
+
+def _run_of_timeouts(decisions: Sequence[Decision], place: int) -> int:
+    """Where the row of timeouts without progress begins that the one at `place` belongs to."""
+    while decisions[place].reason == "again":
+        earlier = next((back for back in range(place - 1, -1, -1) if decisions[back].event == "timeout"), None)
+        if earlier is None:
+            break
+        place = earlier
+    return place
+
+
+def _timeout(connection: Connection, places: Sequence[int], end: float) -> Event:
+    decisions = connection.decisions
+    made = decisions[places[0]]
+    resent = connection.retransmissions(made.time, end)
+    first = next((copy for copy in resent if copy.cause == "timeout"), None)
+    spurious = first is not None and first.needless is True
+    times = f"{count(len(places), 'timeout')} in a row, " if len(places) > 1 else "timeout "
+    parts = [
+        f"{times}of{_of(first, connection) or ' a segment'}"
+        if len(places) == 1
+        else f"{times}{_waits(decisions, places)}"
+    ]
+    if first is not None:
+        judged = "spurious: " if spurious else "genuine: " if first.needless is False else ""
+        parts.append(judged + _fate_of_original(connection, first))
+    behind = [copy for copy in resent if copy.cause != "timeout"]
+    parts.append(_repairs(behind))
+    parts.append(_window_change(connection, _window_before(decisions, places[0]), decisions, places[0]))
+    kind = "spurious_timeout" if spurious else "timeout"
+    text = "; ".join(part for part in parts if part)
+    return Event(made.time, end, kind, text, tuple(copy.packet for copy in resent))
+
+
+def _waits(decisions: Sequence[Decision], places: Sequence[int]) -> str:
+    return "at " + listed([at(decisions[place].time) for place in places])
+
+
+def _without_decisions(connection: Connection) -> Iterator[Event]:
+    """Retransmissions of a sender whose decisions were not recorded (a kernel, a capture): runs with the same cause."""
+    if connection.decisions:
+        return
+    for _, run in groupby(connection.retransmissions(), key=lambda copy: _episode(copy.cause)):
+        copies = list(run)
+        lead = copies[0]
+        what = "timeout of" if lead.cause == "timeout" else "sent again:"
+        parts = [f"{what}{_of(lead, connection)}", _verdict(connection, lead), _repairs(copies[1:])]
+        kind = lead.cause or "retransmission"
+        yield Event(
+            lead.time,
+            copies[-1].time,
+            "spurious_timeout" if kind == "timeout" and lead.needless else kind,
+            "; ".join(part for part in parts if part),
+            tuple(copy.packet for copy in copies),
+        )
+
+
+def _episode(cause: str) -> str:
+    return "timeout" if cause in ("timeout", "after_timeout") else "recovery"
+
+
+def _marks(connection: Connection) -> Iterator[Event]:
+    marks = [made for made in connection.decisions if made.event == "mark"]
+    if marks:
+        span = f"from {at(marks[0].time)} to {at(marks[-1].time)}"
+        text = f"{count(len(marks), 'reduction')} on congestion marks (ECN), {span}"
+        yield Event(marks[0].time, marks[-1].time, "marks", text)
+
+
+def _undone(connection: Connection) -> Iterator[Event]:
+    for place, made in enumerate(connection.decisions):
+        if made.event == "undo":
+            change = _window_change(
+                connection, _window_before(connection.decisions, place), connection.decisions, place
+            )
+            yield Event(
+                made.time,
+                made.time,
+                "undo",
+                f"the sender found its loss signal spurious and took the reduction back; {change}",
+            )
+
+
+def _holds(connection: Connection) -> Iterator[Event]:
+    """Times in which a link held packets for an unusual time, each once."""
+    held = [(copy.hold, copy) for copy in connection.copies if copy.hold is not None]
+    spans = sorted((span[0], span[1], hop.link, hop.delay_cause, copy.packet) for (hop, span), copy in held if hop)
+    merged: list[tuple[float, float, str, str, list[int]]] = []
+    for start, end, link, cause, packet in spans:
+        last = merged[-1] if merged else None
+        if last is not None and last[2:4] == (link, cause) and start <= last[1]:
+            merged[-1] = (last[0], max(last[1], end), link, cause, [*last[4], packet])
+        else:
+            merged.append((start, end, link, cause, [packet]))
+    longest = sorted(merged, key=lambda hold: hold[0] - hold[1])[:MANY_HOLDS]
+    for start, end, link, cause, packets in merged if len(merged) <= 2 * MANY_HOLDS else sorted(longest):
+        why = HOLD_WORDS.get(cause, cause)
+        text = f"{link} held {count(len(packets), 'packet')} for up to {lasting(end - start)}: {why}"
+        yield Event(start, end, "held", text, tuple(packets))
+    if len(merged) > 2 * MANY_HOLDS:
+        rest = merged[0][0]
+        text = f"links held packets {count(len(merged), 'time')} in all; the {MANY_HOLDS} longest are told"
+        yield Event(rest, merged[-1][1], "held", text)
+
+
+def _window_stalls(connection: Connection) -> Iterator[Event]:
+    """Times in which the peer's window was closed."""
+    for closed, run in groupby(
+        connection.decisions, key=lambda made: made.event in ("ack", "duplicate_ack") and made.advertised == 0
+    ):
+        rows = list(run)
+        if closed:
+            after = next(
+                (made.time for made in connection.decisions if made.time > rows[-1].time), connection.last_seen
+            )
+            yield Event(
+                rows[0].time, after, "window_stall", f"the peer's window was closed for {lasting(after - rows[0].time)}"
+            )
+
+
+def _end_of_phase(decisions: Sequence[Decision], place: int, phase: str) -> float:
+    """When the phase that begins at `place` is over: the time of the first decision in another."""
+    for made in decisions[place + 1 :]:
+        if made.phase != phase or made.event in ("timeout", "fast_retransmit"):
+            return made.time
+    return decisions[-1].time
+
+
+def _window_before(decisions: Sequence[Decision], place: int) -> Decision | None:
+    earlier = (made for made in reversed(decisions[:place]) if made.time < decisions[place].time)
+    return next(earlier, None)
+
+
+def _window_change(connection: Connection, before: Decision | None, decisions: Sequence[Decision], place: int) -> str:
+    if before is None:
+        return ""
+    after = decisions[place]
+    size = connection.segment_size
+    text = f"cwnd {in_segments(before.cwnd, size)} to {in_segments(after.cwnd, size)} segments"
+    if after.ssthresh == after.ssthresh:  # not NaN: it is set
+        text += f", ssthresh {in_segments(after.ssthresh, size)}"
+    return text
+
+
+def _queue_drops_before(connection: Connection, time: float) -> list[Copy]:
+    """The copies that queues dropped in the two round trips before a time."""
+    span = 2 * (connection.best_round_trip or 0.0)
+    found = []
+    for copy in connection.dropped:
+        hop = copy.drop
+        if hop is not None and hop.fate == "queue_drop" and time - span <= hop.entered <= time:
+            found.append(copy)
+    return found
+
+
+def _of(copy: Copy | None, connection: Connection) -> str:
+    if copy is None:
+        return ""
+    if copy.len == 0:
+        return f" the {'SYN' if copy.seq == 0 else 'FIN'}"
+    segment = (copy.seq - 1) // connection.segment_size + 1
+    return f" segment {segment} (byte {copy.seq}, packet {copy.packet})"
+
+
+def _verdict(connection: Connection, copy: Copy) -> str:
+    if copy.needless is None:
+        return ""
+    return ("needless: " if copy.needless else "") + _fate_of_original(connection, copy)
+
+
+def _fate_of_original(connection: Connection, copy: Copy) -> str:
+    """Return what became of the copies before this one, as evidence for whether it was needed."""
+    earlier = connection.earlier_copies(copy)
+    if not any(other.hops for other in earlier):
+        # What became of packets was not recorded: the verdict has its own reason, and a capture's its evidence.
+        return copy.explanation
+    dropped = [other for other in earlier if other.drop is not None]
+    if len(dropped) == len(earlier) > 1:
+        return f"all {len(earlier)} earlier copies were lost, the latest {_drop_of(dropped[-1])}"
+    if len(dropped) == len(earlier):
+        return f"the original was {_drop_of(earlier[0])}"
+    alive = next(other for other in earlier if other.drop is None)
+    parts = [f"{'the original' if alive is earlier[0] else 'an earlier copy'} was not lost"]
+    if alive.hold is not None:
+        hop, (start, end) = alive.hold
+        parts.append(
+            f"{hop.link} held it for {lasting(end - start)} ({HOLD_WORDS.get(hop.delay_cause, hop.delay_cause)})"
+        )
+    if alive.arrived is not None:
+        parts.append(f"it arrived at {at(alive.arrived)}, {lasting(alive.arrived - alive.time)} after it was sent")
+    return ", ".join(parts)
+
+
+def _drop_of(copy: Copy) -> str:
+    hop = copy.drop
+    if hop is None:
+        return "lost"
+    where = f" at {hop.link}, {at(hop.end)}"
+    length = f", behind {count(hop.behind, 'packet')}" if hop.fate == "queue_drop" else ""
+    rule = f" ({hop.rule or hop.fate}{length})" if hop.rule or hop.fate != "lost" else ""
+    return f"{DROP_WORDS.get(hop.fate, hop.fate)}{where}{rule}"
+
+
+def _repairs(copies: Sequence[Copy]) -> str:
+    """Return what else was sent again, counted by verdict and, of needless copies, by cause."""
+    if not copies:
+        return ""
+    needless = [copy for copy in copies if copy.needless]
+    text = f"{count(len(copies), 'more segment')} sent again"
+    if not any(copy.needless is not None for copy in copies):
+        return text
+    if not needless:
+        return f"{text}, {'which was' if len(copies) == 1 else 'all of them'} lost before"
+    reasons = Counter(copy.why.replace("_", " ") for copy in needless)
+    told = listed([f"{number} {why}" for why, number in reasons.most_common()])
+    return f"{text}, {len(needless)} of them needlessly ({told})"

@@ -1,0 +1,132 @@
+"""Both directions of a link by captures, as a scenario that runs, and the rerun that it is judged by."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lasthop.errors import InputError
+from lasthop.fitting.direction import Direction, fit_direction
+from lasthop.fitting.passage import Passage, of_crossing
+from lasthop.fitting.sender_alone import RoundTrips, passage
+from lasthop.joining import Clocks, View, join, views_of
+from lasthop.joining.clocks import Choice
+
+LEAST_PACKETS: Final = 50
+"""Fewer data packets say too little of a link."""
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """The same transfer over the fitted link, against the capture. Goodput in bit/s, round trips in seconds."""
+
+    profile: str
+    goodput: tuple[float, float]
+    rtt_high: tuple[float, float]
+
+    def error(self, pair: tuple[float, float]) -> float:
+        """Return by how much of the capture's the rerun's value is off."""
+        captured, rerun = pair
+        return rerun / captured - 1.0 if captured else float("nan")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return both values and their errors."""
+        return {
+            "profile": self.profile,
+            "goodput_bps": {"capture": self.goodput[0], "rerun": self.goodput[1], "error": self.error(self.goodput)},
+            "rtt_p95_s": {"capture": self.rtt_high[0], "rerun": self.rtt_high[1], "error": self.error(self.rtt_high)},
+        }
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A link by the captures of one connection: `forward` led from the sender of the data to their receiver.
+
+    From the sender alone `backward` is None, and the forward delay is that of both ways.
+    """
+
+    view: View
+    forward: Direction
+    backward: Direction | None
+    clocks: Clocks | None
+    trips: RoundTrips
+    seconds: float
+
+    @property
+    def round_trip(self) -> float:
+        """The base delay of both ways, in seconds."""
+        return self.forward.delay.value + (self.backward.delay.value if self.backward else 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every figure with its interval and confidence."""
+        return {
+            "flow": "-".join(self.view.ends),
+            "seen_from": "both ends" if self.backward else "the sender",
+            "clock_assumption": self.clocks.assumption if self.clocks else None,
+            "round_trip_s": self.round_trip,
+            "forward": asdict(self.forward),
+            "backward": asdict(self.backward) if self.backward else None,
+            "goodput_bps": self.trips.goodput,
+            "rtt_p95_s": self.trips.high,
+        }
+
+    def scenario(self, profile: str, name: str = "my-link") -> str:
+        """Return the link with the capture's transfer over it, as the text of a scenario that runs."""
+        from lasthop.fitting.text import scenario_text
+
+        return scenario_text(self, profile, name)
+
+    def rerun(self, profile: str) -> Rerun:
+        """Run the capture's transfer over the fitted link by a TCP, and measure it as the capture was."""
+        from lasthop.scenario import parse_scenario, run
+
+        again = run(parse_scenario(self.scenario(profile), source="the fitted link"))
+        with tempfile.TemporaryDirectory() as folder:
+            capture = Path(folder) / "server.pcapng"
+            capture.write_bytes(again.captures["server"])
+            views = views_of(capture)
+        if not views:
+            raise InputError("nothing crossed the fitted link", help="see the scenario that --out writes")
+        _, trips = passage(views[0])
+        return Rerun(profile, (self.trips.goodput, trips.goodput), (self.trips.high, trips.high))
+
+
+def fit(captures: Sequence[str | Path], *, flow: str | None = None, clocks: Choice = "auto") -> Fit:
+    """Fit a link to the bulk transfer in one capture (of the sender's end) or two (of both ends).
+
+    The connection that carried most data is taken, or the one that is named. Raises InputError where there is no
+    capture, no such connection, or too little in it.
+    """
+    views = [view for capture in captures for view in views_of(capture)]
+    joined = [one for one in join(views, clocks) if flow in (None, one.flow)]
+    if joined:
+        one = max(joined, key=lambda one: len(one.forward.sent))
+        forward, backward = of_crossing(one.forward), of_crossing(one.backward)
+        _check(forward, one.near)
+        _, trips = passage(one.near)
+        back = fit_direction(backward) if len(backward.timed) else None
+        return Fit(one.near, fit_direction(forward), back, one.clocks, trips, _length(forward))
+    chosen = [view for view in views if flow in (None, "-".join(view.ends))]
+    if not chosen:
+        what = f"has no connection {flow!r}" if flow else "has no TCP connection"
+        raise InputError(what, file=str(captures[0]), help="`lasthop analyze` lists them")
+    view = max(chosen, key=lambda view: int(view.length[view.sent_by(view.bulk_sender)].sum()))
+    forward, trips = passage(view)
+    _check(forward, view)
+    return Fit(view, fit_direction(forward), None, None, trips, _length(forward))
+
+
+def _length(passage: Passage) -> float:
+    return float(passage.sent[-1] - passage.sent[0])
+
+
+def _check(passage: Passage, view: View) -> None:
+    if len(passage.timed) < LEAST_PACKETS:
+        raise InputError(
+            f"{len(passage.timed)} packets of the transfer tell when they arrived; {LEAST_PACKETS} are the least",
+            file=str(view.capture),
+            help="capture a bulk transfer, at the sender's end or at both",
+        )

@@ -1,0 +1,69 @@
+"""The packets that were sent into one direction of a link, and what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from lasthop.joining import Crossing
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Packets in the order of sending: times in seconds, sizes in bytes of IP packet.
+
+    `arrived` is NaN for a packet that was lost, and for one that arrived nobody knows when; where `prompt` is false it
+    is the latest that it can have been.
+    """
+
+    sent: Floats
+    arrived: Floats
+    lost: Bools
+    size: Floats
+    prompt: Bools
+
+    @cached_property
+    def late(self) -> Bools:
+        """Packets that arrived after one that was sent behind them."""
+        times = np.where(np.isnan(self.arrived), np.inf, self.arrived)
+        behind = np.append(np.minimum.accumulate(times[::-1])[::-1][1:], np.inf)
+        late: Bools = ~np.isnan(self.arrived) & (self.arrived > behind)
+        return late
+
+    @cached_property
+    def timed(self) -> Ints:
+        """The places of the packets that arrived in their turn, at a time that is known."""
+        return np.flatnonzero(~np.isnan(self.arrived) & ~self.late & self.prompt)
+
+    @cached_property
+    def fastest(self) -> tuple[Floats, Floats, Floats]:
+        """When packets arrived, how long each took at most, and their sizes."""
+        there = ~np.isnan(self.arrived)
+        return self.arrived[there], (self.arrived - self.sent)[there], self.size[there]
+
+    @cached_property
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Packets that arrived one behind the other, with nothing lost or late between them."""
+        timed = self.timed
+        odd = np.cumsum(self.lost | self.late)
+        whole = odd[timed[1:]] == odd[timed[:-1]]
+        return timed[:-1][whole], timed[1:][whole]
+
+
+def of_crossing(crossing: Crossing) -> Passage:
+    """Return the passage of a direction that was seen at both ends."""
+    known = ~crossing.unknown
+    return Passage(
+        sent=crossing.sent[known],
+        arrived=crossing.arrived[known],
+        lost=crossing.lost[known],
+        size=crossing.size[known].astype(np.float64),
+        prompt=np.ones(int(known.sum()), dtype=bool),
+    )

@@ -1,0 +1,152 @@
+"""A fitted link as a commented scenario file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lasthop.fitting.direction import Direction, Figure
+
+if TYPE_CHECKING:
+    from lasthop.fitting.link import Fit
+
+ROOM: Final = 10
+"""A queue that was never full gets so many times the room that was taken."""
+LEAST_BACK_RATE: Final = 10e6
+"""The rate of a way that no queue showed, in bit/s, unless the other way was faster."""
+
+
+def scenario_text(fit: Fit, profile: str, name: str) -> str:
+    """Return the file."""
+    sender, receiver = fit.view.ends[fit.view.bulk_sender], fit.view.ends[1 - fit.view.bulk_sender]
+    seen = "captures of both ends" if fit.backward else "a capture of the sender's end alone"
+    return f"""\
+# A link fitted to {seen}: {sender} sent to {receiver}, {fit.seconds:.1f} s.
+# Look at what another TCP or queue would have made of it:
+#   lasthop run {name}.toml --set hosts.server.profile=linux-6-bbr
+#   lasthop run {name}.toml --set links.lasthop.down.queue.discipline=fq-codel
+# Behind each key: its interval (95 %), how sure it is, and what it rests on.
+name = "{name}"
+summary = "a link fitted to a capture"
+flows = [{{ name = "transfer", from = "server", to = "mobile", bytes = "{max(fit.trips.acknowledged, 1)} bytes" }}]
+
+[hosts]
+server = {{ profile = "{profile}" }}
+mobile = {{ profile = "{profile}" }}
+
+[[links]]
+name = "lasthop"
+between = ["server", "mobile"]
+{_down(fit)}
+{_up(fit)}
+[record]
+tables = ["segments", "tcp", "packets", "queue"]
+captures = ["server"]
+"""
+
+
+def _down(fit: Fit) -> str:
+    one = fit.forward
+    share = 1.0 if fit.backward else 0.5
+    how = "" if fit.backward else "; half of both ways, which the sender alone cannot tell apart"
+    return (
+        "[links.down]\n"
+        + _rate(one)
+        + _delay(one.delay, share, how)
+        + _troubles(one)
+        + _queue(one)
+        + _tables(one, "down")
+    )
+
+
+def _up(fit: Fit) -> str:
+    one = fit.backward
+    least = max(fit.forward.rate.value if fit.forward.rate else 0.0, LEAST_BACK_RATE)
+    if one is None:
+        assumed = f'rate = "{_bits(least)}"  # not seen\n'
+        return "[links.up]\n" + assumed + _delay(fit.forward.delay, 0.5, "; the other half")
+    rate = (
+        _rate(one)
+        if one.rate
+        else f'rate = "{_bits(least)}"  # no queue on this way: it was no narrower than its load\n'
+    )
+    return "[links.up]\n" + rate + _delay(one.delay, 1.0, "") + _troubles(one) + _queue(one) + _tables(one, "up")
+
+
+def _rate(one: Direction) -> str:
+    if one.rate is None:
+        return "# No packet waited behind another: the rate is not known, and transmission takes no time.\n"
+    spread = f"{_bits(one.rate.low)} to {_bits(one.rate.high)}"
+    if one.steps:
+        return f"# The rate varies, {spread}: see capacity below ({one.rate.basis}).\n"
+    return f'rate = "{_bits(one.rate.value)}"  # {spread}; {_sure(one.rate)}\n'
+
+
+def _delay(figure: Figure, share: float, how: str) -> str:
+    low, high = (f"{1e3 * share * bound:.3f}" for bound in (figure.low, figure.high))
+    return f'propagation = "{_seconds(share * figure.value)}"  # {low} to {high} ms; {_sure(figure)}{how}\n'
+
+
+def _queue(one: Direction) -> str:
+    discipline = "" if one.discipline == "tail-drop" else f', discipline = "{one.discipline}"'
+    if one.queue:
+        limit = max(round(one.queue.value), 1)
+        note = f"{one.queue.low:.0f} to {one.queue.high:.0f}; {_sure(one.queue)}"
+        return f'queue = {{ limit = "{limit} packets"{discipline} }}  # {note}\n'
+    limit = max(ROOM * one.longest_queue, 100)
+    note = f"never full: up to {one.longest_queue} waited, so the limit is not known"
+    if discipline:
+        note = (
+            f"losses come with long queues, far from any limit: an active queue; low; up to {one.longest_queue} waited"
+        )
+    return f'queue = {{ limit = "{limit} packets"{discipline} }}  # {note}\n'
+
+
+def _troubles(one: Direction) -> str:
+    text = ""
+    if one.loss.value > 0:
+        interval = f"{one.loss.low:.2g} to {one.loss.high:.2g}"
+        text += f'errors = {{ effect = "drop", probability = {one.loss.value:.3g} }}  # {interval}; {_sure(one.loss)}\n'
+    if one.reordering:
+        mean, deviation = one.reordering_delay
+        delay = f'"{_seconds(mean)}"'
+        if deviation > 0.2 * mean:
+            delay = f'{{ normal = {{ mean = "{_seconds(mean)}", deviation = "{_seconds(deviation)}" }} }}'
+        share = one.reordering
+        note = f"{share.low:.2g} to {share.high:.2g}; {_sure(share)}"
+        text += f"reordering = {{ probability = {share.value:.3g}, delay = {delay} }}  # {note}\n"
+    return text
+
+
+def _tables(one: Direction, way: str) -> str:
+    text = ""
+    if one.spikes:
+        starts = [start for start, _ in one.spikes]
+        lengths = [length for _, length in one.spikes]
+        ends = [0.0, *(start + length for start, length in one.spikes[:-1])]
+        intervals = [max(start - end, 1e-3) for start, end in zip(starts, ends, strict=True)]
+        text += f"[links.{way}.spikes]  # {len(starts)} times, in which nothing came although packets waited\n"
+        text += f"interval = {_spread(intervals)}\nlength = {_spread(lengths)}\n"
+    if one.steps:
+        steps = "\n".join(f'    {{ at = "{at:.3f} s", rate = "{_bits(rate)}" }},' for at, rate in one.steps)
+        text += f"[links.{way}.capacity.schedule]  # the rate as the queue showed it\nsteps = [\n{steps}\n]\n"
+    return text
+
+
+def _spread(values: list[float]) -> str:
+    mean = sum(values) / len(values)
+    if len(values) == 1:
+        return f'"{_seconds(mean)}"'
+    deviation = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
+    return f'{{ normal = {{ mean = "{_seconds(mean)}", deviation = "{_seconds(deviation)}" }} }}'
+
+
+def _sure(figure: Figure) -> str:
+    return f"{figure.confidence} ({figure.basis})"
+
+
+def _bits(rate: float) -> str:
+    return f"{max(round(rate), 1)} bit/s"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{max(seconds, 0.0) * 1e3:.3f} ms"

@@ -1,0 +1,247 @@
+"""What two captures tell together that neither tells alone."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lasthop.joining.clocks import Choice, Clocks, compare
+from lasthop.joining.matching import NEVER, arrivals
+from lasthop.joining.views import FIN, SYN, Bools, Ints, View, positions
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """One direction of a connection: each packet that its sender sent, and when it arrived.
+
+    Times are seconds by the clock of the bulk sender's end, from the first packet there. `arrived` is NaN for what did
+    not arrive; `unknown` marks packets after the last that did: the other capture may have ended before.
+    """
+
+    side: int
+    rows: Ints
+    there: Ints
+    """The rows of the other point's view that they are, or NONE."""
+    sent: Floats
+    arrived: Floats
+    unknown: Bools
+    size: Ints
+    position: Ints
+    length: Ints
+    retransmission: Bools
+    only_far: int
+
+    @property
+    def lost(self) -> Bools:
+        """Which packets were lost on the way."""
+        return np.isnan(self.arrived) & ~self.unknown
+
+    @cached_property
+    def delay(self) -> Floats:
+        """One-way delays of those that arrived, in seconds, in the order of sending."""
+        return (self.arrived - self.sent)[~np.isnan(self.arrived)]
+
+    @cached_property
+    def overtaken(self) -> int:
+        """Packets that arrived later than one that was sent after them."""
+        there = self.arrived[~np.isnan(self.arrived)]
+        if len(there) < 2:
+            return 0
+        return int(np.count_nonzero(there[:-1] > np.minimum.accumulate(there[::-1])[::-1][1:]))
+
+    @cached_property
+    def needless(self) -> dict[int, bool | None]:
+        """Verdicts on retransmissions by row of the sender's view: needless if all of it had arrived, or was to arrive,
+        in copies that were sent before. None where the other end's capture may have ended before that.
+        """
+        return _verdicts(
+            self.position, self.length, ~np.isnan(self.arrived), self.unknown, self.retransmission, self.rows
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is told of the direction."""
+        verdicts = list(self.needless.values())
+        delays = self.delay
+        shown = dict(zip(("min", "median", "p95", "max"), np.percentile(delays, (0, 50, 95, 100)), strict=True))
+        return {
+            "packets": len(self.sent),
+            "arrived": len(delays),
+            "lost": int(np.count_nonzero(self.lost)),
+            "unknown": int(np.count_nonzero(self.unknown)),
+            "only_at_receiver": self.only_far,
+            "overtaken": self.overtaken,
+            "delay_s": {name: float(value) for name, value in shown.items()} if len(delays) else None,
+            "retransmissions": len(verdicts),
+            "needless": sum(verdict is True for verdict in verdicts),
+            "undecided": sum(verdict is None for verdict in verdicts),
+            "losses": [
+                {"time_s": float(self.sent[row]), "seq": int(self.position[row]), "len": int(self.length[row])}
+                for row in np.flatnonzero(self.lost)
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A connection that two points saw: `near` is the one nearer to the side that sent the bulk of the data."""
+
+    near: View
+    far: View
+    clocks: Clocks
+    forward: Crossing
+    backward: Crossing
+
+    @property
+    def flow(self) -> str:
+        """The connection's name."""
+        return "-".join(self.near.ends)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `lasthop analyze --json` has of it."""
+        return {
+            "flow": self.flow,
+            "sender_capture": str(self.near.capture),
+            "receiver_capture": str(self.far.capture),
+            "sender": self.near.ends[self.near.bulk_sender],
+            "clock_offset_s": self.clocks.offset_s,
+            "clock_skew_ppm": self.clocks.skew * 1e6,
+            "clock_assumption": self.clocks.assumption,
+            "forward": self.forward.to_json(),
+            "backward": self.backward.to_json(),
+        }
+
+
+def join(views: Sequence[View], clocks: Choice = "auto") -> list[Joined]:
+    """Join the views of each connection that several points saw: the two that are farthest apart.
+
+    The nearer to the sender is the one with the longer round trips. Points of one file have one clock.
+    """
+    groups: dict[tuple[str, ...], list[View]] = {}
+    for view in views:
+        groups.setdefault(tuple(sorted(view.ends)), []).append(view)
+    joined = (_join_points(group, clocks) for group in groups.values())
+    return [one for one in joined if one is not None]
+
+
+def _join_points(group: Sequence[View], clocks: Choice) -> Joined | None:
+    known = sorted((view for view in group if len(view.time)), key=lambda view: view.rtt_min_s or 0.0)
+    # A connection that follows another between the same ports is another connection, seen by the same points.
+    if len(known) < 2 or known[-1].ends != known[0].ends:
+        return None
+    near, far = known[-1], known[0]
+    if near.capture == far.capture:
+        clocks = "same" if clocks == "auto" else clocks
+    return join_two(near, far, clocks)
+
+
+def join_two(near: View, far: View, clocks: Choice = "auto") -> Joined:
+    """Join two views, of which `near` is nearer to the sender."""
+    side = near.bulk_sender
+    start = int(near.time.min())
+    rows_there, there, extra_there = arrivals(near, far, side)
+    # Backward, packets are sent at the far point.
+    rows_back, back, extra_back = arrivals(far, near, 1 - side)
+    out, home = near.sent_by(side), far.sent_by(1 - side)
+    compared = compare(
+        _differences(near.time[out], there, start, sent_near=True),
+        _differences(far.time[home], back, start, sent_near=False),
+        clocks,
+    )
+    return Joined(
+        near=near,
+        far=far,
+        clocks=compared,
+        forward=_crossing(
+            near,
+            side,
+            rows_there,
+            _seconds(near.time[out], start),
+            compared.near_time(_seconds(there, start)),
+            int(extra_there.sum()),
+        ),
+        backward=_crossing(
+            far,
+            1 - side,
+            rows_back,
+            compared.near_time(_seconds(far.time[home], start)),
+            _seconds(back, start),
+            int(extra_back.sum()),
+        ),
+    )
+
+
+def _seconds(time: Ints, start: int) -> Floats:
+    return np.where(time == NEVER, np.nan, (time - start) / 1e9)
+
+
+def _differences(sent: Ints, arrived: Ints, start: int, *, sent_near: bool) -> tuple[Floats, Floats]:
+    """Return the near clock's times, and the far clock's minus the near one's."""
+    there = arrived != NEVER
+    near, far = (sent[there], arrived[there]) if sent_near else (arrived[there], sent[there])
+    return (near - start) / 1e9, (far - near) / 1e9
+
+
+def _crossing(view: View, side: int, there_rows: Ints, sent: Floats, arrived: Floats, only_far: int) -> Crossing:
+    rows = view.sent_by(side)
+    there = np.flatnonzero(~np.isnan(arrived))
+    unknown = np.arange(len(rows)) > (there[-1] if len(there) else -1)
+    control = ((view.flags[rows] & SYN) != 0).astype(np.int64) + ((view.flags[rows] & FIN) != 0)
+    position = positions(view.seq[rows])
+    return Crossing(
+        side=side,
+        rows=rows,
+        there=there_rows,
+        sent=sent,
+        arrived=arrived,
+        unknown=unknown & np.isnan(arrived),
+        size=view.size[rows],
+        position=position - (position[0] if len(position) else 0),
+        length=view.length[rows] + control,
+        retransmission=view.retransmission[rows],
+        only_far=only_far,
+    )
+
+
+def _verdicts(
+    position: Ints, length: Ints, arrived: Bools, unknown: Bools, retransmission: Bools, rows: Ints
+) -> dict[int, bool | None]:
+    there, perhaps = _Runs(), _Runs()
+    verdicts: dict[int, bool | None] = {}
+    for place in np.flatnonzero(length > 0):
+        start, end = int(position[place]), int(position[place] + length[place])
+        if retransmission[place]:
+            needless = there.cover(start, end)
+            verdicts[int(rows[place])] = None if not needless and perhaps.cover(start, end) else needless
+        if arrived[place]:
+            there.add(start, end)
+        if arrived[place] or unknown[place]:
+            perhaps.add(start, end)
+    return verdicts
+
+
+class _Runs:
+    """Places of a stream: runs in order that do not touch."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def cover(self, start: int, end: int) -> bool:
+        place = bisect_right(self._starts, start) - 1
+        return place >= 0 and self._ends[place] >= end
+
+    def add(self, start: int, end: int) -> None:
+        first = bisect_left(self._ends, start)
+        behind = bisect_right(self._starts, end)
+        if first < behind:
+            start, end = min(start, self._starts[first]), max(end, self._ends[behind - 1])
+        self._starts[first:behind] = [start]
+        self._ends[first:behind] = [end]

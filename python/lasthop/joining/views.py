@@ -1,0 +1,125 @@
+"""A connection as one point of observation saw it: its packets as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lasthop import _native
+from lasthop.analysis import analyze
+from lasthop.results.run import arrow_table
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+NONE: Final = -1
+"""In place of a number that a packet does not have."""
+SYN: Final = 2
+FIN: Final = 1
+
+
+@dataclass(frozen=True)
+class View:
+    """The packets of one connection at one point, in the order in which they passed.
+
+    `seq` and `ack` are raw; `position` is the place of the first byte in the sender's stream, which goes on behind
+    4 GB: both points of a connection count from the same place if both saw its beginning.
+    """
+
+    capture: Path
+    ends: tuple[str, str]
+    bulk_sender: int
+    rtt_min_s: float | None
+    time: Ints
+    packet: Ints
+    """The places of the packets in the capture."""
+    from_opener: Bools
+    size: Ints
+    seq: Ints
+    length: Ints
+    ack: Ints
+    window: Ints
+    flags: Ints
+    identification: Ints
+    timestamp: Ints
+    sack: Sequence[str | None]
+    retransmission: Bools
+    needless: Sequence[bool | None]
+
+    def sent_by(self, side: int) -> Ints:
+        """Return the places of the packets that a side (0: the opener) sent."""
+        return np.flatnonzero(self.from_opener == (side == 0))
+
+
+def views_of(capture: str | Path) -> list[View]:
+    """Return the TCP connections of a capture, one for each point that saw it. Raises InputError as `analyze` does."""
+    report = analyze(capture).report
+    table = arrow_table(_native.capture_packets(capture))
+    columns = {name: _array(table.column(name)) for name in _NUMBERS}
+    texts = {name: table.column(name).to_pylist() for name in ("sack", "kind", "needless")}
+    order = np.argsort(columns["connection"], kind="stable")
+    bounds = np.searchsorted(columns["connection"][order], np.arange(len(report["connections"]) + 1))
+    return [
+        _view(Path(capture), connection, columns, texts, np.sort(order[bounds[place] : bounds[place + 1]]))
+        for place, connection in enumerate(report["connections"])
+    ]
+
+
+_NUMBERS: Final = (
+    *("time_ns", "packet", "connection", "from_opener", "size", "seq", "len", "ack", "window", "flags"),
+    *("identification", "timestamp"),
+)
+
+
+def _array(column: Any) -> Ints:
+    filled = column if not column.null_count else column.fill_null(0)
+    values: Ints = filled.to_numpy().astype(np.int64)
+    if column.null_count:
+        values[column.is_null().to_numpy()] = NONE
+    return values
+
+
+def _view(
+    capture: Path,
+    connection: Mapping[str, Any],
+    columns: Mapping[str, Ints],
+    texts: Mapping[str, Sequence[Any]],
+    rows: Ints,
+) -> View:
+    hosts = tuple(sender["host"] for sender in connection["senders"])
+    bulk = connection["bulk_sender"]
+    own = {name: values[rows] for name, values in columns.items()}
+    return View(
+        capture=capture,
+        ends=(hosts[0], hosts[1]),
+        bulk_sender=bulk,
+        rtt_min_s=connection["senders"][bulk]["rtt_min_s"],
+        time=own["time_ns"],
+        packet=own["packet"],
+        from_opener=own["from_opener"] != 0,
+        size=own["size"],
+        seq=own["seq"],
+        length=own["len"],
+        ack=own["ack"],
+        window=own["window"],
+        flags=own["flags"],
+        identification=own["identification"],
+        timestamp=own["timestamp"],
+        sack=[texts["sack"][row] for row in rows],
+        retransmission=np.array([texts["kind"][row] == "retransmission" for row in rows], dtype=bool),
+        needless=[texts["needless"][row] for row in rows],
+    )
+
+
+def positions(numbers: Ints) -> Ints:
+    """Return 32-bit numbers as places in a stream that does not wrap, each nearest to the one before."""
+    if not len(numbers):
+        return numbers
+    steps = np.diff(numbers)
+    steps = (steps + (1 << 31)) % (1 << 32) - (1 << 31)
+    return np.concatenate([numbers[:1], numbers[0] + np.cumsum(steps)])

@@ -1,0 +1,85 @@
+"""packetdrill scripts, run in virtual time against the TCP of a profile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lasthop._native import packetdrill as _run
+from lasthop.catalogue import LIBRARY
+from lasthop.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that happened in a run: `line` is that of the script which made it happen, if one did."""
+
+    at_s: str
+    line: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a script was not run: it asks for what there is not, or cannot be read."""
+
+    file: str
+    line: int | None
+    message: str
+    help: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `lasthop packetdrill --json` prints it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptResult:
+    """How one script has ended. `notes` are settings and commands of it that were left out."""
+
+    file: str
+    passed: bool
+    line: int | None
+    expected: str | None
+    got: str | None
+    timeline: Sequence[Entry]
+    notes: Sequence[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as `lasthop packetdrill --json` prints it."""
+        return asdict(self)
+
+
+def run_script(file: str | Path, profile: str = "linux-6") -> ScriptResult:
+    """Run the script in `file`; raise InputError where it cannot be run as it is written."""
+    help = "give the path of a packetdrill script"
+    try:
+        text = Path(file).read_text()
+    except UnicodeDecodeError as error:
+        raise InputError("it is not text", file=str(file), help=help) from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(file), help=help) from error
+    found = json.loads(_run(text, str(file), profile, str(LIBRARY)))
+    timeline = [Entry(**entry) for entry in found.pop("timeline")]
+    return ScriptResult(file=str(file), timeline=timeline, **found)
+
+
+def run_scripts(
+    files: Iterable[str | Path], profile: str = "linux-6"
+) -> tuple[Sequence[ScriptResult], Sequence[Refusal]]:
+    """Run scripts one after another: those that cannot be run stop no other.
+
+    Returns how the others ended, and why these were refused. Raises InputError for what concerns all, the profile.
+    """
+    results, refused = [], []
+    for file in files:
+        try:
+            results.append(run_script(file, profile))
+        except InputError as error:
+            if error.file != str(file):
+                raise
+            refused.append(Refusal(str(file), error.line, error.message, error.help))
+    return results, refused

@@ -1,0 +1,94 @@
+"""What pictures of several runs share: their flows, each with its words, colour and dashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from lasthop.errors import InputError
+from lasthop.plots import style
+from lasthop.plots.columns import Columns, Floats
+from lasthop.plots.flow import FlowTables, choose_flow, flow_names
+from lasthop.plots.kind import View
+from lasthop.plots.source import ReadOnce, Source, check_tables
+
+DASHES: Final[tuple[Any, ...]] = ("-", (0, (3.5, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
+
+MOST_FLOWS: Final = 14
+"""Of more, the first are drawn: more colours and dashes are not to be told apart."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One flow of one run, and how it is drawn."""
+
+    flow: FlowTables
+    words: str
+    colour: str
+    dashes: Any
+
+
+def flows_of_runs(source: Source, view: View, kind: str, needs: tuple[str, ...]) -> tuple[list[Drawn], str]:
+    """The flows that the view names (or all), of the run and of those beside it, and what is left out."""
+    runs = _named(source, view)
+    found = []
+    for name, run in runs:
+        check_tables(run, kind, needs)
+        names = flow_names(run)
+        chosen = [choose_flow(names, view.flow)] if view.flow is not None or not names else names
+        found += [(FlowTables(run, flow), _words(name, flow, len(runs), len(chosen))) for flow in chosen]
+    drawn = [
+        Drawn(flow, words, style.SERIES[place % len(style.SERIES)], DASHES[place // len(style.SERIES) % len(DASHES)])
+        for place, (flow, words) in enumerate(found[:MOST_FLOWS])
+    ]
+    left_out = [words for _, words in found[MOST_FLOWS:]]
+    return drawn, f"Left out: {style.listed(left_out)} ({len(left_out)} flows that --flow shows)" if left_out else ""
+
+
+def acknowledged_by(flow: FlowTables, edges: Floats) -> Floats:
+    """The bytes that had been acknowledged by each of `edges`."""
+    time, total = flow.acknowledged()
+    place = np.searchsorted(time, edges, side="right")
+    return np.concatenate([[0.0], total])[place]
+
+
+def delays(flow: FlowTables, source: Source) -> tuple[Floats, Floats]:
+    """When each packet with data arrived, and how long it had been under way, in seconds.
+
+    Copies count each for themselves. Raises InputError where only one end was recorded.
+    """
+    rows = Columns("segments", source.table("segments")).equal("flow", flow.name)
+    rows = rows.where(rows.numbers("len") > 0)
+    sent = rows.equal("direction", "sent").equal("host", flow.sender)
+    got = rows.equal("direction", "received").where(rows.equal("direction", "received").texts("host") != flow.sender)
+    if len(sent) and not len(got):
+        raise InputError(
+            "only one end of the flow was recorded, so nobody knows how long packets were under way",
+            help="draw rtt, or analyze captures of both ends together",
+        )
+    left_at = dict(zip(sent.numbers("packet"), sent.seconds("time_ns"), strict=True))
+    arrived = got.seconds("time_ns")
+    left = np.array([left_at.get(packet, np.nan) for packet in got.numbers("packet")], dtype=np.float64)
+    known = np.isfinite(left)
+    return arrived[known], (arrived - left)[known]
+
+
+def each_delay(drawn: list[Drawn]) -> Iterator[tuple[Drawn, Floats, Floats]]:
+    """The delays of each flow."""
+    for one in drawn:
+        yield one, *delays(one.flow, one.flow.source)
+
+
+def _named(source: Source, view: View) -> list[tuple[str, Source]]:
+    runs = [("", source), *view.beside]
+    own = getattr(source, "folder_name", "") or source.name
+    return [(name or own, ReadOnce(run)) for name, run in runs]
+
+
+def _words(run: str, flow: str, runs: int, flows: int) -> str:
+    if runs == 1:
+        return flow
+    return run if flows == 1 else f"{run}: {flow}"

@@ -1,0 +1,128 @@
+"""A scenario in real time held against the same in virtual time, by what matters of its transfers.
+
+The kernel is not the same from run to run: packets leave a little earlier or later, and where a queue is about to
+overflow that decides which of them is lost. A difference counts if virtual time lies outside of what the kernel did
+in all its runs, and by more than a tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from lasthop.stats import jain_index
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DATA_LEN = 1
+"""Packets that carry at least so many bytes of data have a round trip of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Something that is compared. `within` is a share of the kernel's mean, `least` an amount; the larger counts."""
+
+    name: str
+    says: str
+    within: float = 0.0
+    least: float = 0.0
+
+
+MEASURES: Final = (
+    Measure("goodput_Bps", "goodput, byte/s", within=0.05),
+    Measure("retransmissions", "retransmissions", within=0.25, least=5),
+    Measure("timeouts", "timeouts", least=1),
+    Measure("fairness", "fairness (Jain)", least=0.05),
+    Measure("round_trip_mean_s", "mean round trip, s", within=0.1, least=0.002),
+    Measure("round_trip_p95_s", "95 % round trip, s", within=0.1, least=0.002),
+    Measure("queue_mean", "mean queue, packets", within=0.25, least=2),
+)
+"""What is compared, and how far apart it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One measure: what the kernel had in each of its runs, and what virtual time has."""
+
+    measure: Measure
+    real: tuple[float, ...]
+    virtual: float
+
+    @property
+    def mean(self) -> float:
+        """The kernel's mean."""
+        return sum(self.real) / len(self.real)
+
+    @property
+    def differs(self) -> bool:
+        """Whether virtual time lies outside of the kernel's runs, and further from their mean than is allowed."""
+        outside = not min(self.real) <= self.virtual <= max(self.real)
+        allowed = max(self.measure.within * abs(self.mean), self.measure.least)
+        return outside and abs(self.virtual - self.mean) > allowed
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as one object."""
+        return {
+            "measure": self.measure.name,
+            "real": list(self.real),
+            "real_mean": self.mean,
+            "virtual": self.virtual,
+            "differs": self.differs,
+        }
+
+
+def compare_runs(real: Sequence[Mapping[str, float]], virtual: Mapping[str, float]) -> list[Compared]:
+    """Hold the measures of some runs in real time against those of one in virtual time; those that all of them have."""
+    return [
+        Compared(measure, tuple(run[measure.name] for run in real), virtual[measure.name])
+        for measure in MEASURES
+        if measure.name in virtual and all(measure.name in run for run in real)
+    ]
+
+
+def measures_of(summary: Mapping[str, Any], packets: pa.Table | None = None) -> dict[str, float]:
+    """Return the measures of a run: of all its flows together, and of the link with the longest queue.
+
+    Round trips come from the table `packets`, if that was recorded. Flows that have sent nothing do not count.
+    """
+    flows = [flow for flow in summary["flows"] if flow["throughput_Bps"]]
+    rates = [float(flow["throughput_Bps"]) for flow in flows]
+    found = {
+        "goodput_Bps": sum(rates),
+        "retransmissions": float(sum(flow["retransmissions"] for flow in flows)),
+        "timeouts": float(sum(flow["timeouts"] for flow in flows)),
+    }
+    if len(rates) > 1:
+        found["fairness"] = jain_index(rates)
+    queues = [float(link["queue_mean"]) for link in summary["links"] if link["queue_mean"] is not None]
+    if queues:
+        found["queue_mean"] = max(queues)
+    if packets is not None and packets.num_rows:
+        found |= _round_trips(packets)
+    return found
+
+
+def _round_trips(packets: pa.Table) -> dict[str, float]:
+    """Return mean and 95 % quantile of the round trip over the links: of each data packet the time on its way, with the
+    mean time of the ACKs on theirs.
+    """
+    import pyarrow.compute as pc
+
+    arrived = packets.filter(pc.equal(packets["fate"], "delivered"))
+    on_the_way = pc.divide(pc.subtract(arrived["delivered_ns"], arrived["entered_ns"]).cast("float64"), 1e9)
+    carries_data = pc.greater_equal(arrived["len"], DATA_LEN)
+    data, acks = on_the_way.filter(carries_data), on_the_way.filter(pc.invert(carries_data))
+    if len(data) == 0 or len(acks) == 0:
+        return {}
+    back = pc.mean(acks).as_py()
+    return {
+        "round_trip_mean_s": pc.mean(data).as_py() + back,
+        "round_trip_p95_s": pc.quantile(data, q=0.95)[0].as_py() + back,
+    }
+
+
+def differing(compared: Iterable[Compared]) -> list[str]:
+    """Return the names of the measures that differ."""
+    return [one.measure.says for one in compared if one.differs]

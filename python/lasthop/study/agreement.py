@@ -1,0 +1,94 @@
+"""Whether a measured row agrees with what the document prints, by the rules of the study's file.
+
+A study sorts its rows into kinds (`[[agreement]]`), each with a rule of its own: a row of runs that are all alike may
+differ by a share, a row with a span is widened by that share, and a median of random runs is held against the error
+that a median of so few runs has. Rows whose reading is unsure are judged by none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from lasthop.stats import two_medians_interval
+
+Reported = Mapping[str, Any]
+"""A row as `lasthop study --json` prints it."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A kind of rows, and when one of them agrees with its published value."""
+
+    kind: str
+    only: Mapping[str, Sequence[str]]
+    """The texts of the study's columns that its rows have; `*` stands for any letters."""
+    within: float
+    """The share of the measured value by which the published one may differ; a span is widened by it."""
+    or_: float
+    """Or the absolute difference that is allowed."""
+    runs: int | None
+    """The number of runs that the document's median is of."""
+
+    def fits(self, columns: Mapping[str, str]) -> bool:
+        """Return whether a row is of this kind."""
+        return all(any(fnmatchcase(columns[name], text) for text in texts) for name, texts in self.only.items())
+
+
+def kind_of(agreement: Sequence[Agreement], columns: Mapping[str, str]) -> Agreement | None:
+    """Return the first kind that a row fits; None where the study says nothing about such rows."""
+    return next((kind for kind in agreement if kind.fits(columns)), None)
+
+
+def judged(kind: Agreement | None, row: Reported, numbers: Sequence[float] | None) -> dict[str, Any]:
+    """Return what a row says about its agreement: the kind, and whether it agrees.
+
+    `agrees` is None where nothing is published, the reading is unsure, or the row is of no kind; False where nothing
+    could be measured. `numbers` are those of the row's runs.
+    """
+    if kind is None:
+        return {"kind": None, "agrees": None}
+    if row["published"] is None or row["uncertain"]:
+        return {"kind": kind.kind, "agrees": None}
+    return {"kind": kind.kind, "agrees": numbers is not None and _agrees(kind, row, numbers)}
+
+
+def _agrees(kind: Agreement, row: Reported, numbers: Sequence[float]) -> bool:
+    low, high = _bounds(kind, row, numbers)
+    return bool(low - _ROUNDING <= row["published"] <= high + _ROUNDING)
+
+
+def _bounds(kind: Agreement, row: Reported, numbers: Sequence[float]) -> tuple[float, float]:
+    """Return the least and the largest published value that agree with what was measured."""
+    if kind.runs is not None and len(numbers) > 1:
+        low, high = two_medians_interval(sorted(numbers), kind.runs)
+    elif row.get("low") is not None:
+        low, high = row["low"], row["high"]
+    else:
+        low = high = row["measured"]
+    return min(low * (1 - kind.within), low - kind.or_), max(high * (1 + kind.within), high + kind.or_)
+
+
+def counted(rows: Sequence[Reported]) -> dict[str, list[dict[str, Any]]]:
+    """Return how many of the judged rows agree: by kind (and scope, where the study has several), and by table."""
+    several = len({row.get("scope") for row in rows}) > 1
+    by_kind = _counts(rows, ("kind", "scope") if several else ("kind",))
+    return {"kinds": by_kind, "tables": _counts(rows, ("table",))}
+
+
+def _counts(rows: Sequence[Reported], names: Sequence[str]) -> list[dict[str, Any]]:
+    counts: dict[tuple[Any, ...], list[int]] = {}
+    for row in rows:
+        if row.get("agrees") is not None:
+            count = counts.setdefault(tuple(row[name] for name in names), [0, 0])
+            count[0] += row["agrees"]
+            count[1] += 1
+    return [
+        {**dict(zip(names, key, strict=True)), "agree": agree, "rows": every} for key, (agree, every) in counts.items()
+    ]
+
+
+_ROUNDING = 1e-9
+"""Bounds are products of decimals: the last bit must not decide."""

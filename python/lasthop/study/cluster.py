@@ -1,0 +1,177 @@
+"""A study on many machines: batches of its runs on the workers of a Dask cluster.
+
+Specifications go out and outcomes come back; the store, the rows and the claims stay here. A batch whose worker dies
+is run again by another, and nothing else is lost. A worker with another build of the engine is refused, since it could
+compute another result. Needs `lasthop[cluster]`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from lasthop.errors import InputError, RunError
+from lasthop.provenance import engine
+from lasthop.study.checks import find_check, load_checks
+from lasthop.study.execute import Batch, Job, Progress
+from lasthop.study.store import Store
+
+LOCAL = "local"
+"""The address that starts a cluster on this machine, for as long as the study runs."""
+
+LARGEST_BATCH = 50
+"""Runs of a batch at most: what a worker that dies costs."""
+BATCHES_PER_WORKER = 4
+"""Batches for each worker at least, so that one that is slow does not hold up the end."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker is sent: runs, and what it needs to measure them."""
+
+    engine: str
+    jobs: Mapping[str, Job]
+    """By their keys in the store."""
+    checks: Mapping[str, Sequence[str]]
+    """The names of the checks of each case."""
+    source: str
+    """The study's own checks.py."""
+    checked_only: bool
+
+
+@dataclass
+class Answer:
+    """What comes back: key, what is said about the run, and its summary; and the cases that failed."""
+
+    kept: list[tuple[str, Mapping[str, Any], str]] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    refused: str | None = None
+
+    def put(self, key: str, about: Mapping[str, Any], summary_json: str) -> None:
+        """Keep a finished run, as a store does."""
+        self.kept.append((key, about, summary_json))
+
+    def flush(self) -> None:
+        """There is no disk to send anything to."""
+
+
+def fulfil(order: Order) -> Answer:
+    """Run an order: this is what workers do. One of another build runs nothing, and says so."""
+    answer = Answer()
+    if engine() != order.engine:
+        answer.refused = engine()
+        return answer
+    progress = Progress()
+    with tempfile.TemporaryDirectory(prefix="lasthop-checks-") as folder:
+        if order.source:
+            (Path(folder) / "checks.py").write_text(order.source)
+        own = load_checks(Path(folder))
+        checks = {case: {name: find_check(name, own) for name in names} for case, names in order.checks.items()}
+        batch = Batch(order.jobs, answer, checks, progress, lambda _done: None, checked_only=order.checked_only)
+        batch.run(1)
+    answer.failures = progress.failures
+    return answer
+
+
+def run_on_cluster(
+    client: Any,
+    missing: Mapping[str, Job],
+    store: Store,
+    checks: Mapping[str, Sequence[str]],
+    source: str,
+    progress: Progress,
+    tick: Callable[[int], None],
+    *,
+    checked_only: bool,
+) -> None:
+    """Run what is missing on the workers of a Dask `client`; keep each batch in the store as it comes back."""
+    orders = list(_orders(missing, checks, source, checked_only, _workers_of(client)))
+    futures = {client.submit(fulfil, order, pure=False): place for place, order in enumerate(orders)}
+    failures: dict[int, Mapping[str, str]] = {}
+    done = 0
+    try:
+        for future in _dask().as_completed(list(futures)):
+            answer = future.result()
+            if answer.refused is not None:
+                raise _refusal([f"one with the build {answer.refused}"])
+            for key, about, summary_json in answer.kept:
+                store.put(key, about, summary_json)
+            store.flush()
+            failures[futures[future]] = answer.failures
+            done += len(orders[futures[future]].jobs)
+            tick(done)
+    finally:
+        client.cancel(list(futures))
+    # In the order of the runs and not of their ends, so that the same failure is told as on one machine.
+    for place in sorted(failures):
+        for case, what in failures[place].items():
+            progress.failures.setdefault(case, what)
+
+
+def _orders(
+    missing: Mapping[str, Job], checks: Mapping[str, Sequence[str]], source: str, checked_only: bool, workers: int
+) -> Iterator[Order]:
+    entries = list(missing.items())
+    size = max(1, min(LARGEST_BATCH, len(entries) // (BATCHES_PER_WORKER * workers)))
+    for first in range(0, len(entries), size):
+        jobs = dict(entries[first : first + size])
+        names = {job.case.id: checks[job.case.id] for job in jobs.values()}
+        yield Order(engine(), jobs, names, source, checked_only)
+
+
+def _workers_of(client: Any) -> int:
+    """Return the number of workers, all of this build. Raises InputError where one is not, or where there are none."""
+    try:
+        client.wait_for_workers(1, timeout=WAIT_S)
+    except TimeoutError as error:
+        raise InputError(
+            "the cluster has no workers", key="--cluster", help="start some: dask worker ADDRESS"
+        ) from error
+    builds = client.run(engine)
+    others = [f"{address} ({build})" for address, build in sorted(builds.items()) if build != engine()]
+    if others:
+        raise _refusal(others)
+    return len(builds)
+
+
+WAIT_S = 30
+"""How long the first worker may take to come."""
+
+
+def _refusal(workers: Sequence[str]) -> InputError:
+    return InputError(
+        f"workers have another build of lasthop than this one ({engine()}): {', '.join(workers)}",
+        key="--cluster",
+        help="install the same wheel everywhere: another build may compute another result",
+    )
+
+
+def _dask() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError as error:
+        raise InputError(
+            "a cluster needs Dask, which is not installed", key="--cluster", help="pip install 'lasthop[cluster]'"
+        ) from error
+
+
+@contextmanager
+def connected(address: str, workers: int) -> Iterator[Any]:
+    """Yield a Dask client of a scheduler ("tcp://host:8786"), or of a cluster of `workers` processes started here."""
+    dask = _dask()
+    if address == LOCAL:
+        options = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+        with dask.LocalCluster(**options) as cluster, dask.Client(cluster) as client:
+            yield client
+        return
+    try:
+        client = dask.Client(address, timeout=WAIT_S)
+    except (OSError, ValueError) as error:
+        raise RunError(f"no scheduler answers at {address}: {error}") from error
+    with client:
+        yield client

@@ -1,0 +1,62 @@
+// What one flow had got acknowledged by when, in each of several runs: the runs over one another.
+
+import { extent, steps } from "./drawing.ts";
+import type { Acks, Run } from "./model.ts";
+import { type LegendEntry, number, type Hit, type Painter, type View } from "./panel.ts";
+import { lowerBound } from "./search.ts";
+import { BLACK, BLUE, CYAN, MAGENTA, ORANGE, RED, TEAL } from "./style.ts";
+import { seconds } from "./timeSequence.ts";
+
+/** Colours and dashes: those of one colour differ in their dashes, for print and for the colour-blind. */
+const COLOURS = [BLUE, ORANGE, TEAL, MAGENTA, CYAN, RED, BLACK];
+const DASHES = [[], [6, 3], [2, 2], [6, 2, 2, 2]];
+
+interface Curve {
+  name: string;
+  acks: Acks;
+  colour: string;
+  dashes: number[];
+}
+
+export class Compared implements Painter {
+  readonly title: string;
+  readonly unit = "bytes";
+  readonly legend: LegendEntry[];
+  private readonly curves: Curve[];
+
+  constructor(flow: string, runs: Run[]) {
+    this.title = `Acknowledged of ${flow}, run by run`;
+    this.curves = runs.map((run, place) => ({
+      name: run.folder,
+      acks: run.flows.find((one) => one.name === flow)!.acks,
+      colour: COLOURS[place % COLOURS.length],
+      dashes: DASHES[place % DASHES.length],
+    }));
+    this.legend = this.curves.map(({ name, colour, dashes }) => ({ label: name, colour, mark: dashes.length ? "dashes" : "line" }));
+  }
+
+  limits(from: number, to: number): [number, number] {
+    const ends = this.curves.map(({ acks }) => extent(acks.time, [acks.ack], from, to, true));
+    const high = Math.max(...ends.map(([, most]) => most));
+    return [Math.max(Math.min(...ends.map(([least]) => least)), 0), Number.isFinite(high) ? high : 1];
+  }
+
+  paint(context: CanvasRenderingContext2D, view: View): void {
+    context.lineWidth = 1.4 * view.ratio;
+    for (const { acks, colour, dashes } of this.curves) {
+      context.strokeStyle = colour;
+      context.setLineDash(dashes.map((length) => length * view.ratio));
+      steps(context, view, acks.time, acks.ack);
+    }
+    context.setLineDash([]);
+  }
+
+  nearest(x: number, y: number, view: View): Hit | null {
+    const at = view.from + ((x - view.left) / view.width) * (view.to - view.from);
+    const lines = this.curves.map(({ name, acks }) => {
+      const row = lowerBound(acks.time, at) - 1;
+      return `${name}: ${row < 0 ? 0 : number(acks.ack[row])}`;
+    });
+    return { x, y, distance: 0, lines: [seconds(at), ...lines] };
+  }
+}

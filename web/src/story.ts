@@ -1,0 +1,68 @@
+// What happened on a connection, in words, and where its time went. A line that is pressed shows its moment in the diagrams.
+
+import type { Story } from "./model.ts";
+import { element } from "./panel.ts";
+
+/** Of a longer story, so many events are shown until more are asked for. */
+const FIRST = 12;
+
+/** How much is shown around an event, as a share of its length, and at least, in seconds. */
+const AROUND = { share: 0.15, least: 0.25 };
+
+type Show = (from: number, to: number) => void;
+
+export function story(stories: Story[], show: Show): HTMLElement {
+  const section = element("section", "story");
+  for (const one of stories) {
+    if (!one.events.length) continue;
+    const title = stories.length > 1 ? `What happened on connection ${one.connection}` : "What happened";
+    section.append(element("h2", "", title), events(one, show), shares(one));
+  }
+  return section;
+}
+
+function events(one: Story, show: Show): HTMLElement {
+  const list = element("ol", "events");
+  one.events.forEach((event, place) => {
+    const item = element("li", place < FIRST ? event.kind : `${event.kind} later`);
+    const at = element("button", "at", `${event.from.toFixed(3)} s`);
+    at.title = "Show this moment in the diagrams";
+    at.addEventListener("click", () => {
+      const room = Math.max((event.to - event.from) * AROUND.share, AROUND.least);
+      show(event.from - room, event.to + room);
+    });
+    item.append(at, element("span", "", event.text));
+    list.append(item);
+  });
+  const hidden = Math.max(one.events.length - FIRST, 0);
+  if (hidden) list.append(more(list, hidden));
+  if (one.left_out) list.append(element("li", "", `${one.left_out} more: lasthop explain tells them`));
+  return list;
+}
+
+function more(list: HTMLElement, hidden: number): HTMLElement {
+  const item = element("li", "more");
+  const button = element("button", "", `${hidden} more events`);
+  button.addEventListener("click", () => {
+    list.classList.add("all");
+    item.remove();
+  });
+  item.append(button);
+  return item;
+}
+
+/** A bar for each thing that took time, as long as its share. */
+function shares(one: Story): HTMLElement {
+  const table = element("table", "shares");
+  const whole = one.shares.reduce((sum, share) => sum + share.seconds, 0);
+  for (const { kind, seconds, words } of one.shares) {
+    const row = element("tr", kind);
+    const bar = element("div", "share");
+    bar.style.width = `${(100 * seconds) / whole}%`;
+    const cell = element("td", "bar");
+    cell.append(bar);
+    row.append(element("td", "number", `${Number(seconds.toPrecision(4))} s`), cell, element("td", "", words));
+    table.append(row);
+  }
+  return table;
+}
