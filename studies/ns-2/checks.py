@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +42,7 @@ UNITS = {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "s": 1, "ms": 1e-3, "bytes": 
 
 def ns_2(case: Case) -> dict[str, float]:
     """Run the case in ns-2. Raises OracleError where ns-2 ends without a result."""
-    command = ["ns", str(Path(__file__).with_name("transfer.tcl")), *arguments(case.variant().scenario)]
+    command = ["ns", str(Path(__file__).with_name("transfer.tcl")), *arguments(json.loads(case.variant().scenario))]
     try:
         finished = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     except subprocess.TimeoutExpired:

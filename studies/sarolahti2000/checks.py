@@ -143,11 +143,13 @@ def no_new_kind_of_effect(evidence: Evidence) -> Verdict:
         values = evidence.cases[case].values
         kinds = with_two if "+" in values["delay_spec"] else with_one
         kinds.setdefault(values["buffer_pkts"], set()).update(_reasons(run))
-    known = set[str]().union(*with_one.values())
-    new = {reason for reasons in with_two.values() for reason in reasons} - known
-    told = f"reasons to resend with one delay: {', '.join(sorted(known))}; "
-    told += f"with two also: {', '.join(sorted(new)) or 'none'}"
-    return Verdict(not new, told)
+    new = {buffer: reasons - with_one[buffer] for buffer, reasons in with_two.items()}
+    told = [
+        f"buffer {buffer}: with one delay {', '.join(sorted(with_one[buffer]))}; "
+        f"with two also {', '.join(sorted(more)) or 'none'}"
+        for buffer, more in new.items()
+    ]
+    return Verdict(not any(new.values()), "; ".join(told))
 
 
 def leader_has_twice_the_window(evidence: Evidence) -> Verdict:
