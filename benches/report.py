@@ -37,7 +37,13 @@ TARGETS = {
     "tables_rss_mib": "≤ 60",
     "sarolahti_wall_s": "≤ 8",
     "sarolahti_speedup_2_workers": "≥ 1.8",
+    "plot_100k_segments_cpu_s": "≤ 2",
+    "plot_100k_segments_kb": "≤ 1000",
+    "page_100k_segments_open_s": "≤ 2",
+    "page_100k_segments_kb": "≤ 5000",
     "help_s": "≤ 0.15",
+    "cell_plan_cpu_s": "≤ 5",
+    "cell_alone_times_real_time": "≥ 100",
 }
 """What figures shall come to, on two processors."""
 
@@ -71,6 +77,8 @@ def main() -> None:
     figures |= event_loop_share()
     figures |= record_figures()
     figures |= study_figures()
+    figures |= cell_figures()
+    figures |= picture_figures()
     figures |= {"help_s": Figure(median(lambda: measured(lasthop("--help")).wall_s), "s")}
     print_figures(figures)
     target = ROOT / "target" / "bench.json"
@@ -191,6 +199,44 @@ def record_figures() -> Figures:
     }
 
 
+def picture_figures() -> Figures:
+    """Return what the diagram and the page of 100,000 segments take, and how large they are."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, page = Path(folder) / "out", Path(folder) / "page.html"
+        output_of([*lasthop("run", "quickstart", "--out", str(out)), *LONG])
+        plot = median(lambda: measured(lasthop("plot", str(out), "time-sequence")).cpu_s)
+        figures = {
+            "plot_100k_segments_cpu_s": Figure(plot, "s"),
+            "plot_100k_segments_kb": Figure((out / "time-sequence.svg").stat().st_size / 1e3, "kB"),
+        }
+        output_of(lasthop("report", str(out), "--out", str(page)))
+        figures["page_100k_segments_kb"] = Figure(page.stat().st_size / 1e3, "kB")
+        if chromium := shutil.which("chromium"):
+            empty = median(lambda: measured([*browser(chromium), "about:blank"]).cpu_s)
+            full = median(lambda: measured([*browser(chromium), page.as_uri()]).cpu_s)
+            figures["page_100k_segments_open_s"] = Figure(full - empty, "s")
+        return figures
+
+
+def browser(program: str) -> list[str]:
+    """Return the command that opens a page without a screen until its program has run."""
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom")
+    return [program, *options]
+
+
+LONG = [
+    f"--set={override}"
+    for override in (
+        "flows.download.bytes='146 MB'",
+        "links.lasthop.down.rate='50 Mbit/s'",
+        "links.lasthop.up.rate='50 Mbit/s'",
+        "links.lasthop.down.queue.limit='400 packets'",
+        "record.captures=[]",
+    )
+]
+"""What makes a transfer of 101,000 segments of the quickstart."""
+
+
 def record_run(record: str) -> tuple[float, float]:
     """Run once; return the peak of memory, and the bytes written for each delivered segment."""
     with tempfile.TemporaryDirectory() as folder:
@@ -231,6 +277,35 @@ def study_figures() -> Figures:
         "sarolahti_wall_s": Figure(statistics.median(two for _, two in both), "s"),
         "sarolahti_speedup_2_workers": Figure(statistics.median(one / two for one, two in both), "times"),
     }
+
+
+def cell_figures() -> Figures:
+    """Return the CPU time of 735 users in 21 cells for 50 s, with everything around the channel, and how much faster
+    than the wall clock one cell with 35 users is."""
+    print("\nshared channels", flush=True)
+    plan = [cell_run(7, 735) for _ in range(RUNS)]
+    # One site is the smallest plan: three cells.
+    alone = [cell_run(1, 105).cpu_s / 3 for _ in range(RUNS)]
+    return {
+        "cell_plan_cpu_s": Figure(statistics.median(usage.cpu_s for usage in plan), "s"),
+        "cell_plan_mib": Figure(statistics.median(usage.rss_mib for usage in plan), "MiB"),
+        "cell_alone_times_real_time": Figure(CELL_S / statistics.median(alone), "times"),
+    }
+
+
+CELL_S = 50.0
+"""Length of a run of chapter 7 of Landström's thesis."""
+
+
+def cell_run(sites: int, users: int) -> Usage:
+    """Run the cells of that chapter once, half of the users with calls and half with pages."""
+    sets = {
+        "hosts.voice.count": users // 2,
+        "hosts.web.count": users - users // 2,
+        "links.voice-radio.cell.layout.sites": sites,
+    }
+    overrides = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    return measured(lasthop("run", "studies/landstrom2008/hsdpa/cell.toml", "--json", *overrides))
 
 
 def study(*arguments: str) -> dict[str, float]:

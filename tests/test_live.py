@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import lasthop as library
 from command import Lasthop
 from lasthop.doctor import checks
 
@@ -58,7 +59,12 @@ def test_a_workload_that_only_virtual_time_has_is_refused_with_the_reason(lastho
 @POSSIBLE
 def test_a_live_run_writes_a_result(lasthop: Lasthop, tmp_path: Path) -> None:
     live = lasthop("live", "quickstart", *SHORT, "--out", "r", "--json")
-    assert json.loads((tmp_path / "r" / "run.json").read_text())["summary"] == live.json
+    summary = json.loads((tmp_path / "r" / "run.json").read_text())["summary"]
+    assert {**live.json, **summary} == live.json
+    assert live.json["congestion_control"] == "reno"
+    compared = {row["measure"]: row for row in live.json["beside_virtual"]}
+    assert {"goodput_Bps", "retransmissions", "timeouts", "round_trip_p95_s"} <= set(compared)
+    assert len(compared["goodput_Bps"]["real"]) == 1
     # Headers only, of some 80 bytes with those of the block, of each of the segments.
     segments = live.json["flows"][0]["segments_sent"]
     assert (tmp_path / "r" / "capture-lasthop.pcapng").stat().st_size > 80 * segments
@@ -135,3 +141,11 @@ def test_an_unknown_kernel_setting_is_refused_with_a_reason(lasthop: Lasthop) ->
     assert live.status in (1, 2)
     assert "kernel.hostname" in live.err
     assert "Traceback" not in live.err
+
+
+@POSSIBLE
+def test_live_is_called_as_run_is() -> None:
+    run = library.live("quickstart", overrides=["flows.download.bytes=200 kB"])
+    assert run.summary["clock"] == "real"
+    assert run.summary["flows"][0]["completed"]
+    assert run.table("flows").num_rows == 1

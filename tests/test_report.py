@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import shutil
 import subprocess
@@ -105,3 +106,18 @@ def test_two_runs_stand_side_by_side_and_can_be_chosen(lasthop: Lasthop, results
     for result in results:
         assert re.search(rf"<td[^>]*>{result.name}</td>", document)
         assert re.search(rf"<option[^>]*>{result.name}</option>", document)
+    assert "Acknowledged of download, run by run" in document
+
+
+def test_a_page_tells_the_story_and_the_causes(lasthop: Lasthop, results: list[Path]) -> None:
+    report(lasthop, results[0])
+    document = in_chromium(results[0] / "report.html")
+    (told,) = lasthop("explain", results[0], "--json").json[str(results[0])]
+    for event in told["events"]:
+        assert event["text"] in document
+    for share in told["time_shares"]:
+        assert share["words"] in document
+    index = json.loads(re.search(r'id="index">(.*?)</script>', document, re.DOTALL)[1])  # type: ignore[index]
+    words = index["runs"][0]["flows"][0]["words"]
+    assert any(text.startswith("fast retransmit: ") for text in words)
+    assert "lasthop.down: overflow" in words

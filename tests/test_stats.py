@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lasthop.stats import (
+    are_alike,
     convergence_time,
     is_narrow,
     jain_index,
@@ -36,7 +37,9 @@ def test_a_quantile_is_numpys_default(values: list[float], p: float) -> None:
 def test_a_spread_is_in_order(values: list[float]) -> None:
     found = spread(values)
     assert found.minimum <= found.q25 <= found.median <= found.q75 <= found.maximum
-    assert found.minimum <= found.ci95[0] <= found.median <= found.ci95[1] <= found.maximum
+    assert (found.ci95 is None) == (found.minimum == found.maximum)
+    low, high = found.ci95 or (found.median, found.median)
+    assert found.minimum <= low <= found.median <= high <= found.maximum
     assert found.n == len(values)
 
 
@@ -48,10 +51,18 @@ def test_the_order_of_replications_does_not_matter(values: list[float], shuffler
 
 
 @given(st.floats(-1e9, 1e9), st.integers(1, 60))
-def test_equal_replications_have_no_spread(value: float, n: int) -> None:
+def test_equal_replications_have_no_spread_and_no_interval(value: float, n: int) -> None:
     found = spread([value] * n)
     assert found.q25 == found.median == found.q75 == value
-    assert found.ci95 == (value, value)
+    assert found.ci95 is None
+    assert found.mean_ci95 is None
+    assert is_narrow(found, 0.0) == (n >= 6)
+
+
+def test_runs_are_alike_where_only_their_seeds_differ() -> None:
+    assert are_alike([{"seed": 1, "flows": [{"bytes": 3}]}, {"seed": 2, "flows": [{"bytes": 3}]}])
+    assert not are_alike([{"seed": 1, "flows": [{"bytes": 3}]}, {"seed": 2, "flows": [{"bytes": 4}]}])
+    assert not are_alike([{"seed": 1}])
 
 
 def test_students_t_is_that_of_the_tables() -> None:

@@ -54,6 +54,7 @@ def test_claims_are_judged_by_expressions_and_by_checks(lasthop: Lasthop, small_
         "id": "2",
         "says": "The queue was full.",
         "place": "nowhere",
+        "setup": False,
         "holds": True,
         "evidence": "longest queue {3: 3}",
     }
@@ -166,6 +167,16 @@ def test_a_case_that_fails_is_named_and_the_others_are_kept(
     assert json.loads((tmp_path / "r" / "study.json").read_text())["failures"].keys() == ended.json["failures"].keys()
 
 
+def test_a_study_may_draw_what_only_it_knows(lasthop: Lasthop, small_study: Path, tmp_path: Path) -> None:
+    checks = small_study / "checks.py"
+    checks.write_text(checks.read_text() + OWN_FIGURE)
+    options = ("study", small_study, "--only", "1", "--out", "r")
+    assert lasthop(*options).status == 0
+    assert not (tmp_path / "r" / "own.svg").exists()
+    assert lasthop(*options, "--figures").status == 0
+    assert (tmp_path / "r" / "own.svg").exists()
+
+
 def test_a_check_that_breaks_loses_no_row(lasthop: Lasthop, small_study: Path) -> None:
     checks = small_study / "checks.py"
     checks.write_text(checks.read_text().replace("longest == {3: 3}", "longest[7] == 3"))
@@ -174,6 +185,14 @@ def test_a_check_that_breaks_loses_no_row(lasthop: Lasthop, small_study: Path) -
     assert "the check queue_was_full broke: KeyError: 7" in ended.json["claims"][1]["evidence"]
     assert rows_by(ended.json)[1, 3, "none", "elapsed_s"]["measured"] > 0
 
+
+OWN_FIGURE = """
+
+def figures(folder):
+    file = folder / "own.svg"
+    file.write_text("<svg/>")
+    return [file]
+"""
 
 FAILING = """
 
@@ -198,7 +217,7 @@ def test_a_variable_that_is_called_as_something_measured_keeps_its_values(small_
         (small_study / name).write_text(re.sub(r"(variables\.|\"table\", \"|[{,] |table,)queue", r"\1timeouts", text))
     run_study(load_study(small_study), tmp_path / "r")
     table = pq.read_table(tmp_path / "r" / "study.parquet")
-    assert set(table["case_timeouts"].to_pylist()) == {"3", "7"}
+    assert set(table["case_timeouts"].to_pylist()) == {3, 7}
     assert all(isinstance(count, int) for count in table["timeouts"].to_pylist())
 
 
@@ -305,3 +324,54 @@ def test_a_table_wider_than_the_terminal_stands_in_several(
     assert [head[2] for head in heads] == ["elapsed_s", "drops", "drops_slowstart"]
     assert heads[1][-1] == "spread"
     assert max(map(len, lines)) <= 60
+
+
+def test_a_part_is_run_with_its_study_and_chosen_by_its_tables(
+    lasthop: Lasthop, small_study: Path, tmp_path: Path
+) -> None:
+    """A part has a folder of its own in the study's, with a scenario, columns and checks of its own."""
+    part = tmp_path / "small" / "more"
+    part.mkdir()
+    for file in small_study.iterdir():
+        if file.is_file():
+            text = file.read_text().replace('id = "1"', 'id = "3"').replace('id = "2"', 'id = "4"')
+            (part / file.name).write_text(text.replace('{ table = "1"', '{ table = "3"').replace("\n1,", "\n3,"))
+    study = small_study / "study.toml"
+    text = study.read_text()
+    parts = 'parts = [{ study = "more/study.toml", tables = ["3", "4"] }]\n[published]'
+    study.write_text(text.replace("[published]", parts, 1))
+    chosen = lasthop("study", small_study, "--only", "3", "--out", "r", "--json").json
+    assert {str(row["table"]) for row in chosen["rows"]} == {"3"}
+    assert {claim["id"]: claim["holds"] for claim in chosen["claims"]} == {"3": True, "4": True}
+    whole = lasthop("study", small_study, "--out", "r", "--json").json
+    assert list(dict.fromkeys(str(row["table"]) for row in whole["rows"])) == ["1", "2", "3", "4"]
+    assert [claim["id"] for claim in whole["claims"]] == ["1", "2", "3", "4"]
+    assert whole["reused"] >= chosen["runs"]
+    unknown = lasthop("study", small_study, "--only", "5")
+    assert unknown.status == 2
+    assert "its tables are 1, 2, 3, 4" in unknown.err
+    study.write_text(text.replace("[published]", parts.replace("more/", "moer/"), 1))
+    missing = lasthop("study", small_study, "--only", "3")
+    line = 1 + next(place for place, text in enumerate(study.read_text().splitlines()) if "moer" in text)
+    assert missing.status == 2
+    assert f"study.toml:{line}: parts.0.study: there is no file" in missing.err
+
+
+def test_a_table_on_request_runs_where_it_is_named(lasthop: Lasthop, small_study: Path) -> None:
+    study = small_study / "study.toml"
+    study.write_text(study.read_text().replace('title = "Random delays"', 'title = "Random delays"\non_request = true'))
+    usual = lasthop("study", small_study, "--out", "r")
+    assert "not run, as they take long: 2; --only runs them" in " ".join(usual.err.split())
+    found = lasthop("study", small_study, "--out", "r", "--json").json
+    assert {row["table"] for row in found["rows"]} == {1}
+    assert [claim["holds"] for claim in found["claims"]] == [True, True]
+    named = lasthop("study", small_study, "--only", "2", "--out", "r", "--json").json
+    assert {row["table"] for row in named["rows"]} == {2}
+
+
+def test_only_the_scenarios_of_wanted_tables_are_worked_out(small_study: Path) -> None:
+    study = load_study(small_study, ["2"])
+    assert {case.id for case in study.cases.values() if case.variants} == {
+        case.id for case in study.only(["2"]).selected_cases
+    }
+    assert len(study.rows) == len(load_study(small_study).rows)

@@ -10,12 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lasthop import catalogue
 from lasthop.errors import InputError, RunError
 from lasthop.results.folder import STORE_FILE
+from lasthop.stats import quantile, two_medians_interval
+from lasthop.study.agreement import Agreement, counted, judged, kind_of
 from lasthop.study.checks import checks_key
+from lasthop.study.execute import unmatched
 from lasthop.study.expression import evaluate, parse
 from lasthop.study.measures import measure
-from lasthop.study.plan import Case, Metric, PublishedFile, Row, Smallest, Study, Table, Variant
+from lasthop.study.plan import Case, Metric, PublishedFile, Row, Smallest, Study, Table, Variant, load_study
 from lasthop.study.precision import Precision, widened
 from lasthop.study.published import Published, read_published
 from lasthop.study.rows import report
@@ -232,7 +236,7 @@ def test_a_published_value_that_is_no_number_is_said_with_its_line(tmp_path: Pat
 
 
 def a_study(spans: tuple[int, ...]) -> tuple[Study, Row]:
-    variants = tuple(Variant(span, f"h{span}", {"seed": 1}) for span in spans)
+    variants = tuple(Variant(span, f"h{span}", '{"seed": 1}') for span in spans)
     case = Case("c", {"buffer_pkts": 3}, ("14",), (), (1, 2, 3), variants)
     row = Row("14", "c", None, "elapsed_s", "slowest", {"table": "14", "buffer_pkts": "3", "metric": "elapsed_s"})
     metrics = {"slowest": Metric("", flow="elapsed_s", fold="max")}
@@ -355,3 +359,83 @@ def test_a_row_that_nobody_published_has_no_published_value() -> None:
     study, row = a_study((0,))
     found = report(study, row, {("c", 0): outcomes(90.0, 90.0, 90.0)}, {})
     assert (found["published"], found["ratio"], found["measured"]) == (None, None, 90.0)
+
+
+# ---- agreement
+
+
+def a_kind(**more: Any) -> Agreement:
+    return Agreement(**{"kind": "k", "only": {}, "within": 0.0, "or_": 0.0, "runs": None, **more})
+
+
+def test_the_first_kind_that_fits_judges_a_row() -> None:
+    random, rest = a_kind(kind="random", only={"delay": ["rand*"]}, runs=20), a_kind(kind="rest", within=0.1)
+    assert kind_of([random, rest], {"delay": "rand0.01@6s"}) is random
+    assert kind_of([random, rest], {"delay": "none"}) is rest
+    assert kind_of([random], {"delay": "none"}) is None
+
+
+@pytest.mark.parametrize(("published", "agrees"), [(97.6, True), (102.4, True), (97.4, False), (102.6, False)])
+def test_a_row_agrees_within_a_share_of_what_was_measured(published: float, agrees: bool) -> None:
+    row = {"published": published, "uncertain": 0, "measured": 100.0}
+    assert judged(a_kind(within=0.025), row, [100.0])["agrees"] is agrees
+
+
+def test_a_span_is_widened_and_a_small_count_may_differ_by_a_number() -> None:
+    spanned = {"published": 81.0, "uncertain": 0, "measured": 100.0, "low": 90.0, "high": 110.0}
+    assert judged(a_kind(within=0.1), spanned, [100.0])["agrees"] is True
+    assert judged(a_kind(within=0.05), spanned, [100.0])["agrees"] is False
+    count = {"published": 3, "uncertain": 0, "measured": 1.0}
+    assert judged(a_kind(within=0.1, or_=2), count, [1.0])["agrees"] is True
+    assert judged(a_kind(within=0.1, or_=1), count, [1.0])["agrees"] is False
+
+
+def test_what_is_unsure_or_not_published_is_not_judged_and_what_was_not_measured_does_not_agree() -> None:
+    row = {"published": 5.0, "uncertain": 0, "measured": 5.0}
+    assert judged(a_kind(within=0.1), row | {"uncertain": 1}, [5.0])["agrees"] is None
+    assert judged(a_kind(within=0.1), row | {"published": None}, [5.0])["agrees"] is None
+    assert judged(a_kind(within=0.1), row | {"measured": None}, None)["agrees"] is False
+    assert judged(None, row, [5.0]) == {"kind": None, "agrees": None}
+
+
+def test_a_random_row_is_judged_by_the_median_of_as_many_runs_as_the_document_has() -> None:
+    numbers = [float(number) for number in range(1, 202)]
+    row = {"published": 130.0, "uncertain": 0, "measured": 101.0}
+    # Half of 1.96 · √(1/201 + 1/20) is 23 % of the order statistics to each side: 55 to 147; with 400 runs, 12 %.
+    assert judged(a_kind(runs=20), row, numbers)["agrees"] is True
+    assert judged(a_kind(runs=400), row, numbers)["agrees"] is False
+
+
+@given(st.lists(NUMBERS, min_size=1), st.integers(1, 1000))
+def test_the_interval_of_two_medians_holds_ours(numbers: list[float], runs: int) -> None:
+    low, high = two_medians_interval(sorted(numbers), runs)
+    assert low <= quantile(sorted(numbers), 0.5) <= high
+
+
+def test_agreement_is_counted_by_kind_and_scope_and_by_table() -> None:
+    rows = [
+        {"table": 1, "scope": "full", "kind": "a", "agrees": True},
+        {"table": 1, "scope": "first10k", "kind": "a", "agrees": False},
+        {"table": 2, "scope": "full", "kind": "a", "agrees": True},
+        {"table": 2, "scope": "full", "kind": None, "agrees": None},
+    ]
+    assert counted(rows) == {
+        "kinds": [
+            {"kind": "a", "scope": "full", "agree": 2, "rows": 2},
+            {"kind": "a", "scope": "first10k", "agree": 0, "rows": 1},
+        ],
+        "tables": [{"table": 1, "agree": 1, "rows": 2}, {"table": 2, "agree": 1, "rows": 1}],
+    }
+
+
+def test_published_rows_without_an_experiment_are_named() -> None:
+    study, _ = a_study((0,))
+    found = unmatched(study, PUBLISHED | {("14", "20", "elapsed_s"): Published({"median": 1.0})})
+    assert found == [{"table": 14, "buffer_pkts": 20, "metric": "elapsed_s"}]
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in catalogue.entries("studies")])
+def test_every_published_value_of_the_library_has_an_experiment(name: str) -> None:
+    study = load_study(name)
+    if isinstance(study.published, PublishedFile):
+        assert unmatched(study, read_published(study.published, study.columns)) == []

@@ -1,6 +1,10 @@
 //! Any bytes as a capture file, and what its packets say of the flows.
 
-/// Reads the bytes as a capture and diagnoses the flows in it.
+use std::convert::Infallible;
+
+use analysis::Survey;
+
+/// Reads the bytes as a capture, diagnoses the flows in it, and analyses it as `lasthop analyze` and `fit` do.
 pub fn run(bytes: &[u8]) {
     let Ok(mut reader) = wire::capture::open(bytes) else { return };
     let (points, _) = trace::capture::read(&mut reader);
@@ -9,4 +13,19 @@ pub fn run(bytes: &[u8]) {
         assert!(half.counters().unique_bytes <= half.counters().data_bytes);
         let _ = half.diagnosis();
     }
+    analyze(bytes);
+}
+
+/// The rows of both tables are the same packets.
+fn analyze(bytes: &[u8]) {
+    let open = || wire::capture::open(bytes).expect("it was opened before");
+    let survey = Survey::read(open());
+    let report = survey.report();
+    assert!(report.length_s >= 0.0);
+    let mut rows = 0;
+    let Ok(()) = analysis::rows(open(), &survey, |batch| {
+        rows += batch.num_rows();
+        Ok::<(), Infallible>(())
+    });
+    assert_eq!(analysis::packets(open()).num_rows(), rows);
 }

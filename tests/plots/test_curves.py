@@ -74,6 +74,13 @@ def test_a_metric_may_stand_along_the_bottom() -> None:
     assert list(curves(axes).values()) == [[[2, 73], [9, 97]]]
 
 
+def test_a_metric_along_the_bottom_may_be_judged_as_another_kind() -> None:
+    judged = [each | {"kind": each["metric"], "agrees": each["metric"] == "drops"} for each in ROWS]
+    chart = Chart("c", "", "6.7", ["utilisation"], "drops", by="acks", only={"rate": ["1"], "acks": ["2w"]})
+    (axes,) = draw_curves(study(judged), chart, "title").axes
+    assert curves(axes) == {"2w": [[2, 73], [9, 97]]}
+
+
 def test_a_column_may_make_panels_and_each_metric_a_row_of_them() -> None:
     chart = Chart("c", "", "6.7", ["utilisation", "drops"], "flows", by="acks", panels="rate", log=True)
     figure = draw_curves(study(), chart, "title")

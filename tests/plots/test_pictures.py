@@ -102,7 +102,7 @@ def test_drops_are_crosses_at_the_time_of_the_drop(run: Tables) -> None:
 def test_a_delayed_packet_has_a_bar_as_long_as_its_delay(cause: str) -> None:
     run = Tables(ModemRun({DELAYED_PACKET: DELAY_S}, delay_cause=cause).run(), "modem")
     axes = only_axes(draw("time-sequence", run))
-    begin, end = np.asarray(line(axes, "held up on the link (1)").get_xdata())
+    begin, end = np.asarray(line(axes, "held up on the link (1)").get_xdata())[:2]
     assert end - begin == pytest.approx(DELAY_S)
 
 

@@ -1,0 +1,325 @@
+//! What is visible of QUIC: its connections by address and connection ID, datagrams each way, and the spin bit.
+//!
+//! Everything else is encrypted (RFC 9312 §2). A connection is known from a long header of a version that we know; short
+//! headers are its own when they go between its addresses, or, after a migration, bear a connection ID that it announced.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use serde::Serialize;
+use units::{Duration, Instant};
+use wire::udp::Datagram;
+
+/// A QUIC connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QuicConnection {
+    /// The point where it was seen.
+    pub point: String,
+    /// The client's address and port at first, then the server's.
+    pub ends: [String; 2],
+    /// The version of the first long header: 1 or 2; others, drafts among them, by their number.
+    pub version: u32,
+    /// The connection IDs that each side chose, as hexadecimal digits, in the order of their appearance.
+    pub connection_ids: [Vec<String>; 2],
+    /// When its first datagram was seen, in seconds from the first packet of the capture.
+    pub start_s: f64,
+    /// From its first datagram to its last, in seconds.
+    pub length_s: f64,
+    /// Datagrams that the client sent, and the server.
+    pub datagrams: [u64; 2],
+    /// Their bytes of UDP payload.
+    pub bytes: [u64; 2],
+    /// Datagrams that begin with a long header: the handshake.
+    pub long_headers: [u64; 2],
+    /// Changes of the spin bit, each way: two in a row are a round trip apart (RFC 9000 §17.4). None or one: it is not used.
+    pub spin_changes: [u64; 2],
+    /// The shortest time between two changes of the client's bit, in seconds.
+    pub spin_rtt_min_s: Option<f64>,
+    /// The mean of these times.
+    pub spin_rtt_mean_s: Option<f64>,
+}
+
+/// The QUIC connections at one point.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Quic {
+    connections: Vec<Seen>,
+    by_ends: BTreeMap<[SocketAddr; 2], usize>,
+    by_id: BTreeMap<Vec<u8>, usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Seen {
+    ends: [SocketAddr; 2],
+    /// The client's address of now, where it has moved.
+    client: SocketAddr,
+    version: u32,
+    ids: [Vec<Vec<u8>>; 2],
+    first: Instant,
+    last: Instant,
+    sides: [Side; 2],
+}
+
+#[derive(Clone, Debug, Default)]
+struct Side {
+    datagrams: u64,
+    bytes: u64,
+    long_headers: u64,
+    spin: Option<bool>,
+    changed_at: Option<Instant>,
+    changes: u64,
+    round_trips: u64,
+    shortest: Duration,
+    sum: Duration,
+}
+
+/// The invariant part of a long header (RFC 8999 §5.1).
+struct LongHeader {
+    version: u32,
+    destination: Vec<u8>,
+    source: Vec<u8>,
+}
+
+impl Quic {
+    /// A datagram passed.
+    pub(crate) fn handle_datagram(
+        &mut self,
+        at: Instant,
+        source: SocketAddr,
+        destination: SocketAddr,
+        datagram: &Datagram,
+    ) {
+        let mut head = Vec::with_capacity(LONGEST_HEAD);
+        let shown = datagram.payload.len().min(LONGEST_HEAD as u32);
+        datagram.payload.slice(0, shown).write_to(&mut head);
+        let Some(&first) = head.first() else { return };
+        let long = (first & 0x80 != 0).then(|| LongHeader::read(&head)).flatten();
+        let Some(index) = self.connection_of(at, source, destination, first, &head, long.as_ref()) else {
+            return;
+        };
+        let seen = &mut self.connections[index];
+        let side = usize::from(source != seen.client);
+        seen.last = at;
+        seen.sides[side].add(at, datagram.payload.len(), first, long.is_some());
+        let announced = long.map(|header| header.source).filter(|id| !id.is_empty());
+        if let Some(id) = announced
+            && !seen.ids[side].contains(&id)
+            && seen.ids[side].len() < MOST_IDS
+        {
+            seen.ids[side].push(id.clone());
+            self.by_id.insert(id, index);
+        }
+    }
+
+    /// What is to be told; times from `began`.
+    pub(crate) fn report(&self, point: &str, began: Instant) -> Vec<QuicConnection> {
+        self.connections.iter().map(|seen| seen.report(point, began)).collect()
+    }
+
+    fn connection_of(
+        &mut self,
+        at: Instant,
+        source: SocketAddr,
+        destination: SocketAddr,
+        first: u8,
+        head: &[u8],
+        long: Option<&LongHeader>,
+    ) -> Option<usize> {
+        let key = if source <= destination { [source, destination] } else { [destination, source] };
+        if let Some(&index) = self.by_ends.get(&key)
+            && !long.is_some_and(|header| self.begins_another(index, source, header))
+        {
+            return Some(index);
+        }
+        match long {
+            Some(header) if is_known(header.version) => {
+                let index = self.connections.len();
+                self.connections.push(Seen::new(at, source, destination, header.version));
+                self.by_ends.insert(key, index);
+                Some(index)
+            }
+            // A short header has the fixed bit (RFC 9000 §17.3.1), then the connection ID that its receiver chose.
+            None if first & 0xc0 == 0x40 => {
+                let index = self.by_destination_id(head)?;
+                self.by_ends.insert(key, index);
+                let seen = &mut self.connections[index];
+                if destination == seen.ends[1] {
+                    seen.client = source; // Only clients migrate (RFC 9000 §9).
+                }
+                Some(index)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a client's long header with two IDs that the connection does not know opens the next one.
+    fn begins_another(&self, index: usize, source: SocketAddr, header: &LongHeader) -> bool {
+        let seen = &self.connections[index];
+        let known = |id: &Vec<u8>| seen.ids.iter().any(|ids| ids.contains(id));
+        source == seen.client
+            && is_known(header.version)
+            && !header.source.is_empty()
+            && !seen.ids[0].is_empty()
+            && !known(&header.source)
+            && !known(&header.destination)
+    }
+
+    fn by_destination_id(&self, head: &[u8]) -> Option<usize> {
+        // RFC 9000 §17.2: IDs have up to 20 bytes. One shorter than 4 is no evidence.
+        (4..=20.min(head.len().saturating_sub(1)))
+            .rev()
+            .find_map(|len| self.by_id.get(&head[1..=len]).copied())
+    }
+}
+
+impl Seen {
+    fn new(at: Instant, client: SocketAddr, server: SocketAddr, version: u32) -> Self {
+        Self {
+            ends: [client, server],
+            client,
+            version,
+            ids: Default::default(),
+            first: at,
+            last: at,
+            sides: Default::default(),
+        }
+    }
+
+    fn report(&self, point: &str, began: Instant) -> QuicConnection {
+        let hexadecimal = |id: &Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let client = &self.sides[0];
+        let any = client.round_trips > 0;
+        QuicConnection {
+            point: point.to_owned(),
+            ends: self.ends.map(|end| end.to_string()),
+            version: if self.version == VERSION_2 { 2 } else { self.version },
+            connection_ids: self.ids.each_ref().map(|ids| ids.iter().map(hexadecimal).collect()),
+            start_s: self.first.saturating_since(began).as_secs_f64(),
+            length_s: self.last.saturating_since(self.first).as_secs_f64(),
+            datagrams: self.sides.each_ref().map(|side| side.datagrams),
+            bytes: self.sides.each_ref().map(|side| side.bytes),
+            long_headers: self.sides.each_ref().map(|side| side.long_headers),
+            spin_changes: self.sides.each_ref().map(|side| side.changes),
+            spin_rtt_min_s: any.then(|| client.shortest.as_secs_f64()),
+            spin_rtt_mean_s: any.then(|| client.sum.as_secs_f64() / client.round_trips as f64),
+        }
+    }
+}
+
+impl Side {
+    fn add(&mut self, at: Instant, bytes: u32, first: u8, long: bool) {
+        self.datagrams += 1;
+        self.bytes += u64::from(bytes);
+        self.long_headers += u64::from(long);
+        if long {
+            return;
+        }
+        let spin = first & 0x20 != 0;
+        if self.spin.replace(spin).is_some_and(|before| before != spin) {
+            self.changes += 1;
+            if let Some(since) = self.changed_at.replace(at) {
+                self.measure(at.saturating_since(since));
+            }
+        }
+    }
+
+    fn measure(&mut self, sample: Duration) {
+        self.shortest = if self.round_trips == 0 { sample } else { self.shortest.min(sample) };
+        self.sum += sample;
+        self.round_trips += 1;
+    }
+}
+
+impl LongHeader {
+    fn read(head: &[u8]) -> Option<Self> {
+        let version = u32::from_be_bytes(head.get(1..5)?.try_into().ok()?);
+        let (destination, rest) = id(head.get(5..)?)?;
+        let (source, _) = id(rest)?;
+        Some(Self { version, destination, source })
+    }
+}
+
+/// A connection ID behind its length.
+fn id(bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let (&len, rest) = bytes.split_first()?;
+    let len = usize::from(len);
+    (len <= 20 && rest.len() >= len).then(|| (rest[..len].to_vec(), &rest[len..]))
+}
+
+/// RFC 9000 §15 and RFC 9369 §3.1; drafts 29 to 34 have the same headers.
+const fn is_known(version: u32) -> bool {
+    matches!(version, 1 | VERSION_2 | 0xff00_001d..=0xff00_0022)
+}
+
+/// RFC 9369 §3.1.
+const VERSION_2: u32 = 0x6b33_43cf;
+
+/// The first byte, the version, and two IDs of 20 bytes behind their lengths.
+const LONGEST_HEAD: usize = 47;
+
+/// IDs that are kept of each side.
+const MOST_IDS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::{Data, Payload};
+
+    fn end(port: u16) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, 1], port))
+    }
+
+    fn pass(quic: &mut Quic, milliseconds: u64, ports: [u16; 2], bytes: &[u8]) {
+        let payload = Payload::Data(Data::from(bytes.to_vec()));
+        let datagram = Datagram { source_port: ports[0], destination_port: ports[1], payload };
+        let at = Instant::START + Duration::from_millis(milliseconds);
+        quic.handle_datagram(at, end(ports[0]), end(ports[1]), &datagram);
+    }
+
+    const CLIENT_S_INITIAL: [u8; 16] = [0xc0, 0, 0, 0, 1, 4, 9, 9, 9, 9, 4, 1, 2, 3, 4, 0];
+    const SERVER_S_INITIAL: [u8; 16] = [0xc0, 0, 0, 0, 1, 4, 1, 2, 3, 4, 4, 5, 6, 7, 8, 0];
+
+    fn handshake() -> Quic {
+        let mut quic = Quic::default();
+        pass(&mut quic, 0, [7, 443], &CLIENT_S_INITIAL);
+        pass(&mut quic, 10, [443, 7], &SERVER_S_INITIAL);
+        quic
+    }
+
+    #[test]
+    fn a_connection_is_known_by_its_long_headers_and_ids() {
+        let found = handshake().report("", Instant::START);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].connection_ids, [vec!["01020304"], vec!["05060708"]]);
+        assert_eq!((found[0].version, found[0].datagrams, found[0].long_headers), (1, [1, 1], [1, 1]));
+    }
+
+    #[test]
+    fn the_spin_bit_measures_round_trips() {
+        let mut quic = handshake();
+        for (at, first) in [(20, 0x40), (40, 0x60), (41, 0x60), (65, 0x40), (85, 0x60)] {
+            pass(&mut quic, at, [7, 443], &[first, 5, 6, 7, 8, 0]);
+        }
+        let found = &quic.report("", Instant::START)[0];
+        assert_eq!(found.spin_changes, [3, 0]);
+        assert_eq!((found.spin_rtt_min_s, found.spin_rtt_mean_s), (Some(0.02), Some(0.0225)));
+    }
+
+    #[test]
+    fn a_client_that_moved_is_known_by_the_server_s_id() {
+        let mut quic = handshake();
+        pass(&mut quic, 20, [8, 443], &[0x40, 5, 6, 7, 8, 0]);
+        pass(&mut quic, 30, [443, 8], &[0x40, 1, 2, 3, 4, 0]);
+        assert_eq!(quic.report("", Instant::START)[0].datagrams, [2, 2]);
+    }
+
+    #[test]
+    fn what_is_no_quic_is_left_alone() {
+        let mut quic = Quic::default();
+        for bytes in
+            [&[][..], &[0x40, 1, 2], &[0xc0, 0, 0], &[0xc0, 0, 0, 0, 7, 4, 1, 1, 1, 1, 0], &[0xff; 60]]
+        {
+            pass(&mut quic, 0, [53, 9], bytes);
+        }
+        assert!(quic.report("", Instant::START).is_empty());
+    }
+}

@@ -1,0 +1,176 @@
+"""What is written for other tools, read back as they read it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lasthop as api
+from command import Lasthop
+from lasthop.exchange import read_log, trace_of_log
+
+RECORD = "record.tables=['segments','tcp','packets','queue']"
+
+
+@pytest.fixture(scope="module")
+def run() -> api.Run:
+    return api.run("quickstart", overrides=[RECORD, "record.captures=[]"])
+
+
+def of_sender(run: api.Run, table: str = "segments") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = run.table(table).to_pylist()
+    return [row for row in rows if row["host"] == "server"]
+
+
+def test_csv_has_the_rows_of_every_table(run: api.Run, tmp_path: Path) -> None:
+    written = api.export(run, "csv", tmp_path)
+    assert [path.stem for path in written] == list(run.table_names)
+    for path in written:
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        expected = run.table(path.stem)
+        assert list(rows[0]) == expected.column_names
+        assert len(rows) == expected.num_rows
+    with (tmp_path / "tcp.csv").open(newline="") as file:
+        assert [int(row["cwnd"]) for row in csv.DictReader(file)] == run.table("tcp")["cwnd"].to_pylist()
+
+
+XPLOT = re.compile(
+    r"timeval unsigned|go|white|red|green|yellow|purple|orange"
+    r"|(?:darrow|uarrow|utick|x|atext|rtext) \d+\.\d{6} \d+"
+    r"|line \d+\.\d{6} \d+ \d+\.\d{6} \d+"
+)
+
+
+def test_xplot_gets_a_line_for_each_segment_and_only_its_own_commands(run: api.Run, tmp_path: Path) -> None:
+    (path,) = api.export(run, "xpl", tmp_path)
+    lines = path.read_text().splitlines()
+    assert lines[0] == "timeval unsigned"
+    assert lines[1] == "title"
+    assert lines[-1] == "go"
+    body = lines[7:]
+    words = {at + 1 for at, line in enumerate(body) if line.split()[0] in ("atext", "rtext")}
+    assert [line for at, line in enumerate(body) if at not in words and not XPLOT.fullmatch(line)] == []
+    sent = [row for row in of_sender(run) if row["direction"] == "sent" and row["len"] > 0]
+    arrows = [line.split() for line in body if line.startswith("darrow")]
+    assert sorted((f"{row['time_ns'] / 1e9:.6f}", str(row["seq"] - 1)) for row in sent) == sorted(
+        (time, seq) for _, time, seq in arrows
+    )
+    assert body.count("R") == sum(row["retransmission"] for row in sent)
+
+
+def test_xpl2gpl_of_tcptrace_reads_the_diagram(run: api.Run, tmp_path: Path) -> None:
+    if shutil.which("xpl2gpl") is None or shutil.which("gawk") is None:
+        pytest.skip("xpl2gpl is not installed (Debian: apt-get install tcptrace gawk)")
+    (path,) = api.export(run, "xpl", tmp_path)
+    ended = subprocess.run(["xpl2gpl", path.name], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert len(list(tmp_path.glob("*.gpl"))) == 1
+
+
+def test_flents_file_has_its_keys_and_the_flows_bytes(run: api.Run, tmp_path: Path) -> None:
+    (path,) = api.export(run, "flent", tmp_path)
+    assert path.name == "quickstart.flent.gz"
+    data = json.loads(gzip.decompress(path.read_bytes()))
+    assert data["version"] == 4
+    assert set(data) == {"version", "metadata", "x_values", "results", "raw_values"}
+    assert {"NAME", "TITLE", "TIME", "T0", "STEP_SIZE", "SERIES_META"} <= set(data["metadata"])
+    assert all(len(series) == len(data["x_values"]) for series in data["results"].values())
+    step = data["metadata"]["STEP_SIZE"]
+    megabits = sum(data["results"]["TCP download"]) * step
+    assert megabits * 1e6 / 8 == pytest.approx(run.summary["flows"][0]["bytes"], abs=4)  # the FIN, and rounding
+    assert min(sample["val"] for sample in data["raw_values"]["TCP download::tcp_rtt"]) >= 100
+    path.unlink()
+    (again,) = api.export(run, "flent", tmp_path)
+    assert json.loads(gzip.decompress(again.read_bytes())) == data
+
+
+def test_qlog_tells_windows_and_losses_in_the_order_of_time(run: api.Run, tmp_path: Path) -> None:
+    (path,) = api.export(run, "qlog", tmp_path)
+    log = json.loads(path.read_text())
+    assert (log["qlog_version"], log["qlog_format"]) == ("0.3", "JSON")
+    (trace,) = log["traces"]
+    events = trace["events"]
+    assert [event["time"] for event in events] == sorted(event["time"] for event in events)
+    windows = [
+        event["data"]["congestion_window"]
+        for event in events
+        if event["name"] == "recovery:metrics_updated" and "congestion_window" in event["data"]
+    ]
+    recorded = [row["cwnd"] for row in of_sender(run, "tcp")]
+    changes = [cwnd for at, cwnd in enumerate(recorded) if at == 0 or cwnd != recorded[at - 1]]
+    assert windows == changes
+    sent = {event["data"]["header"]["packet_number"] for event in events if event["name"] == "transport:packet_sent"}
+    lost = [event["data"]["header"]["packet_number"] for event in events if event["name"] == "recovery:packet_lost"]
+    assert set(lost) <= sent
+    assert len(lost) == run.summary["flows"][0]["retransmissions"]
+    states = [event["data"]["new"] for event in events if event["name"] == "recovery:congestion_state_updated"]
+    assert states[:2] == ["slow_start", "recovery"]
+
+
+def test_mahimahis_log_has_every_packet_and_is_read_back(run: api.Run, tmp_path: Path) -> None:
+    paths = api.export(run, "mahimahi", tmp_path)
+    assert sorted(path.name for path in paths) == ["lasthop.down.log", "lasthop.up.log"]
+    packets = [row for row in run.table("packets").to_pylist() if row["direction"] == "down"]
+    log = read_log(tmp_path / "lasthop.down.log")
+    assert len(log.packets) == len(packets)
+    assert sum(packet.dropped for packet in log.packets) == sum(row["fate"] == "queue_drop" for row in packets)
+    assert sorted(packet.entered_ms for packet in log.packets) == sorted(row["entered_ns"] // 10**6 for row in packets)
+    assert all(packet.left_ms is not None for packet in log.packets)
+
+
+def test_a_trace_comes_out_of_a_log_and_a_link_replays_it(lasthop: Lasthop, tmp_path: Path) -> None:
+    times = [1000 + 5 * number for number in range(1, 2001)]
+    head = "# mahimahi mm-link (downlink) [x] > log\n# base timestamp: 1000\n"
+    (tmp_path / "down.log").write_text(head + "".join(f"{time} # 1504\n" for time in times))
+    ended = lasthop("import", "down.log", "--out", "my.trace")
+    assert ended.status == 0, ended.err
+    assert (tmp_path / "my.trace").read_text().split() == [str(time - 1000) for time in times]
+    assert trace_of_log(read_log(tmp_path / "down.log")) == (tmp_path / "my.trace").read_text()
+    scenario = """
+name = "replayed"
+hosts = { server = { profile = "newreno" }, mobile = { profile = "newreno" } }
+flows = [{ name = "download", from = "server", to = "mobile", bytes = "100 kB" }]
+[[links]]
+name = "lasthop"
+between = ["server", "mobile"]
+down = { capacity = { trace = { path = "my.trace" } }, propagation = "20 ms", queue = { limit = "100 packets" } }
+up = { rate = "2 Mbit/s", propagation = "20 ms", queue = { limit = "100 packets" } }
+"""
+    (tmp_path / "replayed.toml").write_text(scenario)
+    replayed = lasthop("run", "replayed.toml", "--json")
+    assert replayed.status == 0, replayed.err
+    assert replayed.json["flows"][0]["completed"]
+
+
+@pytest.mark.parametrize("line", ["5 ? 1504", "later # 1504", "5 - 1504", "5 d 1 1504"])
+def test_a_line_that_is_not_mahimahis_is_named(lasthop: Lasthop, tmp_path: Path, line: str) -> None:
+    (tmp_path / "bad.log").write_text(f"# base timestamp: 0\n3 # 1504\n{line}\n")
+    ended = lasthop("import", "bad.log")
+    assert ended.status == 2
+    assert "line 3" in ended.err
+
+
+def test_an_export_without_its_table_is_refused_with_the_remedy(lasthop: Lasthop, tmp_path: Path) -> None:
+    lasthop("run", "quickstart", "--out", tmp_path / "bare", "--set", "record.tables=['segments']")
+    refused = lasthop("export", tmp_path / "bare", "--format", "mahimahi")
+    assert refused.status == 2
+    assert "packets" in refused.err
+    assert lasthop("export", tmp_path / "bare", "--format", "xpl").status == 0
+    assert (tmp_path / "bare" / "xpl" / "download_tsg.xpl").is_file()
+
+
+def test_a_result_with_exports_in_it_is_replaced_and_keeps_them(lasthop: Lasthop, tmp_path: Path) -> None:
+    lasthop("run", "quickstart", "--out", tmp_path / "r")
+    lasthop("export", tmp_path / "r", "--format", "csv")
+    ended = lasthop("run", "quickstart", "--out", tmp_path / "r")
+    assert ended.status == 0, ended.err
+    assert (tmp_path / "r" / "csv" / "tcp.csv").is_file()

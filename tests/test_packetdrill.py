@@ -1,0 +1,70 @@
+"""`lasthop packetdrill`: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from lasthop.packetdrill import run_script
+
+SCRIPTS = Path(__file__).parent.parent / "scripts" / "packetdrill"
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lasthop", "packetdrill", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_script_that_passes_ends_with_0_and_says_so() -> None:
+    done = run(SCRIPTS / "passes" / "fast_retransmit.pkt", "--profile", "sack-6675")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 passed" in done.stdout
+
+
+def test_scripts_that_set_buffers_and_fast_open_pass_against_a_profile_of_linux() -> None:
+    names = ["receive_and_send_buffers", "settings_of_the_kernel", "fast_open_client", "fast_open_server"]
+    done = run(*(SCRIPTS / "passes" / f"{name}.pkt" for name in names), "--profile", "linux-6", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [script["passed"] for script in json.loads(done.stdout)["scripts"]] == [True] * len(names)
+
+
+def test_a_failure_tells_line_expected_got_and_what_happened_before() -> None:
+    done = run(SCRIPTS / "fails" / "an_assertion.pkt", "--profile", "sack-6675", "--json")
+    assert done.returncode == 1
+    script = json.loads(done.stdout)["scripts"][0]
+    assert (script["passed"], script["line"]) == (False, 8)
+    assert (script["expected"], script["got"]) == ("tcpi_snd_cwnd == 4", "10")
+    assert script["timeline"][-1]["line"] == 7
+
+
+def test_a_call_that_is_not_supported_ends_with_2_and_names_file_line_and_remedy() -> None:
+    done = run(SCRIPTS / "refused" / "a_call.pkt")
+    assert done.returncode == 2
+    assert "a_call.pkt:3: the system call epoll_create is not supported — use one of socket" in done.stderr
+
+
+def test_a_script_that_cannot_be_run_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "bytes.pkt").write_bytes(b"\xff\xfe")
+    refused = (SCRIPTS / "refused" / "a_call.pkt", tmp_path / "bytes.pkt", tmp_path / "nowhere.pkt")
+    done = run(refused[0], SCRIPTS / "passes" / "fast_retransmit.pkt", *refused[1:], "--profile", "sack-6675")
+    assert done.returncode == 2
+    assert "1 of 4 passed, 3 could not be run" in done.stdout
+    assert all(path.name in done.stderr for path in refused)
+    as_json = run(*refused, SCRIPTS / "fails" / "an_assertion.pkt", "--profile", "sack-6675", "--json")
+    told = json.loads(as_json.stdout)
+    assert as_json.returncode == 2
+    assert [one["line"] for one in told["refused"]] == [3, None, None]
+    assert [one["passed"] for one in told["scripts"]] == [False]
+
+
+def test_a_profile_that_is_not_there_and_a_file_that_is_not_there_are_refused() -> None:
+    assert run(SCRIPTS / "passes" / "fast_retransmit.pkt", "--profile", "linux-99").returncode == 2
+    assert run(SCRIPTS / "nowhere.pkt").returncode != 0
+
+
+def test_settings_without_a_key_are_said(tmp_path: Path) -> None:
+    script = tmp_path / "settings.pkt"
+    script.write_text("`sysctl -q net.ipv4.tcp_abc=1`\n 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n")
+    assert run_script(script).notes == ["tcp_abc = 1 has no key in a profile and is left out"]
