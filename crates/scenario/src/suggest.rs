@@ -1,12 +1,14 @@
 //! "Did you mean": the nearest of the names that there are.
 
-/// Advice for a name that is not among `names`: the nearest one if it is near, then all of them.
+/// Advice for a name that is not among `names`: the nearest one if it is near, then all of them, or so many as can be read.
 pub(crate) fn among<T: AsRef<str>>(unknown: &str, names: &[T], what: &str) -> String {
     if names.is_empty() {
         return format!("there are no {what} here");
     }
     let list: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    let all = format!("the {what} are {}", list.join(", "));
+    let shown = list.len().min(MOST_SHOWN);
+    let more = if shown < list.len() { format!(" and {} more", list.len() - shown) } else { String::new() };
+    let all = format!("the {what} are {}{more}", list[..shown].join(", "));
     match nearest(unknown, &list) {
         Some(near) => format!("did you mean \"{near}\"? {}", capitalised(&all)),
         None => all,
@@ -39,6 +41,9 @@ fn edits(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
+/// Names that are listed: more than any list has that does not grow with the file, such as that of the profiles.
+const MOST_SHOWN: usize = 100;
+
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters
@@ -49,6 +54,14 @@ fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_of_a_thousand_hosts_is_cut_short() {
+        let hosts: Vec<String> = (1..=1000).map(|number| format!("server-{number}")).collect();
+        let advice = among("server", &hosts, "hosts");
+        assert!(advice.starts_with("did you mean \"server-1\"? The hosts are server-1, server-2, "), "{advice}");
+        assert!(advice.ends_with("server-100 and 900 more"), "{advice}");
+    }
 
     #[test]
     fn a_slip_of_the_finger_is_recognised() {
