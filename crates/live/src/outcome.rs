@@ -130,7 +130,8 @@ fn observed(setup: &Setup<'_>, captures: &HostCaptures, reports: &[Report]) -> V
         let mut summary = summarise(flow, [name(flow.from), name(flow.to)], captured);
         summary.completed &= received(&flow.name, reports) == Some(summary.bytes);
         let diagnosis = captured.map(|flow| flow.half(Side::Opener).diagnosis()).unwrap_or_default();
-        ObservedFlow { ends: ends.map(SocketAddr::V4), summary, diagnosis }
+        let records = Default::default();
+        ObservedFlow { ends: ends.map(SocketAddr::V4), summary, diagnosis, records }
     };
     flows.map(observe).collect()
 }

@@ -65,6 +65,17 @@ pub struct ObservedFlow {
     pub summary: FlowSummary,
     /// The verdicts on its retransmissions.
     pub diagnosis: Diagnosis,
+    /// What the first end decided, then the other, where they tell: rows of the table `tcp`.
+    pub records: [Vec<ObservedRecord>; 2],
+}
+
+/// A decision of an end outside the world.
+#[derive(Clone, Copy, Debug)]
+pub struct ObservedRecord {
+    /// What it is about, as a place in the stream.
+    pub place: i64,
+    /// The decision; its sequence number has no meaning.
+    pub record: tcp::Record,
 }
 
 /// Where packets from outside come in and go out.

@@ -41,7 +41,7 @@ mod world;
 
 pub use build::BuildError;
 pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
-pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow};
+pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow, ObservedRecord};
 pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};

@@ -164,6 +164,12 @@ impl World {
         each!(&mut self.engine, engine => engine.gateway.poll_event())
     }
 
+    /// Flows of the world's own that are not over.
+    #[must_use]
+    pub fn open_flows(&self) -> usize {
+        each!(&self.engine, engine => engine.open_flows)
+    }
+
     /// Packets from outside that led nowhere, so far.
     #[must_use]
     pub fn unroutable(&self) -> u64 {

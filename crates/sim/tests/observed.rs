@@ -92,6 +92,7 @@ fn an_observed_flow_stands_in_the_summary_and_names_its_packets() {
         ends,
         summary: summary.clone(),
         diagnosis: Default::default(),
+        records: Default::default(),
     }]);
     assert_eq!(outcome.summary.flows, [summary]);
     let (_, flows) = outcome.tables.iter().find(|(name, _)| *name == "flows").unwrap();

@@ -26,7 +26,7 @@ use tcp::{Decision, Endpoint};
 use trace::ledger::{Diagnosis, Verdict};
 use units::{Bytes, Instant, PacketId};
 
-use crate::external::ObservedFlow;
+use crate::external::{ObservedFlow, ObservedRecord};
 use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, Side};
 use crate::packet::Packet;
 use crate::spec::{NodeKind, RecordSpec, Spec};
@@ -285,6 +285,22 @@ impl Recorder for Recording {
 
     fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>) {
         self.register.identify(observed, diagnoses);
+        if !self.wanted.tcp {
+            return;
+        }
+        for flow in observed {
+            let Some(conversation) = self.register.conversation_of(flow) else { continue };
+            for (side, records) in (0..).zip(&flow.records) {
+                let end = 2 * conversation + side;
+                let decided = |observed: &ObservedRecord| Decided {
+                    end,
+                    place: Some(observed.place),
+                    record: observed.record,
+                };
+                self.decisions.extend(records.iter().map(decided));
+            }
+        }
+        self.decisions.sort_by_key(|decided| decided.record.at);
     }
 
     fn is_full(&self) -> bool {

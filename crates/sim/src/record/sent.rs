@@ -7,7 +7,8 @@ use tcp::{Kind, Transmit};
 use trace::Positions;
 use trace::ledger::Diagnosis;
 use units::{PacketId, Seq, SeqRange};
-use wire::{Flags, Segment, Transport};
+use wire::udp::Datagram;
+use wire::{Flags, Parsed, Segment, Transport, ip};
 
 use crate::external::ObservedFlow;
 use crate::ids::{Id, Side};
@@ -83,6 +84,10 @@ struct Conversation {
     number: u32,
     /// Whose it is, for connections from outside.
     key: Option<Key>,
+    /// The hosts of an observed flow.
+    hosts: Option<[String; 2]>,
+    /// Datagrams that each direction has sent.
+    datagrams: [u64; 2],
     /// What each direction has shown: that of the one that sent first (or `from`), then the other.
     directions: [Shown; 2],
 }
@@ -233,11 +238,10 @@ impl Register {
     pub(super) fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>) {
         diagnoses.resize(self.conversations.len(), Diagnosis::default());
         for flow in observed {
-            let mut key = flow.ends.map(|end| (end.ip(), end.port()));
-            key.sort_unstable();
-            let found = self.conversations.iter().position(|conversation| conversation.key == Some(key));
-            if let Some(index) = found {
+            if let Some(index) = self.conversation_of(flow) {
+                let index = index as usize;
                 self.conversations[index].name.clone_from(&flow.summary.flow);
+                self.conversations[index].hosts = Some([flow.summary.from.clone(), flow.summary.to.clone()]);
                 diagnoses[index] = flow.diagnosis.clone();
             }
         }
@@ -248,8 +252,25 @@ impl Register {
         }
     }
 
+    /// The conversation of a flow that was observed, if it sent anything.
+    pub(super) fn conversation_of(&self, flow: &ObservedFlow) -> Option<u32> {
+        let mut key = flow.ends.map(|end| (end.ip(), end.port()));
+        key.sort_unstable();
+        let found = self.conversations.iter().position(|conversation| conversation.key == Some(key));
+        found.map(|index| index as u32)
+    }
+
+    /// The host at one end of an observed flow, by the end's number.
+    pub(super) fn observed_host(&self, end: u32) -> Option<&str> {
+        let hosts = self.conversations[end as usize / 2].hosts.as_ref()?;
+        Some(&hosts[end as usize % 2])
+    }
+
     fn describe_raw(&mut self, bytes: &[u8]) -> Described {
         let parsed = wire::parse(bytes).ok();
+        if let Some(Parsed { header, transport: Transport::Udp(datagram), .. }) = &parsed {
+            return self.describe_datagram(header, datagram);
+        }
         let addressed = parsed.as_ref().and_then(|parsed| {
             let segment = parsed.segment()?;
             let header = &parsed.header;
@@ -261,8 +282,7 @@ impl Register {
         };
         let backward = source > destination;
         let key = if backward { [destination, source] } else { [source, destination] };
-        let name = || format!("{}:{}-{}:{}", key[0].0, key[0].1, key[1].0, key[1].1);
-        let flow = self.find(key, name);
+        let flow = self.find(key, || name_of(key));
         let conversation = &mut self.conversations[flow as usize];
         let again = conversation.has_sent(segment, backward);
         let mut described = conversation.describe(segment, backward);
@@ -270,6 +290,19 @@ impl Register {
         described.retransmission = again;
         described.flow = flow;
         described
+    }
+
+    /// A datagram from outside, which has no number but that of its order.
+    fn describe_datagram(&mut self, header: &ip::Header, datagram: &Datagram) -> Described {
+        let source = (header.source(), datagram.source_port);
+        let destination = (header.destination(), datagram.destination_port);
+        let backward = source > destination;
+        let key = if backward { [destination, source] } else { [source, destination] };
+        let flow = self.find(key, || name_of(key));
+        let sent = &mut self.conversations[flow as usize].datagrams[usize::from(backward)];
+        *sent += 1;
+        let (seq, len) = (*sent as i64, datagram.payload.len());
+        Described { flow, kind: "datagram", seq, len, ..Described::other() }
     }
 
     /// The connection of `key`, entered now if it is new.
@@ -285,7 +318,8 @@ impl Register {
 
 impl Conversation {
     fn new(name: String, key: Option<Key>) -> Self {
-        Self { name, flow: None, number: 1, key, directions: [Shown::default(); 2] }
+        let directions = [Shown::default(); 2];
+        Self { name, flow: None, number: 1, key, hosts: None, datagrams: [0; 2], directions }
     }
 
     /// Whether the first sequence number that `segment` takes was sent before.
@@ -406,6 +440,11 @@ fn raw_kind(segment: &Segment) -> &'static str {
         () if !segment.payload.is_empty() => "data",
         () => "ack",
     }
+}
+
+/// What a connection from outside is called until a flow of the scenario is known for it.
+fn name_of(key: Key) -> String {
+    format!("{}:{}-{}:{}", key[0].0, key[0].1, key[1].0, key[1].1)
 }
 
 /// IPv4 (RFC 791) and UDP (RFC 768).

@@ -267,9 +267,8 @@ pub(super) const fn direction(link: u32) -> &'static str {
     if link.is_multiple_of(2) { "down" } else { "up" }
 }
 
-fn host_of_end<'a>(register: &Register, spec: &'a Spec, end: u32) -> &'a str {
-    // Only our own endpoints make decisions.
-    let Some(flow) = register.flow_of(end / 2) else { return "" };
+fn host_of_end<'a>(register: &'a Register, spec: &'a Spec, end: u32) -> &'a str {
+    let Some(flow) = register.flow_of(end / 2) else { return register.observed_host(end).unwrap_or("") };
     let flow = &spec.flows[flow as usize];
     let node = if end.is_multiple_of(2) { flow.from } else { flow.to };
     &spec.nodes[node].name

@@ -1,0 +1,207 @@
+//! Which hosts have which stack, and the two ends of each flow.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddrV4;
+
+use sim::{Amount, FlowSpec, Spec, Workload};
+use units::{Bytes, Streams};
+
+use crate::host::Host;
+use crate::registry::{StackId, Transport};
+use crate::stack::{Ends, Setup};
+use crate::transfer::TransferEnd;
+
+/// The stack of each node of a specification, by its place there; without one, a host has that of the clock: our own TCP in
+/// virtual time, the kernel's in real time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assignment(BTreeMap<usize, StackId>);
+
+/// Why flows cannot run over the stacks of their hosts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is no kernel in virtual time.
+    #[error(
+        "host {host} has the kernel's stack, which runs in real time only; use lasthop live, or stack = \"lasthop\""
+    )]
+    Kernel {
+        /// The host.
+        host: String,
+    },
+    /// Two stacks do not understand each other.
+    #[error(
+        "flow {flow}: {from} speaks {from_speaks} and {to} speaks {to_speaks}; give both hosts one transport"
+    )]
+    Transport {
+        /// The flow.
+        flow: String,
+        /// The host that connects, with its stack.
+        from: String,
+        /// What it speaks.
+        from_speaks: &'static str,
+        /// The host that listens, with its stack.
+        to: String,
+        /// What it speaks.
+        to_speaks: &'static str,
+    },
+    /// Only bulk transfers run over the stacks of others.
+    #[error(
+        "flow {flow}: the workload {workload} runs over our own TCP in virtual time only; give the flow bytes or until, or leave out its hosts' stacks"
+    )]
+    Workload {
+        /// The flow.
+        flow: String,
+        /// The workload.
+        workload: &'static str,
+    },
+}
+
+impl Transport {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Quic => "QUIC",
+        }
+    }
+}
+
+impl Assignment {
+    /// Gives a node a stack.
+    pub fn set(&mut self, node: usize, stack: StackId) {
+        self.0.insert(node, stack);
+    }
+
+    /// The stack that a node was given.
+    #[must_use]
+    pub fn get(&self, node: usize) -> Option<StackId> {
+        self.0.get(&node).copied()
+    }
+
+    /// The nodes whose stack runs in this process, with that: those that were given one. In real time all others are
+    /// kernels'.
+    #[must_use]
+    pub fn in_process(&self) -> BTreeMap<usize, StackId> {
+        self.0
+            .iter()
+            .filter(|(_, stack)| stack.is_in_process())
+            .map(|(node, stack)| (*node, *stack))
+            .collect()
+    }
+
+    /// The nodes that need a stack of this crate in virtual time: those with a stack of others, and whoever shares a flow
+    /// with one that needs it. All others stay with the World.
+    ///
+    /// # Errors
+    /// If a host has the kernel's.
+    pub fn in_virtual_time(&self, spec: &Spec) -> Result<BTreeMap<usize, StackId>, Refusal> {
+        let foreign = || self.0.iter().filter(|(_, stack)| **stack != StackId::LASTHOP);
+        if let Some((node, _)) = foreign().find(|(_, stack)| !stack.is_in_process()) {
+            return Err(Refusal::Kernel { host: spec.nodes[*node].name.clone() });
+        }
+        let mut needed: BTreeMap<usize, StackId> = foreign().map(|(node, stack)| (*node, *stack)).collect();
+        loop {
+            let touches = |flow: &&FlowSpec| needed.contains_key(&flow.from) != needed.contains_key(&flow.to);
+            let Some(flow) = spec.flows.iter().find(touches) else { return Ok(needed) };
+            let (from, to) = (flow.from, flow.to);
+            [from, to].into_iter().for_each(|node| {
+                needed.entry(node).or_insert(StackId::LASTHOP);
+            });
+        }
+    }
+
+    /// Checks that flows can run over the stacks of their hosts; `default` is the stack of a node that was given none.
+    ///
+    /// # Errors
+    /// If two hosts of a flow have no transport in common, or a flow does more than send.
+    pub fn check(&self, spec: &Spec, flows: &[FlowSpec], default: StackId) -> Result<(), Refusal> {
+        let stack = |node: usize| self.get(node).unwrap_or(default);
+        flows.iter().try_for_each(|flow| {
+            let [from, to] = [flow.from, flow.to].map(|node| (&spec.nodes[node].name, stack(node).entry()));
+            if from.1.transport != to.1.transport {
+                let named = |(name, entry): (&String, &crate::Entry)| format!("{name} ({})", entry.id);
+                return Err(Refusal::Transport {
+                    flow: flow.name.clone(),
+                    from_speaks: from.1.transport.name(),
+                    to_speaks: to.1.transport.name(),
+                    from: named(from),
+                    to: named(to),
+                });
+            }
+            match &flow.workload {
+                Workload::Bulk(_) => Ok(()),
+                Workload::Application { application, .. } => {
+                    Err(Refusal::Workload { flow: flow.name.clone(), workload: application.id() })
+                }
+            }
+        })
+    }
+}
+
+/// The sender's and the receiver's end of a flow, which is the `index`th of those that run. Each flow has ports of its own.
+///
+/// # Panics
+/// If one of its nodes has no address: then it is no host.
+#[must_use]
+pub fn ends(spec: &Spec, flow: &FlowSpec, index: usize) -> [SocketAddrV4; 2] {
+    let address = |node: usize| spec.nodes[node].kind.address().expect("a flow joins hosts");
+    let port = |first: u16| first.wrapping_add(index as u16);
+    [
+        SocketAddrV4::new(address(flow.from), port(FIRST_SENDER_PORT)),
+        SocketAddrV4::new(address(flow.to), port(FIRST_RECEIVER_PORT)),
+    ]
+}
+
+/// The hosts with a stack in this process, each with its ends of `flows`; by node, in order.
+#[must_use]
+pub fn hosts(spec: &Spec, flows: &[FlowSpec], stacks: &BTreeMap<usize, StackId>) -> Vec<(usize, Host)> {
+    stacks.iter().filter_map(|(node, stack)| Some((*node, host(spec, flows, *node, *stack)?))).collect()
+}
+
+/// A host with its ends of flows; none if no flow is its own.
+fn host(spec: &Spec, flows: &[FlowSpec], node: usize, stack: StackId) -> Option<Host> {
+    let own = || flows.iter().enumerate().filter(|(_, flow)| flow.from == node || flow.to == node);
+    let (_, first) = own().next()?;
+    let profile = if first.from == node { &first.sender } else { &first.receiver };
+    let setup = Setup {
+        address: spec.nodes[node].kind.address()?,
+        mtu: mtu(spec, node),
+        streams: Streams::new(spec.seed).below("stack").below(&spec.nodes[node].name),
+        profile: profile.clone(),
+        records: spec.record.tcp,
+    };
+    let mut host = Host::new(stack, setup);
+    for (index, flow) in own() {
+        let [sender, receiver] = ends(spec, flow, index);
+        let transfer = if flow.from == node {
+            let start = flow.start_at(spec.seed);
+            TransferEnd::sender(index, Ends { local: sender, remote: receiver }, start, amount(flow))
+        } else {
+            TransferEnd::receiver(index, Ends { local: receiver, remote: sender })
+        };
+        host.add(transfer);
+    }
+    Some(host)
+}
+
+/// The amount of a bulk flow, and nothing for a workload that [`Assignment::check`] refuses.
+fn amount(flow: &FlowSpec) -> Amount {
+    match &flow.workload {
+        Workload::Bulk(amount) => *amount,
+        Workload::Application { .. } => Amount::Bytes(Bytes(0)),
+    }
+}
+
+/// The largest packet that every link at the node takes.
+fn mtu(spec: &Spec, node: usize) -> Bytes {
+    let links = spec.links.iter().filter(|link| link.ends.contains(&node));
+    links.map(|link| link.mtu).min().unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET)
+}
+
+/// The largest IPv4 packet (RFC 791 §3.1).
+const LARGEST_PACKET: Bytes = Bytes(65_535);
+/// The first port of senders; each flow takes the next. Kernels choose ports from 32768 on (ip_local_port_range), so a
+/// user's program does not collide with these.
+const FIRST_SENDER_PORT: u16 = 20_001;
+/// The first port of receivers: iperf's, which Wireshark does not decode as another protocol.
+const FIRST_RECEIVER_PORT: u16 = 5_001;

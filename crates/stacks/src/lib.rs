@@ -1,0 +1,36 @@
+//! Transports of other people, and our own, behind one trait: hosts of a scenario in both clocks.
+//!
+//! A [`Stack`] is a network stack without input or output: it is told the time and the IP packets that arrived, and it
+//! answers with the IP packets to send and with when to wake it. [`Host`] is a stack with the bulk transfers of its flows.
+//! [`Run`] is a run in virtual time: a `sim::World` whose hosts may have stacks; `live` polls the same hosts by the wall
+//! clock.
+//!
+//! Where to read: `stack.rs` for the trait; `lasthop.rs`, `smoltcp.rs`, `quinn/` for the stacks, each an entry of
+//! `registry.rs`; `transfer.rs` and `host.rs` for what is sent; `flows.rs` for which hosts need a stack; `run.rs` for virtual
+//! time; `captures.rs` and `observe.rs` for what is told of flows.
+//!
+//! A run whose hosts all have our own TCP needs none of this: [`Run`] then is the World alone, at its full speed.
+//!
+//! This crate must never read a clock (but for the origin that quinn's times are counted from), draw a random number
+//! that is not from the run's streams, or decide what a link does to a packet.
+
+mod captures;
+mod flows;
+mod host;
+mod lasthop;
+mod observe;
+mod quinn;
+mod registry;
+mod run;
+mod smoltcp;
+mod stack;
+mod transfer;
+
+pub use captures::{HostCaptures, summarise};
+pub use flows::{Assignment, Refusal, ends, hosts};
+pub use host::{Corrupted, Host};
+pub use observe::{Observer, observe};
+pub use registry::{ENTRIES, Entry, StackId, Transport};
+pub use run::{Run, SetupError};
+pub use stack::{Counters, Ends, Phase, Setup, SocketId, Stack};
+pub use transfer::TransferEnd;

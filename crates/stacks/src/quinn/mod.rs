@@ -1,0 +1,438 @@
+//! quinn: QUIC (RFC 9000, RFC 9002), as its sans-I/O crate `quinn-proto` has it, with quinn's defaults.
+//!
+//! A socket is an endpoint of quinn's with one connection. The sender opens one unidirectional stream; when all of it was
+//! acknowledged, it closes the connection. Times are arguments; connection IDs and quinn's generator are seeded from the
+//! run's streams; `crypto.rs` stands in for TLS and has no secrets. So a run repeats to the bit. `watch.rs` hears what the
+//! congestion controller decides.
+//!
+//! What TCP has acknowledged and QUIC has not shown is read from the stack: [`Counters`].
+
+mod clock;
+mod crypto;
+mod watch;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use quinn_proto::congestion::CubicConfig;
+use quinn_proto::{
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
+    DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, ReadError, ServerConfig, StreamEvent,
+    StreamId, Transmit, TransportConfig, ValidationTokenConfig, VarInt,
+};
+use rand::Rng;
+use sim::ObservedRecord;
+use tcp::Decision;
+use units::{Instant, Streams};
+use wire::ip::{self, Protocol, v4};
+use wire::udp::Datagram;
+use wire::{Oddity, Payload, Transport as Carried};
+
+use self::crypto::{NumberKey, Plain};
+use self::watch::{Log, SharedLog, Watched, probe_timeouts};
+use crate::registry::{Entry, Transport};
+use crate::stack::{Counters, Ends, Phase, Setup, SocketId, Stack};
+
+pub(crate) const ENTRY: Entry = Entry {
+    id: "quinn",
+    summary: "quinn's QUIC (quinn-proto 0.11): RFC 9000 and 9002 with CUBIC and pacing; without encryption",
+    example: "stack = \"quinn\"",
+    source: "the crate quinn-proto, https://github.com/quinn-rs/quinn; RFC 9000, RFC 9002",
+    transport: Transport::Quic,
+    make: Some(|setup| Box::new(Quinn { setup, sockets: Vec::new(), packets: 0 })),
+};
+
+/// QUIC.
+struct Quinn {
+    setup: Setup,
+    sockets: Vec<Socket>,
+    /// Packets so far: the IP identification.
+    packets: u16,
+}
+
+/// An endpoint and its connection.
+struct Socket {
+    ends: Ends,
+    endpoint: Endpoint,
+    /// The configuration of the connection that a server accepts.
+    server: Option<Arc<ServerConfig>>,
+    connection: Option<(ConnectionHandle, Connection)>,
+    stream: Option<StreamId>,
+    /// Answers of the endpoint, outside of connections.
+    outbox: VecDeque<Outgoing>,
+    phase: Phase,
+    has_ended: bool,
+    log: SharedLog,
+    counters: Counters,
+}
+
+/// A datagram to send.
+struct Outgoing {
+    bytes: Vec<u8>,
+    ecn: Option<EcnCodepoint>,
+}
+
+impl Quinn {
+    fn add(&mut self, ends: Ends, is_server: bool) -> &mut Socket {
+        let streams = self.setup.streams.below(&format!("quinn.{}", ends.local.port()));
+        let log = Log::shared(self.setup.records);
+        let transport = Arc::new(transport_config(&self.setup, &log));
+        let server = is_server.then(|| Arc::new(server_config(&streams, transport)));
+        let config = Arc::new(endpoint_config(&streams, self.setup.mtu.0));
+        let endpoint = Endpoint::new(config, server.clone(), true, None);
+        self.sockets.push(Socket {
+            ends,
+            endpoint,
+            server,
+            connection: None,
+            stream: None,
+            outbox: VecDeque::new(),
+            phase: Phase::Opening,
+            has_ended: false,
+            log,
+            counters: Counters::default(),
+        });
+        self.sockets.last_mut().expect("it was added")
+    }
+}
+
+impl Stack for Quinn {
+    fn connect(&mut self, now: Instant, ends: Ends) -> SocketId {
+        let streams = self.setup.streams.below(&format!("quinn.{}", ends.local.port()));
+        let setup = self.setup.clone();
+        let socket = self.add(ends, false);
+        let transport = Arc::new(transport_config(&setup, &socket.log));
+        let mut config = ClientConfig::new(Arc::new(Plain));
+        config.transport_config(transport).initial_dst_cid_provider(Arc::new(move || {
+            Identities::new(&streams, "first", FIRST_ID_LEN).generate_cid()
+        }));
+        let remote = SocketAddr::V4(ends.remote);
+        let connected = socket.endpoint.connect(clock::to_quinn(now), config, remote, "server");
+        socket.connection = Some(connected.expect("an address, a port and a version that quinn knows"));
+        SocketId(self.sockets.len() - 1)
+    }
+
+    fn listen(&mut self, ends: Ends) -> SocketId {
+        self.add(ends, true);
+        SocketId(self.sockets.len() - 1)
+    }
+
+    fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
+        let socket = &mut self.sockets[socket.0];
+        let (Some((_, connection)), Some(stream)) = (&mut socket.connection, socket.stream) else { return 0 };
+        let mut bytes = Vec::with_capacity(payload.len() as usize);
+        payload.write_to(&mut bytes);
+        connection.send_stream(stream).write(&bytes).unwrap_or(0) as u32
+    }
+
+    fn read(&mut self, socket: SocketId, out: &mut Vec<u8>) -> bool {
+        let socket = &mut self.sockets[socket.0];
+        socket.read(out);
+        socket.has_ended
+    }
+
+    fn close(&mut self, _: Instant, socket: SocketId) {
+        let socket = &mut self.sockets[socket.0];
+        if let (Some((_, connection)), Some(stream), None) =
+            (&mut socket.connection, socket.stream, &socket.server)
+        {
+            // It fails where the connection is lost, which the phase tells.
+            let _ = connection.send_stream(stream).finish();
+        } else if socket.has_ended {
+            // The receiver's own stream does not exist: it has ended with the sender's.
+            socket.phase = Phase::Closed;
+        }
+    }
+
+    fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
+        let Some((from, ecn, datagram)) = read_datagram(packet, &self.setup) else { return };
+        let ours = |socket: &&mut Socket| socket.ends.local.port() == datagram.destination_port;
+        if let Some(socket) = self.sockets.iter_mut().find(ours) {
+            socket.handle_datagram(now, from, ecn, &datagram.payload);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        for socket in &mut self.sockets {
+            if socket.poll_timeout().is_some_and(|due| due <= now) {
+                socket.handle_timeout(now);
+            }
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        let polled = |socket: &mut Socket| Some((socket.ends, socket.poll_transmit(now)?));
+        let (ends, outgoing) = self.sockets.iter_mut().find_map(polled)?;
+        self.packets = self.packets.wrapping_add(1);
+        let header = v4::Header {
+            traffic_class: outgoing.ecn.map_or(0, |ecn| ecn as u8),
+            ..v4::Header::new(*ends.local.ip(), *ends.remote.ip(), Protocol::UDP, self.packets)
+        };
+        let datagram = Datagram {
+            source_port: ends.local.port(),
+            destination_port: ends.remote.port(),
+            payload: Payload::Data(outgoing.bytes.into()),
+        };
+        Some(wire::emit_udp_ipv4_behind(header, &datagram))
+    }
+
+    fn poll_timeout(&mut self, _: Instant) -> Option<Instant> {
+        self.sockets.iter_mut().filter_map(Socket::poll_timeout).min()
+    }
+
+    fn phase(&self, socket: SocketId) -> Phase {
+        self.sockets[socket.0].phase
+    }
+
+    fn counters(&self, socket: SocketId) -> Option<Counters> {
+        Some(self.sockets[socket.0].counters())
+    }
+
+    fn take_records(&mut self, socket: SocketId) -> Vec<ObservedRecord> {
+        self.sockets[socket.0].log.lock().expect("no holder panics").take()
+    }
+}
+
+impl Socket {
+    fn handle_datagram(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        ecn: Option<EcnCodepoint>,
+        payload: &Payload,
+    ) {
+        let mut bytes = Vec::with_capacity(payload.len() as usize);
+        payload.write_to(&mut bytes);
+        let mut answer = Vec::new();
+        let at = clock::to_quinn(now);
+        let heard = self.endpoint.handle(at, from, None, ecn, BytesMut::from(&bytes[..]), &mut answer);
+        match heard {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                match self.endpoint.accept(incoming, at, &mut answer, self.server.clone()) {
+                    Ok(accepted) => self.connection = Some(accepted),
+                    Err(error) => self.answer(error.response, answer),
+                }
+            }
+            Some(DatagramEvent::Response(transmit)) => self.answer(Some(transmit), answer),
+            None => {}
+        }
+        if self.phase != Phase::Closed {
+            self.counters.last_heard = Some(now);
+        }
+        self.hear(now);
+    }
+
+    fn answer(&mut self, transmit: Option<Transmit>, mut bytes: Vec<u8>) {
+        if let Some(Transmit { size, ecn, .. }) = transmit {
+            bytes.truncate(size);
+            self.outbox.push_back(Outgoing { bytes, ecn });
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        let probes = probe_timeouts(|| connection.handle_timeout(clock::to_quinn(now)));
+        if probes > 0 {
+            self.counters.probe_timeouts += probes;
+            let mut log = self.log.lock().expect("no holder panics");
+            log.note(now, Decision::Timeout, "probe timeout", 0);
+        }
+        self.hear(now);
+    }
+
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        self.connection.as_mut()?.1.poll_timeout().map(clock::from_quinn)
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        let outgoing = self.outbox.pop_front().or_else(|| {
+            let (_, connection) = self.connection.as_mut()?;
+            let mut bytes = Vec::new();
+            let Transmit { size, ecn, .. } = connection.poll_transmit(clock::to_quinn(now), 1, &mut bytes)?;
+            bytes.truncate(size);
+            Some(Outgoing { bytes, ecn })
+        })?;
+        self.counters.first_sent.get_or_insert(now);
+        self.hear(now);
+        Some(outgoing)
+    }
+
+    /// Carries events between endpoint and connection, and notes what the connection tells its user.
+    fn hear(&mut self, now: Instant) {
+        loop {
+            let Some((handle, connection)) = &mut self.connection else { return };
+            if let Some(event) = connection.poll_endpoint_events() {
+                if let Some(answer) = self.endpoint.handle_event(*handle, event) {
+                    connection.handle_event(answer);
+                }
+            } else if let Some(event) = connection.poll() {
+                self.hear_event(now, event);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn hear_event(&mut self, now: Instant, event: Event) {
+        let Some((_, connection)) = &mut self.connection else { return };
+        match event {
+            Event::Connected => {
+                if self.server.is_none() {
+                    self.stream = connection.streams().open(Dir::Uni);
+                }
+                self.phase = Phase::Open;
+                self.log.lock().expect("no holder panics").note(now, Decision::Established, "", 0);
+            }
+            Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                self.stream = connection.streams().accept(Dir::Uni);
+            }
+            Event::Stream(StreamEvent::Finished { .. }) => {
+                self.phase = Phase::Closed;
+                connection.close(clock::to_quinn(now), VarInt::from_u32(0), Bytes::new());
+            }
+            Event::ConnectionLost { reason } if self.phase != Phase::Closed => {
+                self.phase = match (reason, self.has_ended) {
+                    (ConnectionError::ApplicationClosed(_), true) => Phase::Closed,
+                    (reason, _) => Phase::Broken(words(&reason)),
+                };
+            }
+            _ => {}
+        }
+    }
+
+    fn read(&mut self, out: &mut Vec<u8>) {
+        let (Some((_, connection)), Some(stream), Some(_)) =
+            (&mut self.connection, self.stream, &self.server)
+        else {
+            return;
+        };
+        let mut receiving = connection.recv_stream(stream);
+        let Ok(mut chunks) = receiving.read(true) else { return };
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => out.extend_from_slice(&chunk.bytes),
+                Ok(None) => {
+                    self.has_ended = true;
+                    break;
+                }
+                Err(ReadError::Blocked | ReadError::Reset(_)) => break,
+            }
+        }
+        // Whether anything is to be sent because of it, `poll_transmit` finds out.
+        let _ = chunks.finalize();
+    }
+
+    fn counters(&self) -> Counters {
+        let path =
+            self.connection.as_ref().map(|(_, connection)| connection.stats().path).unwrap_or_default();
+        Counters {
+            packets: path.sent_packets,
+            lost: path.lost_packets,
+            congestion_events: self.log.lock().expect("no holder panics").congestion_events,
+            ..self.counters
+        }
+    }
+}
+
+const fn words(reason: &ConnectionError) -> &'static str {
+    match reason {
+        ConnectionError::TimedOut => "nothing was heard from the peer for too long",
+        ConnectionError::ApplicationClosed(_) => "closed by the peer before its end",
+        ConnectionError::ConnectionClosed(_) => "closed by the peer's QUIC",
+        ConnectionError::Reset => "reset by the peer",
+        ConnectionError::LocallyClosed => "closed",
+        ConnectionError::TransportError(_) => "the peer broke the protocol",
+        ConnectionError::VersionMismatch => "the peer speaks no version that we know",
+        ConnectionError::CidsExhausted => "there are no connection IDs left",
+    }
+}
+
+/// quinn's defaults; the controller is CUBIC as there, with a log.
+fn transport_config(_: &Setup, log: &SharedLog) -> TransportConfig {
+    let mut config = TransportConfig::default();
+    let inner = Arc::new(CubicConfig::default());
+    config.congestion_controller_factory(Arc::new(Watched { inner, log: Arc::clone(log) }));
+    config.enable_segmentation_offload(false);
+    config
+}
+
+fn server_config(streams: &Streams, transport: Arc<TransportConfig>) -> ServerConfig {
+    let key = Arc::new(NumberKey(streams.number("token")));
+    let mut config = ServerConfig::new(Arc::new(Plain), key);
+    let mut tokens = ValidationTokenConfig::default();
+    // A token is for the next connection, of which there is none; and it would have the system's time in it.
+    tokens.sent(0);
+    config.transport_config(transport).validation_token_config(tokens);
+    config
+}
+
+fn endpoint_config(streams: &Streams, mtu: u64) -> EndpointConfig {
+    let mut config = EndpointConfig::new(Arc::new(NumberKey(streams.number("reset"))));
+    let mut seed = [0; 32];
+    streams.stream("endpoint").fill_bytes(&mut seed);
+    let ids = streams.clone();
+    config.rng_seed(Some(seed)).cid_generator(move || Box::new(Identities::new(&ids, "identities", ID_LEN)));
+    // Less than 1200 is refused, and nothing of QUIC passes such a link (RFC 9000 §14).
+    let payload = mtu.saturating_sub(IPV4_AND_UDP).min(u64::from(LARGEST_PAYLOAD)) as u16;
+    let _ = config.max_udp_payload_size(payload);
+    config
+}
+
+/// Connection IDs from a stream of their own.
+struct Identities {
+    stream: units::Stream,
+    len: usize,
+}
+
+impl Identities {
+    fn new(streams: &Streams, name: &str, len: usize) -> Self {
+        Self { stream: streams.stream(name), len }
+    }
+}
+
+impl ConnectionIdGenerator for Identities {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut bytes = [0; FIRST_ID_LEN];
+        self.stream.fill_bytes(&mut bytes);
+        ConnectionId::new(&bytes[..self.len])
+    }
+
+    fn cid_len(&self) -> usize {
+        self.len
+    }
+
+    fn cid_lifetime(&self) -> Option<std::time::Duration> {
+        None
+    }
+}
+
+/// The datagram in an IPv4 packet for this host, who sent it, and its ECN field; nothing where a checksum is wrong.
+fn read_datagram(packet: &[u8], setup: &Setup) -> Option<(SocketAddr, Option<EcnCodepoint>, Datagram)> {
+    let parsed = wire::parse(packet).ok()?;
+    let damaged = |oddity: &Oddity| matches!(oddity, Oddity::Checksum | Oddity::HeaderChecksum);
+    let ip::Header::V4(header) = parsed.header else { return None };
+    if header.destination != setup.address || parsed.oddities.iter().any(damaged) {
+        return None;
+    }
+    let Carried::Udp(datagram) = parsed.transport else { return None };
+    let from = SocketAddr::from((header.source, datagram.source_port));
+    Some((from, EcnCodepoint::from_bits(header.traffic_class & ECN_BITS), datagram))
+}
+
+/// Headers of a datagram.
+const IPV4_AND_UDP: u64 = 20 + 8;
+/// RFC 9000 §18.2: the largest max_udp_payload_size.
+const LARGEST_PAYLOAD: u16 = 65_527;
+/// RFC 3168 §5: ECN is the low two bits.
+const ECN_BITS: u8 = 0b11;
+/// Length of connection IDs, as quinn's own generator makes them.
+const ID_LEN: usize = 8;
+/// The longest that there can be (RFC 9000 §17.2), as quinn's clients make the first.
+const FIRST_ID_LEN: usize = 20;

@@ -1,0 +1,82 @@
+//! The stacks that a host can have.
+
+use crate::stack::{Setup, Stack};
+
+/// A stack that a host can have.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name in files.
+    pub id: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// How a file names it.
+    pub example: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Whose packets it understands.
+    pub transport: Transport,
+    /// Makes one; none for a kernel, which real time finds in the machine.
+    pub(crate) make: Option<fn(Setup) -> Box<dyn Stack>>,
+}
+
+/// What a stack speaks: two stacks can talk if they speak the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP (RFC 9293).
+    Tcp,
+    /// QUIC (RFC 9000).
+    Quic,
+}
+
+/// A place in [`ENTRIES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackId(usize);
+
+/// All of them.
+pub const ENTRIES: &[Entry] = &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, crate::quinn::ENTRY];
+
+const KERNEL: Entry = Entry {
+    id: "kernel",
+    summary: "the machine's own TCP in a network namespace; in real time only",
+    example: "stack = \"kernel\"",
+    source: "the Linux kernel that runs here",
+    transport: Transport::Tcp,
+    make: None,
+};
+
+impl StackId {
+    /// Our own TCP.
+    pub const LASTHOP: Self = Self(0);
+
+    /// The stack that a file calls `id`.
+    #[must_use]
+    pub fn named(id: &str) -> Option<Self> {
+        ENTRIES.iter().position(|entry| entry.id == id).map(Self)
+    }
+
+    /// What is known of it.
+    #[must_use]
+    pub fn entry(self) -> &'static Entry {
+        &ENTRIES[self.0]
+    }
+
+    /// Whether it runs in this process, and so in virtual time too.
+    #[must_use]
+    pub fn is_in_process(self) -> bool {
+        self.entry().make.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_is_the_first_and_every_name_is_found() {
+        assert_eq!(StackId::LASTHOP.entry().id, "lasthop");
+        for entry in ENTRIES {
+            assert_eq!(StackId::named(entry.id).map(|id| id.entry().id), Some(entry.id));
+        }
+        assert_eq!(StackId::named("lwip"), None);
+    }
+}

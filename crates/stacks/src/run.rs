@@ -1,0 +1,328 @@
+//! A run in virtual time, of a World whose hosts may have stacks of others.
+
+use std::collections::BTreeSet;
+
+use sim::{Clock, ExternalPacket, FlowSpec, NodeKind, ObservedFlow, Outcome, Records, RunError, Spec, World};
+use units::{Duration, Instant};
+
+use crate::captures::HostCaptures;
+use crate::flows::{Assignment, Refusal};
+use crate::host::Host;
+use crate::observe::{Observer, observe};
+use crate::registry::StackId;
+
+/// A run in virtual time. Its calls are those of a [`World`].
+///
+/// Where every host has our own TCP it is the World and nothing else.
+pub struct Run(Inner);
+
+enum Inner {
+    World(Box<World>),
+    Stacks(Box<WithStacks>),
+}
+
+/// Why there is no run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SetupError {
+    /// The specification contradicts itself.
+    #[error(transparent)]
+    Build(#[from] sim::BuildError),
+    /// The stacks cannot do what their flows want.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+impl Run {
+    /// Builds the world of `spec` with the stacks of its hosts.
+    ///
+    /// # Errors
+    /// If the specification contradicts itself, or the stacks cannot do what the flows want.
+    pub fn new(spec: Spec, stacks: &Assignment) -> Result<Self, SetupError> {
+        let needed = stacks.in_virtual_time(&spec)?;
+        if needed.is_empty() {
+            return Ok(Self(Inner::World(Box::new(World::new(spec)?))));
+        }
+        let (over_stacks, own): (Vec<FlowSpec>, Vec<FlowSpec>) =
+            spec.flows.iter().cloned().partition(|flow| needed.contains_key(&flow.from));
+        stacks.check(&spec, &over_stacks, StackId::LASTHOP)?;
+        let hosts = crate::flows::hosts(&spec, &over_stacks, &needed);
+        let captures = HostCaptures::new(hosts.len(), &over_stacks);
+        let world = World::new(with_external_nodes(&spec, own, &hosts))?;
+        let order = spec.flows.iter().map(|flow| flow.name.clone()).collect();
+        Ok(Self(Inner::Stacks(Box::new(WithStacks {
+            world,
+            flows: over_stacks,
+            order,
+            hosts,
+            captures,
+            started: false,
+            ended: None,
+            heard: Instant::START,
+            spec,
+        }))))
+    }
+
+    /// When something next happens; `None` if nothing does, or the run is over.
+    #[must_use]
+    pub fn next_event(&mut self) -> Option<Instant> {
+        match &mut self.0 {
+            Inner::World(world) => world.next_event(),
+            Inner::Stacks(run) => run.next_event(),
+        }
+    }
+
+    /// Does everything that is due up to and with `time`.
+    ///
+    /// # Errors
+    /// If the stream that arrives is not the stream that was sent, or a link holds too many packets.
+    pub fn run_until(&mut self, time: Instant) -> Result<(), RunError> {
+        match &mut self.0 {
+            Inner::World(world) => world.run_until(time),
+            Inner::Stacks(run) => run.run_until(time),
+        }
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// As [`Run::run_until`].
+    pub fn run(&mut self) -> Result<(), RunError> {
+        match &mut self.0 {
+            Inner::World(world) => world.run(),
+            Inner::Stacks(run) => run.run(),
+        }
+    }
+
+    /// The time of the run.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        match &self.0 {
+            Inner::World(world) => world.now(),
+            Inner::Stacks(run) => run.world.now(),
+        }
+    }
+
+    /// The records that have become complete, as [`World::take_records`]; with stacks of others, none before the end.
+    pub fn take_records(&mut self) -> Option<Records> {
+        match &mut self.0 {
+            Inner::World(world) => world.take_records(),
+            Inner::Stacks(run) => run.world.take_records(),
+        }
+    }
+
+    /// What is left of the run.
+    #[must_use]
+    pub fn finish(self) -> Outcome {
+        match self.0 {
+            Inner::World(world) => world.finish(),
+            Inner::Stacks(run) => run.finish(),
+        }
+    }
+}
+
+/// The specification with its own flows alone, and the hosts with stacks as external nodes.
+fn with_external_nodes(spec: &Spec, own: Vec<FlowSpec>, hosts: &[(usize, Host)]) -> Spec {
+    let mut spec = Spec { flows: own, ..spec.clone() };
+    for (node, _) in hosts {
+        let address = spec.nodes[*node].kind.address().expect("a host has an address");
+        spec.nodes[*node].kind = NodeKind::External { address };
+    }
+    spec
+}
+
+/// A World, and the stacks of some of its hosts.
+struct WithStacks {
+    /// The scenario as it was given.
+    spec: Spec,
+    world: World,
+    /// The flows over stacks; the World has the others.
+    flows: Vec<FlowSpec>,
+    /// The names of all flows, in the scenario's order.
+    order: Vec<String>,
+    /// By node; a host's place here is its place in the captures.
+    hosts: Vec<(usize, Host)>,
+    captures: HostCaptures,
+    started: bool,
+    ended: Option<End>,
+    /// When a packet last reached a host.
+    heard: Instant,
+}
+
+/// What ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    FlowsOver,
+    Quiet,
+    Stalled,
+    /// The World knows.
+    World,
+}
+
+impl WithStacks {
+    fn stop_time(&self) -> Instant {
+        self.spec.stop.map_or(Instant::NEVER, |stop| Instant::START + stop)
+    }
+
+    fn next_event(&mut self) -> Option<Instant> {
+        if self.ended.is_some() || self.world.is_over() {
+            return None;
+        }
+        if !self.started {
+            return Some(self.world.now());
+        }
+        let now = self.world.now();
+        let of_hosts = self.hosts.iter_mut().filter_map(|(_, host)| host.poll_timeout(now)).min();
+        // A timeout of the past is one of now.
+        let next = self.world.next_event().into_iter().chain(of_hosts.map(|due| due.max(now))).min()?;
+        (next <= self.stop_time()).then_some(next)
+    }
+
+    fn run_until(&mut self, time: Instant) -> Result<(), RunError> {
+        while let Some(next) = self.next_event().filter(|next| *next <= time) {
+            self.step(next)?;
+        }
+        if self.ended.is_none() && time < Instant::NEVER {
+            self.world.run_until(time)?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<(), RunError> {
+        while let Some(next) = self.next_event() {
+            self.step(next)?;
+        }
+        match self.ended {
+            None if self.spec.stop.is_some() || self.world.is_over() => {
+                self.ended = Some(End::World);
+                self.world.run()
+            }
+            None => {
+                self.ended = Some(End::Quiet);
+                Ok(())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Does everything that is due at `now`, the time of the next event.
+    fn step(&mut self, now: Instant) -> Result<(), RunError> {
+        self.started = true;
+        self.world.run_until(now)?;
+        self.deliver(now);
+        for (_, host) in &mut self.hosts {
+            if host.poll_timeout(now).is_some_and(|due| due <= now) {
+                host.handle_timeout(now);
+            }
+        }
+        // A link that takes no time delivers at once what a host sends, and that wakes the next.
+        let mut sending = self.all_hosts();
+        while !sending.is_empty() {
+            for place in sending {
+                self.transmit(now, place)?;
+            }
+            sending = self.deliver(now);
+        }
+        self.check_streams(now)?;
+        self.note_end(now);
+        Ok(())
+    }
+
+    fn all_hosts(&self) -> BTreeSet<usize> {
+        (0..self.hosts.len()).collect()
+    }
+
+    /// Hands over the packets that have arrived. Returns the hosts that got some.
+    fn deliver(&mut self, now: Instant) -> BTreeSet<usize> {
+        let mut woken = BTreeSet::new();
+        while let Some((node, ExternalPacket { id, bytes, .. })) = self.world.poll_external() {
+            let Some(place) = self.hosts.iter().position(|(known, _)| *known == node) else { continue };
+            self.captures.handle_packet(now, place, id, &bytes);
+            self.hosts[place].1.handle_packet(now, &bytes);
+            self.heard = now;
+            woken.insert(place);
+        }
+        while let Some(event) = self.world.poll_external_event() {
+            self.captures.handle_event(&event);
+        }
+        woken
+    }
+
+    /// Lets a host send what it can, as long as its link takes it.
+    fn transmit(&mut self, now: Instant, place: usize) -> Result<(), RunError> {
+        let (node, host) = &mut self.hosts[place];
+        while self.world.accepts(*node) {
+            let Some(packet) = host.poll_transmit(now) else { return Ok(()) };
+            // The capture of a packet comes before what the link makes of it.
+            if let Some(id) = self.world.inject(now, *node, packet.clone())? {
+                self.captures.handle_packet(now, place, id, &packet);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that receivers read what was sent.
+    fn check_streams(&self, at: Instant) -> Result<(), RunError> {
+        match self.hosts.iter().find_map(|(_, host)| host.failure()) {
+            Some(wrong) => Err(RunError::Integrity {
+                flow: self.flows[wrong.flow].name.clone(),
+                position: wrong.position,
+                at,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn note_end(&mut self, now: Instant) {
+        if self.ended.is_some() || self.world.is_over() {
+            return;
+        }
+        if self.world.open_flows() == 0 && self.hosts.iter().all(|(_, host)| host.is_done()) {
+            self.ended = Some(End::FlowsOver);
+        } else if self.world.open_flows() == 0 && now.saturating_since(self.heard) > STALL {
+            self.ended = Some(End::Stalled);
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        if self.ended.is_some_and(|end| end != End::World) {
+            self.world.stop();
+        }
+        let observed = (0..self.flows.len()).map(|index| self.observed(index)).collect();
+        let ended = self.ended;
+        let mut outcome = self.world.finish_observed(observed);
+        let summary = &mut outcome.summary;
+        summary.clock = Clock::Virtual;
+        if let Some(words) = ended.and_then(End::words) {
+            words.clone_into(&mut summary.stopped_by);
+        }
+        summary.flows.sort_by_key(|flow| self.order.iter().position(|name| *name == flow.flow));
+        outcome
+    }
+
+    fn observed(&mut self, index: usize) -> ObservedFlow {
+        let flow = &self.flows[index];
+        let [from, to] = [flow.from, flow.to]
+            .map(|node| self.hosts.iter().position(|(known, _)| *known == node).expect("both have stacks"));
+        let receiver = &mut self.hosts[to].1;
+        let received = receiver.transfer(index).map(|transfer| transfer.bytes());
+        let receiver_records = receiver.take_records(index);
+        let sender = Some(&mut self.hosts[from].1);
+        let observer = Observer { capture: from, sender, received, receiver_records };
+        observe(&self.spec, flow, index, &self.captures, observer)
+    }
+}
+
+impl End {
+    /// What ended the run, in the words that the World has for it.
+    const fn words(self) -> Option<&'static str> {
+        match self {
+            Self::FlowsOver => Some("every flow closed"),
+            Self::Quiet => Some("nothing left to happen"),
+            Self::Stalled => Some("nothing had arrived for an hour"),
+            Self::World => None,
+        }
+    }
+}
+
+/// A silence of more than this ends a run, as in a World of our own TCPs.
+const STALL: Duration = Duration::from_secs(3600);

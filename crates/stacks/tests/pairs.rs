@@ -1,0 +1,230 @@
+//! Every two stacks that speak the same, over links that lose and delay, in virtual time.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use lasthop_stacks::{Assignment, ENTRIES, Refusal, Run, SetupError, StackId};
+use link::Config;
+use serde_json::json;
+use sim::{
+    Amount, CapturePoint, Clock, FlowSpec, FlowSummary, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec,
+    Spec, Workload, World,
+};
+use units::{Bytes, Duration};
+
+fn config(value: serde_json::Value) -> Config {
+    serde_json::from_value(value).expect("a link that the test means to be right")
+}
+
+/// 2 Mbit/s, 30 ms, room for 30 packets, and errors.
+fn lossy(probability: f64) -> Config {
+    config(json!({
+        "rate": "2 Mbit/s", "propagation": "30 ms", "queue": { "limit": "30 packets" },
+        "errors": { "per": "packet", "probability": probability, "effect": "drop" },
+    }))
+}
+
+fn flow(name: &str, from: usize, to: usize, bytes: u64) -> FlowSpec {
+    let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
+    FlowSpec {
+        name: name.to_owned(),
+        from,
+        to,
+        start: Duration::ZERO,
+        start_jitter: None,
+        class: 0,
+        workload: Workload::Bulk(Amount::Bytes(Bytes(bytes))),
+        sender: Arc::clone(&tcp),
+        receiver: tcp,
+        milestones: vec![Bytes(bytes / 2)],
+    }
+}
+
+/// Two hosts, a link, and a flow from the first to the second.
+fn pair(down: Config, bytes: u64) -> Spec {
+    let node = |name: &str, number| NodeSpec {
+        name: name.to_owned(),
+        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, number) },
+    };
+    let up = lossy(0.0);
+    Spec {
+        cells: Vec::new(),
+        name: "pair".to_owned(),
+        seed: 7,
+        stop: Some(Duration::from_secs(600)),
+        nodes: vec![node("left", 1), node("right", 2)],
+        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1], down, up, mtu: Bytes(1500) }],
+        flows: vec![flow("download", 0, 1, bytes)],
+        record: RecordSpec::default(),
+    }
+}
+
+fn stacks(names: &[&str]) -> Assignment {
+    let mut assignment = Assignment::default();
+    for (node, name) in names.iter().enumerate() {
+        assignment.set(node, StackId::named(name).expect("a stack that the test means to be there"));
+    }
+    assignment
+}
+
+fn outcome(spec: &Spec, names: &[&str]) -> Outcome {
+    let mut run = Run::new(spec.clone(), &stacks(names)).unwrap_or_else(|error| panic!("{names:?}: {error}"));
+    run.run().unwrap_or_else(|error| panic!("{names:?}: {error}"));
+    run.finish()
+}
+
+fn only_flow(outcome: &Outcome) -> &FlowSummary {
+    &outcome.summary.flows[0]
+}
+
+const PAIRS: [[&str; 2]; 4] =
+    [["lasthop", "smoltcp"], ["smoltcp", "lasthop"], ["smoltcp", "smoltcp"], ["quinn", "quinn"]];
+
+#[test]
+fn every_byte_arrives_over_a_link_that_loses_some_packets() {
+    for names in PAIRS {
+        let outcome = outcome(&pair(lossy(0.02), 500_000), &names);
+        let flow = only_flow(&outcome);
+        assert_eq!(
+            (flow.bytes, flow.received, flow.completed),
+            (500_000, 500_000, true),
+            "{names:?}: {flow:?}"
+        );
+        assert!(flow.retransmissions > 0 && flow.elapsed_s.unwrap() > 2.0, "{names:?}: {flow:?}");
+        assert_eq!(outcome.summary.stopped_by, "every flow closed", "{names:?}");
+        assert_eq!(outcome.summary.clock, Clock::Virtual);
+        let link = &outcome.summary.links[0];
+        assert!(link.error_drops > 0, "{names:?}");
+    }
+}
+
+#[test]
+fn a_run_repeats_to_the_bit() {
+    for names in PAIRS {
+        let mut spec = pair(lossy(0.02), 200_000);
+        spec.record = RecordSpec {
+            packets: true,
+            tcp: true,
+            segments: true,
+            captures: vec![CapturePoint::Node(0), CapturePoint::Node(1)],
+            payload: true,
+            ..RecordSpec::default()
+        };
+        let [first, second] = [(); 2].map(|()| outcome(&spec, &names));
+        assert_eq!(first.summary, second.summary, "{names:?}");
+        assert_eq!(first.captures, second.captures, "{names:?}");
+        assert!(first.tables.iter().zip(&second.tables).all(|(one, other)| one == other), "{names:?}");
+        let seeded = outcome(&Spec { seed: 8, ..spec }, &names);
+        assert_ne!(seeded.captures, first.captures, "{names:?}");
+    }
+}
+
+#[test]
+fn a_run_in_slices_is_the_run_at_once() {
+    for names in PAIRS {
+        let spec = pair(lossy(0.02), 200_000);
+        let mut run = Run::new(spec.clone(), &stacks(&names)).unwrap();
+        while let Some(next) = run.next_event() {
+            run.run_until(next + Duration::from_millis(100)).unwrap();
+        }
+        run.run().unwrap();
+        assert_eq!(run.finish().summary, outcome(&spec, &names).summary, "{names:?}");
+    }
+}
+
+#[test]
+fn our_own_tcp_in_bytes_does_what_it_does_in_the_world() {
+    // The same endpoints, links and losses: only the bytes are new. A third host forces them into being.
+    let spec = pair(lossy(0.02), 300_000);
+    let mut world = World::new(spec.clone()).unwrap();
+    world.run().unwrap();
+    let in_world = world.finish().summary.flows.remove(0);
+    let mut with_third = spec;
+    with_third.nodes.push(NodeSpec {
+        name: "third".to_owned(),
+        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, 3) },
+    });
+    let free = config(json!({ "rate": "100 Mbit/s" }));
+    let link =
+        LinkSpec { name: "spur".to_owned(), ends: [1, 2], down: free.clone(), up: free, mtu: Bytes(1500) };
+    with_third.links.push(link);
+    with_third.flows.push(FlowSpec { start: Duration::from_secs(300), ..flow("last", 1, 2, 10) });
+    let in_bytes = outcome(&with_third, &["lasthop", "lasthop", "smoltcp"]);
+    let in_bytes = only_flow(&in_bytes);
+    let numbers = |flow: &FlowSummary| {
+        (
+            flow.bytes,
+            flow.elapsed_s,
+            flow.segments_sent,
+            flow.retransmissions,
+            flow.timeouts,
+            flow.fast_retransmits,
+        )
+    };
+    assert_eq!(numbers(in_bytes), numbers(&in_world));
+}
+
+#[test]
+fn a_delay_makes_quinn_probe_and_declare_lost_what_was_only_late() {
+    let mut down = json!({ "rate": "1 Mbit/s", "propagation": "30 ms" });
+    down["events"] = json!([{ "packet": 60, "delay": "2 s" }]);
+    let mut spec = pair(config(down), 300_000);
+    spec.record = RecordSpec { tcp: true, segments: true, ..RecordSpec::default() };
+    let outcome = outcome(&spec, &["quinn", "quinn"]);
+    let flow = only_flow(&outcome);
+    assert!(flow.completed, "{flow:?}");
+    assert!(flow.timeouts > 0, "{flow:?}");
+    let (_, table) = outcome.tables.iter().find(|(name, _)| *name == "tcp").unwrap();
+    assert!(table.num_rows() > 100, "{} rows", table.num_rows());
+    let (_, segments) = outcome.tables.iter().find(|(name, _)| *name == "segments").unwrap();
+    assert!(segments.num_rows() > 400, "{} rows", segments.num_rows());
+}
+
+#[test]
+fn a_flow_of_the_worlds_own_goes_on_beside_one_over_stacks() {
+    let mut spec = pair(lossy(0.01), 100_000);
+    for (number, name) in [(3, "third"), (4, "fourth")] {
+        let address = Ipv4Addr::new(10, 88, 0, number);
+        spec.nodes.push(NodeSpec { name: name.to_owned(), kind: NodeKind::Host { address } });
+    }
+    for name in ["west", "east"] {
+        spec.nodes.push(NodeSpec { name: name.to_owned(), kind: NodeKind::Router });
+    }
+    let shared = LinkSpec { ends: [4, 5], ..spec.links[0].clone() };
+    let fast = config(json!({ "rate": "100 Mbit/s", "propagation": "1 ms" }));
+    let spoke = |name: &str, ends| LinkSpec {
+        name: name.to_owned(),
+        ends,
+        down: fast.clone(),
+        up: fast.clone(),
+        mtu: Bytes(1500),
+    };
+    spec.links = vec![shared, spoke("a", [0, 4]), spoke("b", [2, 4]), spoke("c", [5, 1]), spoke("d", [5, 3])];
+    spec.flows.insert(0, flow("ours", 2, 3, 150_000));
+    let outcome = outcome(&spec, &["quinn", "quinn"]);
+    let flows = &outcome.summary.flows;
+    assert_eq!([&flows[0].flow, &flows[1].flow], ["ours", "download"]);
+    assert!(flows.iter().all(|flow| flow.completed), "{flows:?}");
+    assert_eq!(outcome.summary.stopped_by, "every flow closed");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_reason() {
+    let refused = |spec: &Spec, names: &[&str]| match Run::new(spec.clone(), &stacks(names)) {
+        Err(SetupError::Refused(refusal)) => refusal,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("{names:?} should be refused"),
+    };
+    let spec = pair(lossy(0.0), 1);
+    assert_eq!(refused(&spec, &["kernel"]), Refusal::Kernel { host: "left".to_owned() });
+    let text = refused(&spec, &["quinn", "smoltcp"]).to_string();
+    assert!(text.contains("left (quinn) speaks QUIC and right (smoltcp) speaks TCP"), "{text}");
+    assert!(matches!(refused(&spec, &["quinn"]), Refusal::Transport { .. }));
+}
+
+#[test]
+fn every_stack_of_this_process_is_tested_in_a_pair() {
+    for entry in ENTRIES.iter().filter(|entry| StackId::named(entry.id).unwrap().is_in_process()) {
+        assert!(PAIRS.iter().flatten().any(|name| *name == entry.id), "{}", entry.id);
+    }
+}
