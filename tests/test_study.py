@@ -375,3 +375,15 @@ def test_only_the_scenarios_of_wanted_tables_are_worked_out(small_study: Path) -
         case.id for case in study.only(["2"]).selected_cases
     }
     assert len(study.rows) == len(load_study(small_study).rows)
+
+
+def test_a_claim_on_a_case_in_no_table_is_left_where_all_other_tables_are_named(
+    lasthop: Lasthop, small_study: Path
+) -> None:
+    study = small_study / "study.toml"
+    text = study.read_text().replace('title = "Random delays"', 'title = "Random delays"\non_request = true')
+    study.write_text(text.replace('cases = [{ queue = 3, delay = "none" }]', 'cases = [{ queue = 5, delay = "none" }]'))
+    named = lasthop("study", small_study, "--only", "1", "--out", "r", "--json").json
+    assert [claim["holds"] is None for claim in named["claims"]] == [False, True]
+    whole = lasthop("study", small_study, "--out", "r", "--json").json
+    assert [claim["holds"] is None for claim in whole["claims"]] == [False, False]

@@ -216,8 +216,10 @@ class Study:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every table is selected that is not on request."""
-        return set(self.selected) >= {table.id for table in self.tables.values() if not table.on_request}
+        """Whether every table is selected that is not on request, and every case worked out: also those that are in no
+        table, and run for a claim or a figure alone."""
+        always = {table.id for table in self.tables.values() if not table.on_request}
+        return set(self.selected) >= always and all(case.variants for case in self.cases.values())
 
     @property
     def left_out(self) -> list[str]:
