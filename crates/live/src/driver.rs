@@ -6,21 +6,25 @@ use std::os::fd::AsFd;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
+use stacks::HostCaptures;
 use units::{Duration, Instant};
 
+use crate::attachment::Attachment;
 use crate::clock::Clock;
-use crate::host_captures::HostCaptures;
 use crate::lateness::LatenessRecorder;
 use crate::network::Network;
 use crate::tun::Tun;
 
-/// Drives the network between the hosts' devices. Hosts are numbered in the order of their devices.
+/// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order of
+/// the network.
 pub(crate) struct Driver<'a> {
     pub(crate) network: Network,
     pub(crate) captures: HostCaptures,
     pub(crate) lateness: LatenessRecorder,
+    pub(crate) attachments: Vec<Attachment<'a>>,
     clock: Clock,
-    tuns: Vec<&'a Tun>,
+    /// Whether a stack was given a packet and has not been asked yet what it sends.
+    stacks_heard: bool,
     buffer: Vec<u8>,
 }
 
@@ -37,19 +41,26 @@ enum WakeReason {
 
 impl<'a> Driver<'a> {
     /// Makes a driver that has not handled anything.
-    pub(crate) fn new(network: Network, captures: HostCaptures, clock: Clock, tuns: Vec<&'a Tun>) -> Self {
-        let lateness = LatenessRecorder::new();
-        Self { network, captures, lateness, clock, tuns, buffer: vec![0; LARGEST_PACKET] }
+    pub(crate) fn new(
+        network: Network,
+        captures: HostCaptures,
+        clock: Clock,
+        attachments: Vec<Attachment<'a>>,
+    ) -> Self {
+        let (lateness, buffer) = (LatenessRecorder::new(), vec![0; LARGEST_PACKET]);
+        Self { network, captures, lateness, attachments, clock, stacks_heard: false, buffer }
     }
 
-    /// Drives until `end`, until `reports` is readable, or until a link stops the run.
+    /// Drives until `end`, until `reports` is readable, until the stacks in this process become done, or until a link
+    /// stops the run.
     pub(crate) fn run(&mut self, reports: impl AsFd, end: Instant) -> io::Result<()> {
+        let were_done = self.stacks_are_done();
         loop {
             self.react()?;
-            if self.clock.now() >= end || self.network.is_over() {
+            if self.clock.now() >= end || self.network.is_over() || self.stacks_are_done() != were_done {
                 return Ok(());
             }
-            let next = self.network.poll_timeout().unwrap_or(Instant::NEVER).min(end);
+            let next = self.poll_timeout().unwrap_or(Instant::NEVER).min(end);
             if self.wait(&reports, next)? == WakeReason::Report {
                 return Ok(());
             }
@@ -69,24 +80,75 @@ impl<'a> Driver<'a> {
             if now >= quiet.min(end) || self.network.is_over() {
                 return Ok(());
             }
-            let next = self.network.poll_timeout().unwrap_or(Instant::NEVER);
+            let next = self.poll_timeout().unwrap_or(Instant::NEVER);
             self.wait(&reports, next.min(quiet).min(end))?;
         }
+    }
+
+    /// Returns whether the flows of all stacks in this process are over.
+    pub(crate) fn stacks_are_done(&self) -> bool {
+        self.attachments.iter().filter_map(Attachment::stack).all(stacks::Host::is_done)
+    }
+
+    /// Returns the first wrong byte that a stack in this process has read.
+    pub(crate) fn corrupted(&self) -> Option<stacks::Corrupted> {
+        self.attachments.iter().filter_map(Attachment::stack).find_map(stacks::Host::failure)
+    }
+
+    /// Returns when something is due next: at once if a stack has yet to answer.
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        let now = self.clock.now();
+        if self.stacks_heard {
+            return Some(now);
+        }
+        let of_stacks = self.attachments.iter_mut().filter_map(|attachment| attachment.poll_timeout(now));
+        of_stacks.chain(self.network.poll_timeout()).min()
     }
 
     /// Handles what is due and the packets that the hosts sent. Returns how many packets there were.
     fn react(&mut self) -> io::Result<usize> {
         self.catch_up()?;
-        (0..self.tuns.len()).try_fold(0, |received, host| Ok(received + self.receive(host)?))
+        self.stacks_heard = false;
+        (0..self.attachments.len()).try_fold(0, |received, host| Ok(received + self.receive(host)?))
+    }
+
+    /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
+    fn receive(&mut self, host: usize) -> io::Result<usize> {
+        match self.attachments[host] {
+            Attachment::Device(tun) => self.receive_from_device(host, tun),
+            Attachment::Stack(_) => self.receive_from_stack(host),
+            Attachment::Nothing => Ok(0),
+        }
+    }
+
+    /// Lets a stack do what is due and takes a batch of its packets.
+    fn receive_from_stack(&mut self, host: usize) -> io::Result<usize> {
+        let now = self.catch_up()?;
+        for received in 0..BATCH {
+            let Attachment::Stack(stack) = &mut self.attachments[host] else { return Ok(received) };
+            if received == 0 && stack.poll_timeout(now).is_some_and(|due| due <= now) {
+                stack.handle_timeout(now);
+            }
+            if !self.network.accepts(host) {
+                return Ok(received);
+            }
+            let Some(packet) = stack.poll_transmit(now) else { return Ok(received) };
+            if let Some(id) = self.network.handle_packet(now, host, &packet) {
+                self.captures.handle_packet(now, host, id, &packet);
+            }
+            self.deliver(now)?;
+        }
+        self.stacks_heard = true;
+        Ok(BATCH)
     }
 
     /// Reads a batch of packets from a device; each enters the network at the time of its reading.
-    fn receive(&mut self, host: usize) -> io::Result<usize> {
+    fn receive_from_device(&mut self, host: usize, tun: &Tun) -> io::Result<usize> {
         for received in 0..BATCH {
             if !self.network.accepts(host) {
                 return Ok(received);
             }
-            let Some(length) = self.tuns[host].receive(&mut self.buffer)? else { return Ok(received) };
+            let Some(length) = tun.receive(&mut self.buffer)? else { return Ok(received) };
             let now = self.catch_up()?;
             let packet = &self.buffer[..length];
             if let Some(id) = self.network.handle_packet(now, host, packet) {
@@ -111,11 +173,21 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Writes the packets that arrive at `planned` to the hosts' devices, and notes drops and delays of others.
+    /// Gives the packets that arrive at `planned` to the hosts, and notes drops and delays of others.
     fn deliver(&mut self, planned: Instant) -> io::Result<()> {
         while let Some((host, packet)) = self.network.poll_delivery() {
-            self.tuns[host].send(&packet.bytes)?;
-            let actual = self.clock.now();
+            let mut actual = self.clock.now();
+            match &mut self.attachments[host] {
+                Attachment::Device(tun) => {
+                    tun.send(&packet.bytes)?;
+                    actual = self.clock.now();
+                }
+                Attachment::Stack(stack) => {
+                    stack.handle_packet(actual, &packet.bytes);
+                    self.stacks_heard = true;
+                }
+                Attachment::Nothing => {}
+            }
             self.lateness.record(planned, actual);
             self.captures.handle_packet(actual, host, packet.id, &packet.bytes);
         }
@@ -144,8 +216,8 @@ impl<'a> Driver<'a> {
     /// The descriptors to wait for; the first is that of the reports.
     fn descriptors<'b>(&'b self, reports: &'b impl AsFd) -> Vec<PollFd<'b>> {
         // A host whose first link accepts nothing is not read from: flow control by the device's queue.
-        let open = self.tuns.iter().enumerate().filter(|(host, _)| self.network.accepts(*host));
-        let devices = open.map(|(_, tun)| tun.as_fd());
+        let open = self.attachments.iter().enumerate().filter(|(host, _)| self.network.accepts(*host));
+        let devices = open.filter_map(|(_, attachment)| attachment.device()).map(AsFd::as_fd);
         std::iter::once(reports.as_fd()).chain(devices).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect()
     }
 }

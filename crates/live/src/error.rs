@@ -15,6 +15,10 @@ pub enum LiveError {
     #[error(transparent)]
     Build(#[from] sim::BuildError),
 
+    /// The stacks of two hosts cannot do what their flow wants.
+    #[error(transparent)]
+    Refused(#[from] stacks::Refusal),
+
     /// The scenario has a workload that only virtual time has.
     #[error(
         "flow {flow}: the workload {workload} runs in virtual time only; in real time flows have bytes or until"

@@ -8,12 +8,12 @@
 //! is killed.
 //!
 //! Where to read: `run.rs` for a run in one function; `session.rs` for set-up, main loop and take-down; `driver.rs` for
-//! the event loop around the World; `host.rs` for a host's namespace; `host_captures.rs` and `outcome.rs` for the
-//! statistics; `doctor.rs` for what a machine must allow.
+//! the event loop around the World; `host.rs` for a host's namespace; `outcome.rs` for the statistics; `doctor.rs` for what a machine must allow.
 //!
 //! This crate must never decide what a link does to a packet, change the machine outside its namespaces, or leave
 //! anything behind.
 
+mod attachment;
 mod bulk;
 mod channel;
 mod clock;
@@ -22,7 +22,6 @@ mod doctor;
 mod driver;
 mod error;
 mod host;
-mod host_captures;
 mod lateness;
 mod namespace;
 mod netlink;

@@ -18,6 +18,8 @@ pub enum Right {
     Privilege,
     /// The process is root in a user namespace of its own (user_namespaces(7)).
     UserNamespace,
+    /// Every host has a stack in this process.
+    NotNeeded,
 }
 
 /// Obtains the right to make network namespaces. A process without privilege moves to a user namespace, which the

@@ -65,6 +65,11 @@ impl Network {
         self.world.next_event()
     }
 
+    /// Returns the nodes of the hosts.
+    pub(crate) fn nodes(&self) -> &[usize] {
+        &self.nodes
+    }
+
     /// Returns whether the host's first link accepts packets. If it does not, packets wait in the host's device.
     pub(crate) fn accepts(&self, host: usize) -> bool {
         self.world.accepts(self.nodes[host])

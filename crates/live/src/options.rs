@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 
 use scenario::file::{Live, SysctlValue};
+use stacks::Assignment;
 use units::Instant;
 
 use crate::sysctl::Sysctls;
@@ -24,6 +25,8 @@ pub struct Options<'a> {
     pub receive_buffer: Option<usize>,
     /// The nodes that are simulated, with all flows between them.
     pub simulated: Vec<usize>,
+    /// The hosts' stacks; those without one are kernels.
+    pub stacks: Assignment,
     /// A program and its arguments. It runs in the first host instead of the scenario's flows.
     pub command: Vec<OsString>,
     /// The progress callback.

@@ -1,17 +1,15 @@
 //! The results of a live run.
 
-use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 
 use arrow_array::RecordBatch;
 use serde::Serialize;
 use sim::{ObservedFlow, Summary};
-use trace::flow::Side;
+use stacks::{Observer, TransferEnd, observe};
 
 use crate::bulk::{ConnectionEnd, Sent};
 use crate::doctor::kernel_version;
 use crate::host::Report;
-use crate::host_captures::{HostCaptures, summarise};
 use crate::lateness::Lateness;
 use crate::namespace::Right;
 use crate::options::Options;
@@ -99,10 +97,10 @@ pub struct CommandSummary {
 }
 
 /// Computes the results of a session.
-pub(crate) fn gather(setup: &Setup<'_>, session: Session, options: &Options<'_>) -> LiveOutcome {
+pub(crate) fn gather(setup: &Setup<'_>, mut session: Session, options: &Options<'_>) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
     let outside = Outside { device_drops: session.device_drops, unroutable: session.network.unroutable() };
-    let flows = observed(setup, &session.captures, &session.reports);
+    let flows = observed(setup, &mut session);
     let mut outcome = session.network.finish(session.ended, flows);
     if session.all_done {
         let what = if command.is_some() { "the program ended" } else { "every flow closed" };
@@ -119,21 +117,23 @@ pub(crate) fn gather(setup: &Setup<'_>, session: Session, options: &Options<'_>)
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
 }
 
-/// Returns the flows as captured at their senders.
-fn observed(setup: &Setup<'_>, captures: &HostCaptures, reports: &[Report]) -> Vec<ObservedFlow> {
-    let flows = setup.flows.iter().enumerate();
-    let observe = |(index, flow): (usize, &sim::FlowSpec)| {
-        let ends = setup.ends(index);
-        let host = setup.hosts.iter().position(|node| *node == flow.from).expect("a flow begins at a host");
-        let captured = captures.flow(host, ends);
-        let name = |node: usize| setup.spec.nodes[node].name.as_str();
-        let mut summary = summarise(flow, [name(flow.from), name(flow.to)], captured);
-        summary.completed &= received(&flow.name, reports) == Some(summary.bytes);
-        let diagnosis = captured.map(|flow| flow.half(Side::Opener).diagnosis()).unwrap_or_default();
-        let records = Default::default();
-        ObservedFlow { ends: ends.map(SocketAddr::V4), summary, diagnosis, records }
-    };
-    flows.map(observe).collect()
+/// Returns the flows as captured at their senders, or as the senders' stacks count them.
+fn observed(setup: &Setup<'_>, session: &mut Session) -> Vec<ObservedFlow> {
+    let place = |node: usize| setup.hosts.iter().position(|host| *host == node).expect("a flow joins hosts");
+    let mut flows = Vec::new();
+    for (index, flow) in setup.flows.iter().enumerate() {
+        let [from, to] = [place(flow.from), place(flow.to)];
+        let mut observer =
+            Observer { capture: from, sender: None, received: None, receiver_records: Vec::new() };
+        observer.received = received(&flow.name, &session.reports);
+        if let Some(receiver) = &mut session.stacks[to] {
+            observer.received = receiver.transfer(index).map(TransferEnd::bytes);
+            observer.receiver_records = receiver.take_records(index);
+        }
+        observer.sender = session.stacks[from].as_mut();
+        flows.push(observe(setup.spec, flow, index, &session.captures, observer));
+    }
+    flows
 }
 
 /// Returns how many bytes of a flow its receiver read.

@@ -1,14 +1,14 @@
 //! A live run, from the scenario to the result.
 
 use sim::{FlowSpec, Spec};
+use stacks::{HostCaptures, StackId};
 
 use crate::LiveError;
 use crate::doctor::obstacles;
-use crate::host_captures::HostCaptures;
 use crate::network::Network;
 use crate::options::Options;
 use crate::outcome::{LiveOutcome, gather};
-use crate::session;
+use crate::session::{self, Hosts};
 use crate::setup::{self, Setup};
 
 /// Runs a scenario between kernels, in real time.
@@ -20,18 +20,28 @@ use crate::setup::{self, Setup};
 /// If this machine does not allow it (each obstacle with its remedy), if the kernel refuses a setting, if a stream
 /// arrives damaged, or if a system call fails. A connection that breaks is an outcome, not an error.
 pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveError> {
+    let is_simulated = |node: usize| options.simulated.contains(&node);
+    let stacks = options.stacks.in_process();
+    let is_kernel = |node: &usize| {
+        spec.nodes[*node].kind.address().is_some() && !is_simulated(*node) && !stacks.contains_key(node)
+    };
     let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
-    if !missing.is_empty() {
+    if (0..spec.nodes.len()).any(|node| is_kernel(&node)) && !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
-    let is_simulated = |node: usize| options.simulated.contains(&node);
     let network = Network::new(spec, &is_simulated)?;
     let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
     setup::check(&flows)?;
-    let setup = Setup::new(spec, &flows, &is_simulated);
-    let hosts = setup.host_specs(&options);
+    options.stacks.check(spec, &flows, StackId::KERNEL)?;
+    let setup = Setup::new(spec, &flows, network.nodes(), &stacks);
     let captures = HostCaptures::new(setup.hosts.len(), &flows);
+    let hosts = Hosts {
+        kernels: setup.host_specs(&options),
+        stacks: stacks::hosts(spec, &flows, &stacks),
+        in_process: stacks.keys().copied().collect(),
+        flows: flows.iter().map(|flow| flow.name.clone()).collect(),
+    };
     let session = session::run(hosts, network, captures, setup.end(), options.progress.take())?;
     Ok(gather(&setup, session, &options))
 }

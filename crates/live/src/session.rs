@@ -1,16 +1,18 @@
 //! One live run: sets up the hosts, drives the network between them, and takes everything down.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use stacks::HostCaptures;
 use units::{Duration, Instant};
 
 use crate::LiveError;
+use crate::attachment::{Attachment, attach};
 use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
 use crate::command::Environment;
 use crate::driver::Driver;
 use crate::host::{Host, HostSpec, Report, Start};
-use crate::host_captures::HostCaptures;
 use crate::lateness::Lateness;
 use crate::namespace::{self, Right};
 use crate::network::Network;
@@ -35,6 +37,20 @@ pub(crate) struct Session {
     pub(crate) device_drops: u64,
     /// When the last packet was delivered, or the run was stopped.
     pub(crate) ended: Instant,
+    /// The hosts with stacks in this process, in the order of the network's hosts; none where a kernel is.
+    pub(crate) stacks: Vec<Option<stacks::Host>>,
+}
+
+/// The hosts of a run.
+pub(crate) struct Hosts {
+    /// Those that kernels stand for.
+    pub(crate) kernels: Vec<HostSpec>,
+    /// Those with stacks in this process that have a flow, by node.
+    pub(crate) stacks: Vec<(usize, stacks::Host)>,
+    /// The nodes of all with stacks in this process.
+    pub(crate) in_process: BTreeSet<usize>,
+    /// The names of the flows, in the stacks' order.
+    pub(crate) flows: Vec<String>,
 }
 
 type Reports = ReportReceiver<Result<Report, LiveError>>;
@@ -42,25 +58,32 @@ type Reports = ReportReceiver<Result<Report, LiveError>>;
 /// Sets up the hosts, runs their senders, receivers and programs across the network, and takes everything down. The
 /// run ends when every host has reported, when the user's program has exited, or at `end`.
 pub(crate) fn run(
-    hosts: Vec<HostSpec>,
+    hosts: Hosts,
     network: Network,
     captures: HostCaptures,
     end: Instant,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
-    let right = namespace::obtain_right().map_err(LiveError::UserNamespace)?;
+    let Hosts { kernels: hosts, stacks, in_process, flows } = hosts;
+    let right = match hosts.is_empty() {
+        true => Right::NotNeeded,
+        false => namespace::obtain_right().map_err(LiveError::UserNamespace)?,
+    };
     let stop = Arc::new(Stop::default());
     let expected = hosts.iter().map(HostSpec::reports).sum();
     let (hosts, reports) = set_up(hosts, &stop)?;
     let clock = Clock::start();
     let priority = Priority::raise();
-    let mut driver = Driver::new(network, captures, clock, hosts.iter().map(|host| &host.tun).collect());
+    let attachments = attach(&network, &hosts, stacks, &|node| in_process.contains(&node));
+    let mut driver = Driver::new(network, captures, clock, attachments);
     let environment = environment(&hosts);
     hosts.iter().for_each(|host| host.start(Start { clock, environment: environment.clone() }));
-    let driven = MainLoop { reports: &reports, expected, clock, end }.drive(&mut driver, progress.as_mut());
+    let driven = MainLoop { reports: &reports, expected, clock, end, flows: &flows }
+        .drive(&mut driver, progress.as_mut());
     let ended = clock.now();
     stop.stop();
-    let Driver { network, captures, lateness, .. } = driver;
+    let Driver { network, captures, lateness, attachments, .. } = driver;
+    let stacks = attachments.into_iter().map(Attachment::into_stack).collect();
     let scheduling = priority.scheduling();
     drop(priority);
     let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
@@ -80,6 +103,7 @@ pub(crate) fn run(
         right,
         sysctls,
         ended,
+        stacks,
     })
 }
 
@@ -117,6 +141,8 @@ struct MainLoop<'a> {
     expected: usize,
     clock: Clock,
     end: Instant,
+    /// The names of the flows.
+    flows: &'a [String],
 }
 
 impl MainLoop<'_> {
@@ -128,9 +154,15 @@ impl MainLoop<'_> {
         mut progress: Option<&mut Progress<'_>>,
     ) -> Result<(Vec<Report>, bool), LiveError> {
         let mut reports = Vec::new();
-        while !self.is_done(&reports) {
+        while !(self.is_done(&reports) && driver.stacks_are_done()) {
             if self.clock.now() >= self.end || driver.network.is_over() {
                 return Ok((reports, false));
+            }
+            if let Some(wrong) = driver.corrupted() {
+                return Err(LiveError::Corrupted {
+                    flow: self.flows[wrong.flow].clone(),
+                    position: wrong.position,
+                });
             }
             if progress.as_mut().is_some_and(|callback| callback(self.clock.now()).is_break()) {
                 return Err(LiveError::Interrupted);

@@ -1,9 +1,11 @@
 //! The scenario as hosts to set up, each with its senders and receivers.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use sim::{FlowSpec, Spec, Workload};
+use stacks::StackId;
 use units::{Bytes, Instant};
 
 use crate::LiveError;
@@ -18,8 +20,10 @@ pub(crate) struct Setup<'a> {
     pub(crate) spec: &'a Spec,
     /// The flows to run.
     pub(crate) flows: &'a [FlowSpec],
-    /// The indices of the nodes that are hosts.
+    /// The nodes that are hosts: kernels, and stacks in this process.
     pub(crate) hosts: Vec<usize>,
+    /// The nodes among them whose stacks are in this process.
+    stacks: &'a BTreeMap<usize, StackId>,
 }
 
 /// Refuses workloads that only virtual time has.
@@ -42,10 +46,14 @@ fn amount(workload: &Workload) -> Amount {
 }
 
 impl<'a> Setup<'a> {
-    /// Finds the hosts of `spec` that kernels stand for.
-    pub(crate) fn new(spec: &'a Spec, flows: &'a [FlowSpec], is_simulated: &dyn Fn(usize) -> bool) -> Self {
-        let is_host = |node: &usize| spec.nodes[*node].kind.address().is_some() && !is_simulated(*node);
-        Self { spec, flows, hosts: (0..spec.nodes.len()).filter(is_host).collect() }
+    /// The hosts of `spec` at `hosts`, which its world does not simulate.
+    pub(crate) fn new(
+        spec: &'a Spec,
+        flows: &'a [FlowSpec],
+        hosts: &[usize],
+        stacks: &'a BTreeMap<usize, StackId>,
+    ) -> Self {
+        Self { spec, flows, hosts: hosts.to_vec(), stacks }
     }
 
     /// Returns the stop time.
@@ -53,9 +61,10 @@ impl<'a> Setup<'a> {
         self.spec.stop.map_or(Instant::NEVER, |stop| Instant::START + stop)
     }
 
-    /// Returns the specification of each host.
+    /// Returns the specification of each kernel's host.
     pub(crate) fn host_specs(&self, options: &Options<'_>) -> Vec<HostSpec> {
-        self.hosts.iter().enumerate().map(|(host, node)| self.host_spec(host, *node, options)).collect()
+        let kernels = self.hosts.iter().filter(|node| !self.stacks.contains_key(node));
+        kernels.enumerate().map(|(host, node)| self.host_spec(host, *node, options)).collect()
     }
 
     fn host_spec(&self, host: usize, node: usize, options: &Options<'_>) -> HostSpec {
@@ -127,12 +136,7 @@ impl<'a> Setup<'a> {
 
     /// Returns the sender's and the receiver's end of a flow. Each flow has ports of its own.
     pub(crate) fn ends(&self, index: usize) -> [SocketAddrV4; 2] {
-        let flow = &self.flows[index];
-        let port = |first: u16| first.wrapping_add(index as u16);
-        [
-            SocketAddrV4::new(self.address(flow.from), port(FIRST_SENDER_PORT)),
-            SocketAddrV4::new(self.address(flow.to), port(FIRST_RECEIVER_PORT)),
-        ]
+        stacks::ends(self.spec, &self.flows[index], index)
     }
 
     /// Returns a host's address.
@@ -151,8 +155,3 @@ fn command(words: &[OsString]) -> Option<CommandLine> {
 
 /// The largest IPv4 packet (RFC 791 §3.1).
 const LARGEST_MTU: Bytes = Bytes(65_535);
-/// The first port of senders; each flow takes the next. Kernels choose ports from 32768 on (ip_local_port_range), so a
-/// user's program does not collide with these.
-const FIRST_SENDER_PORT: u16 = 20_001;
-/// The first port of receivers: iperf's, which Wireshark does not decode as another protocol.
-const FIRST_RECEIVER_PORT: u16 = 5_001;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use scenario::Resolved;
-use sim::{Spec, World};
+use sim::Spec;
+use stacks::Assignment;
 
 use crate::error::Failure;
 use crate::run::{Record, Run, SLICE, with_record};
@@ -48,7 +49,7 @@ struct Batch {
 struct Case {
     text: String,
     record: Record,
-    spec: OnceLock<Result<Spec, scenario::InputError>>,
+    spec: OnceLock<Result<(Spec, Assignment), scenario::InputError>>,
 }
 
 /// What came of a run: nothing, where its scenario was given up.
@@ -84,8 +85,8 @@ impl Batch {
     }
 
     fn run_one(&self, scenario: usize, seed: u64) -> Result<Run, Failure> {
-        let spec = Spec { seed, ..self.scenarios[scenario].spec()? };
-        let mut world = World::new(spec)?;
+        let (spec, stacks) = self.scenarios[scenario].spec()?;
+        let mut world = stacks::Run::new(Spec { seed, ..spec }, &stacks)?;
         while let Some(next) = world.next_event() {
             if self.stopped.load(Ordering::Relaxed) {
                 return Ok(world.finish().into());
@@ -128,8 +129,11 @@ impl Case {
         Self { text, record, spec: OnceLock::new() }
     }
 
-    fn spec(&self) -> Result<Spec, scenario::InputError> {
-        let read = || with_record(Resolved::from_json(&self.text)?, Some(self.record.clone()))?.to_spec();
+    fn spec(&self) -> Result<(Spec, Assignment), scenario::InputError> {
+        let read = || {
+            let resolved = with_record(Resolved::from_json(&self.text)?, Some(self.record.clone()))?;
+            Ok((resolved.to_spec()?, resolved.stacks()))
+        };
         self.spec.get_or_init(read).clone()
     }
 }

@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Input(scenario::InputError),
     /// The parts of a scenario contradict each other.
     Build(sim::BuildError),
+    /// There is no run of the scenario in virtual time.
+    Setup(stacks::SetupError),
     /// A run failed.
     Run(sim::RunError),
     /// A real-time run is not possible, or failed.
@@ -38,6 +40,7 @@ impl From<Failure> for PyErr {
         Python::attach(|py| match failure {
             Failure::Input(error) => input_error(py, &error),
             Failure::Build(error) => with_message(py, "InputError", &error),
+            Failure::Setup(error) => with_message(py, "InputError", &error),
             Failure::Run(error) => with_message(py, "RunError", &error),
             Failure::Live(error) => with_message(py, "LiveError", &error),
             Failure::Capture { file, error } => capture_error(py, &file, &error),
@@ -98,6 +101,7 @@ macro_rules! failure_from {
 failure_from! {
     scenario::InputError => Input,
     sim::BuildError => Build,
+    stacks::SetupError => Setup,
     sim::RunError => Run,
     live::LiveError => Live,
     FileError => File,

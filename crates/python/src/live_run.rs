@@ -45,6 +45,7 @@ fn outcome_of(
     let simulated = nodes.filter(|(_, node)| resolved.live.simulates(&node.name)).map(|(place, _)| place);
     let options = Options {
         simulated: simulated.collect(),
+        stacks: resolved.stacks(),
         congestion: resolved.live.congestion.clone(),
         sysctls: resolved.live.settings(),
         command: command.into_iter().map(Into::into).collect(),

@@ -32,10 +32,12 @@ pub(crate) fn registries() -> String {
         .map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
     let schedulers =
         cell::scheduler::ENTRIES.iter().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
+    let stacks = stacks::ENTRIES.iter().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
     let others = [
         listed("schedulers", "in what order a shared channel serves its users", schedulers),
         listed("workloads", "what the programs of a flow send", workloads),
         listed("topologies", "hosts and links that a few lines stand for", topologies),
+        listed("stacks", "what a host's network stack can be", stacks),
     ];
     serde_json::Value::from_iter(of_links.into_iter().chain(others)).to_string()
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use scenario::Resolved;
 use serde::Serialize;
-use sim::{Outcome, Records, World};
+use sim::{Outcome, Records};
 use units::{Duration, Instant};
 
 use crate::error::Failure;
@@ -118,7 +118,7 @@ pub(crate) fn with_record(
 }
 
 fn outcome_of(resolved: &Resolved, progress: Option<&Py<PyAny>>) -> Result<Outcome, Failure> {
-    let mut world = World::new(resolved.to_spec()?)?;
+    let mut world = stacks::Run::new(resolved.to_spec()?, &resolved.stacks())?;
     while let Some(next) = world.next_event() {
         world.run_until(next + SLICE)?;
         check_in(progress, world.now())?;
@@ -133,7 +133,7 @@ fn outcome_without_records(
     resolved: &Resolved,
     progress: Option<&Py<PyAny>>,
 ) -> Result<Outcome, Failure> {
-    let mut world = World::new(resolved.to_spec()?)?;
+    let mut world = stacks::Run::new(resolved.to_spec()?, &resolved.stacks())?;
     let mut keep = |records: &Records| files.as_mut().map_or(Ok(()), |files| files.write(records));
     let mut look = Instant::START;
     while let Some(next) = world.next_event() {

@@ -13,7 +13,7 @@ use sim::workload::Application;
 use units::{Bytes, Duration};
 
 use crate::error::InputError;
-use crate::file::{Live, Record};
+use crate::file::{Live, Record, Stack};
 
 /// A scenario that can be run: a pure function of this gives its result.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -91,6 +91,9 @@ pub struct Host {
     pub profile: String,
     /// Its TCP: the profile's keys with the host's own.
     pub tcp: Value,
+    /// Its stack, where the file names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<Stack>,
 }
 
 /// One link.

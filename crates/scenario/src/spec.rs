@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cell::layout::Point;
+use stacks::Assignment;
 use units::Duration;
 
 use sim::{
@@ -41,6 +42,18 @@ impl Resolved {
             flows: self.flows.iter().map(|flow| self.flow(flow, &places, &tcps)).collect::<Result<_, _>>()?,
             record: self.record_spec(&places)?,
         })
+    }
+
+    /// The stacks that hosts of the specification were given.
+    #[must_use]
+    pub fn stacks(&self) -> Assignment {
+        let mut assignment = Assignment::default();
+        for (node, host) in self.hosts.iter().enumerate() {
+            if let Some(stack) = host.stack {
+                assignment.set(node, stack.id());
+            }
+        }
+        assignment
     }
 
     fn cell(&self, cell: &Cell) -> Result<CellSpec, InputError> {

@@ -95,19 +95,35 @@ impl Assignment {
     /// # Errors
     /// If a host has the kernel's.
     pub fn in_virtual_time(&self, spec: &Spec) -> Result<BTreeMap<usize, StackId>, Refusal> {
-        let foreign = || self.0.iter().filter(|(_, stack)| **stack != StackId::LASTHOP);
-        if let Some((node, _)) = foreign().find(|(_, stack)| !stack.is_in_process()) {
-            return Err(Refusal::Kernel { host: spec.nodes[*node].name.clone() });
+        match self.0.iter().find(|(_, stack)| !stack.is_in_process()) {
+            Some((node, _)) => Err(Refusal::Kernel { host: spec.nodes[*node].name.clone() }),
+            None => Ok(self.needed(spec)),
         }
-        let mut needed: BTreeMap<usize, StackId> = foreign().map(|(node, stack)| (*node, *stack)).collect();
-        loop {
-            let touches = |flow: &&FlowSpec| needed.contains_key(&flow.from) != needed.contains_key(&flow.to);
-            let Some(flow) = spec.flows.iter().find(touches) else { return Ok(needed) };
-            let (from, to) = (flow.from, flow.to);
-            [from, to].into_iter().for_each(|node| {
+    }
+
+    /// The same, where a kernel counts as our own TCP.
+    fn needed(&self, spec: &Spec) -> BTreeMap<usize, StackId> {
+        let mut needed = self.in_process();
+        needed.retain(|_, stack| *stack != StackId::LASTHOP);
+        let touches = |needed: &BTreeMap<usize, StackId>, flow: &&FlowSpec| {
+            needed.contains_key(&flow.from) != needed.contains_key(&flow.to)
+        };
+        while let Some(flow) = spec.flows.iter().find(|flow| touches(&needed, flow)) {
+            for node in [flow.from, flow.to] {
                 needed.entry(node).or_insert(StackId::LASTHOP);
-            });
+            }
         }
+        needed
+    }
+
+    /// Checks that every flow can run over the stacks of its hosts, in virtual time and, with kernels, in real time.
+    ///
+    /// # Errors
+    /// As [`Assignment::check`].
+    pub fn check_all(&self, spec: &Spec) -> Result<(), Refusal> {
+        let needed = self.needed(spec);
+        let over_stacks = spec.flows.iter().filter(|flow| needed.contains_key(&flow.from)).cloned();
+        self.check(spec, &over_stacks.collect::<Vec<_>>(), StackId::LASTHOP)
     }
 
     /// Checks that flows can run over the stacks of their hosts; `default` is the stack of a node that was given none.

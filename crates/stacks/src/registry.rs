@@ -48,6 +48,9 @@ impl StackId {
     /// Our own TCP.
     pub const LASTHOP: Self = Self(0);
 
+    /// The machine's kernel.
+    pub const KERNEL: Self = Self(1);
+
     /// The stack that a file calls `id`.
     #[must_use]
     pub fn named(id: &str) -> Option<Self> {
@@ -73,7 +76,7 @@ mod tests {
 
     #[test]
     fn ours_is_the_first_and_every_name_is_found() {
-        assert_eq!(StackId::LASTHOP.entry().id, "lasthop");
+        assert_eq!((StackId::LASTHOP.entry().id, StackId::KERNEL.entry().id), ("lasthop", "kernel"));
         for entry in ENTRIES {
             assert_eq!(StackId::named(entry.id).map(|id| id.entry().id), Some(entry.id));
         }

@@ -5,4 +5,5 @@ mod parity;
 mod process;
 mod program;
 mod refusal;
+mod stacks;
 mod support;

@@ -14,7 +14,7 @@ pub use flow::{Flow, Start};
 pub use measure::{Measure, WarmUp};
 pub use preset::Preset;
 pub use profile::Profile;
-pub use scenario::{Host, Link, Live, Record, Scenario, SysctlValue, Table};
+pub use scenario::{Host, Link, Live, Record, Scenario, Stack, SysctlValue, Table};
 pub use study::{
     Agreement, Chart, Claim, Figure, FigureKind, Fold, Form, Grid, Metric, Number, Oracle, Published, Ratio,
     Scope, Selection, Smallest, Span, Stat, Study, StudyTable,

@@ -7,6 +7,7 @@ use cell::quantity::{Degrees, Metres, Speed};
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
+use stacks::StackId;
 use units::text::REMEDY;
 use units::{Bytes, Duration, Rate};
 
@@ -55,8 +56,12 @@ pub struct Scenario {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Its TCP: the name of a profile, or a path to one.
-    pub profile: String,
+    /// Its TCP: the name of a profile, or a path to one. Needed unless its stack is somebody else's, which takes nothing
+    /// from it.
+    pub profile: Option<String>,
+    /// Its network stack; without it, our own TCP in virtual time and the kernel's in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<Stack>,
     /// So many hosts, all alike: NAME-1, NAME-2, …, which links and flows call NAME-*. Without it there is the one.
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
@@ -66,6 +71,40 @@ pub struct Host {
     pub tcp: serde_json::Map<String, serde_json::Value>,
     /// Its address; without it, one of 10.0.0.0/8 that comes from the host's name.
     pub address: Option<Ipv4Addr>,
+}
+
+/// A network stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stack {
+    /// Our own TCP, with the host's profile, in virtual and in real time.
+    Lasthop,
+    /// The kernel's TCP, in real time only.
+    Kernel,
+    /// The TCP of the crate smoltcp, in virtual and in real time.
+    Smoltcp,
+    /// The QUIC of the crate quinn-proto, in virtual and in real time. Both hosts of a flow have it.
+    Quinn,
+}
+
+impl Stack {
+    /// Its place in the registry of stacks.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "a test holds the names equal to the registry's")]
+    pub fn id(self) -> StackId {
+        let name = match self {
+            Self::Lasthop => "lasthop",
+            Self::Kernel => "kernel",
+            Self::Smoltcp => "smoltcp",
+            Self::Quinn => "quinn",
+        };
+        StackId::named(name).expect("every stack is in the registry")
+    }
+
+    /// Whether it follows a profile.
+    pub(crate) const fn follows_a_profile(self) -> bool {
+        matches!(self, Self::Lasthop | Self::Kernel)
+    }
 }
 
 /// One link: two directions, each a pipeline of its own.

@@ -7,6 +7,7 @@ mod cells;
 mod flows;
 mod lines;
 mod reach;
+mod stacks;
 
 pub(crate) use cells::check_cell_preset;
 
@@ -17,7 +18,7 @@ use serde_json::Value;
 use units::{Bytes, Duration, Streams};
 
 use crate::error::InputError;
-use crate::file::Scenario;
+use crate::file::{Scenario, Stack};
 use crate::resolved::{Flow, Host, Link, Resolved};
 use crate::schema;
 use crate::suggest;
@@ -42,7 +43,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
     let cells = check.cells(&flows)?;
     check.captures()?;
     check.simulated(&flows)?;
-    Ok(Resolved {
+    let resolved = Resolved {
         name: file.name.clone().unwrap_or_else(|| stem.to_owned()),
         summary: file.summary.clone(),
         seed: seed.or(file.seed).unwrap_or(DEFAULT_SEED),
@@ -55,7 +56,9 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
         record: file.record.clone(),
         measure: crate::measure::resolve(tree, &file)?,
         live: file.live.clone(),
-    })
+    };
+    check.stacks(&resolved)?;
+    Ok(resolved)
 }
 
 /// A host's TCP out of its resolved keys.
@@ -187,8 +190,14 @@ impl Check<'_> {
 
     fn host(&self, name: &str, address: Ipv4Addr) -> Result<Host, InputError> {
         let file = &self.file.hosts[name];
-        let (profile, tcp) = (file.profile.clone(), Value::Object(file.tcp.clone()));
-        let host = Host { name: name.to_owned(), address, profile, tcp };
+        let needs_profile = file.stack.is_none_or(Stack::follows_a_profile);
+        if needs_profile && file.profile.is_none() {
+            let message = "the key \"profile\" is missing";
+            let help = "add profile = \"sack-6675\"; lasthop list profiles shows the others";
+            return Err(self.tree.error(&KeyPath::of(["hosts", name]), message, help));
+        }
+        let (profile, tcp) = (file.profile.clone().unwrap_or_default(), Value::Object(file.tcp.clone()));
+        let host = Host { name: name.to_owned(), address, profile, tcp, stack: file.stack };
         tcp_config(&host).map_err(|error| self.host_error(name, &error))?;
         Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
     }

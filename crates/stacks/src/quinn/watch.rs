@@ -145,14 +145,18 @@ impl Controller for Watching {
         is_persistent: bool,
         lost_bytes: u64,
     ) {
+        let before = self.inner.window();
         self.inner.on_congestion_event(now, sent, is_persistent, lost_bytes);
+        // quinn tells of every batch; a window is answered for once (RFC 9002 §7.3.2).
+        let is_answered = self.inner.window() < before;
         let (event, reason) = match (is_persistent, lost_bytes) {
             (true, _) => (Decision::Collapse, "persistent congestion"),
             (false, 0) => (Decision::Mark, "congestion marks"),
-            (false, _) => (Decision::FastRetransmit, "packets declared lost"),
+            (false, _) if is_answered => (Decision::FastRetransmit, "packets declared lost"),
+            (false, _) => (Decision::Retransmit, "more packets declared lost in the same recovery period"),
         };
         self.with_log(|log| {
-            log.congestion_events += 1;
+            log.congestion_events += u64::from(is_answered);
             log.in_flight = log.in_flight.saturating_sub(lost_bytes);
             log.note(clock::from_quinn(now), event, reason, lost_bytes);
         });

@@ -1,0 +1,114 @@
+//! Whether flows can run over the stacks of their hosts.
+
+use stacks::Refusal;
+
+use super::{Check, place_of};
+use crate::error::InputError;
+use crate::file::Stack;
+use crate::resolved::Resolved;
+use crate::tree::KeyPath;
+
+impl Check<'_> {
+    /// Two hosts of a flow speak the same, stacks of others have bulk transfers only, and none of them is simulated in a
+    /// live run, which has it anyway.
+    pub(super) fn stacks(&self, resolved: &Resolved) -> Result<(), InputError> {
+        if resolved.hosts.iter().all(|host| host.stack.is_none()) {
+            return Ok(());
+        }
+        self.not_simulated()?;
+        let spec = resolved.to_spec()?;
+        resolved.stacks().check_all(&spec).map_err(|refusal| self.refused(&refusal))
+    }
+
+    fn not_simulated(&self) -> Result<(), InputError> {
+        let given = |(name, host): &(&String, &crate::file::Host)| {
+            host.stack.is_some_and(|stack| stack != Stack::Lasthop) && self.file.live.simulates(name)
+        };
+        match self.file.hosts.iter().find(given) {
+            Some((name, _)) => {
+                let message = format!("host \"{name}\" is simulated in a live run, and so has our own TCP");
+                let help = "leave out its stack, or its name in live.simulated";
+                Err(self.tree.error(&KeyPath::of(["hosts", name, "stack"]), message, help))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn refused(&self, refusal: &Refusal) -> InputError {
+        let (flow, key) = match refusal {
+            Refusal::Kernel { host } => {
+                return self.tree.error(&KeyPath::of(["hosts", host, "stack"]), refusal.to_string(), "");
+            }
+            Refusal::Transport { flow, .. } => (flow, "to"),
+            Refusal::Workload { flow, .. } => (flow, "workload"),
+        };
+        let entry = self.file.flows.iter().position(|entry| {
+            flow.strip_prefix(&entry.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        });
+        let text = refusal.to_string();
+        let (message, help) = text.split_once("; ").unwrap_or((&text, ""));
+        self.tree.error(&place_of("flows", entry.unwrap_or(0), key), message.to_owned(), help.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{GOOD, read};
+
+    const STACKS: [Stack; 4] = [Stack::Lasthop, Stack::Kernel, Stack::Smoltcp, Stack::Quinn];
+
+    #[test]
+    fn the_keys_values_are_the_registrys_names() {
+        let names: Vec<_> = stacks::ENTRIES.iter().map(|entry| entry.id).collect();
+        assert_eq!(STACKS.map(|stack| stack.id().entry().id).to_vec(), names);
+        for stack in STACKS {
+            assert_eq!(serde_json::json!(stack), stack.id().entry().id);
+        }
+    }
+
+    /// The good scenario with stacks for the server and the mobile host, on lines 4 and 7.
+    fn with(server: &str, mobile: &str) -> String {
+        let stack = |name: &str| format!("profile = \"plain\"\nstack = \"{name}\"");
+        GOOD.replacen("profile = \"plain\"", &stack(server), 1)
+            .replace("[hosts.mobile]\nprofile = \"plain\"", &format!("[hosts.mobile]\n{}", stack(mobile)))
+    }
+
+    #[test]
+    fn a_host_has_the_stack_that_the_file_names() {
+        let resolved = read(&with("smoltcp", "kernel"), &[]).unwrap();
+        let stacks: Vec<_> = resolved.hosts.iter().map(|host| host.stack).collect();
+        assert_eq!(stacks, [Some(Stack::Smoltcp), Some(Stack::Kernel)]);
+        assert_eq!(resolved.stacks().get(0), Some(Stack::Smoltcp.id()));
+        assert!(!read(GOOD, &[]).unwrap().json().contains("\"stack\""), "hashes of others stay as they were");
+    }
+
+    #[test]
+    fn a_stack_of_others_needs_no_profile_and_ours_does() {
+        let without = |stack: &str| GOOD.replacen("profile = \"plain\"", &format!("stack = \"{stack}\""), 1);
+        assert_eq!(read(&without("smoltcp"), &[]).unwrap().hosts[0].profile, "");
+        let said = read(&without("lasthop"), &[]).unwrap_err().to_string();
+        assert!(said.contains("good.toml:2: hosts.server: the key \"profile\" is missing"), "{said}");
+    }
+
+    #[test]
+    fn what_stacks_cannot_do_is_said_where_it_stands() {
+        let said = |text: &str| read(text, &[]).unwrap_err().to_string();
+        let transport = said(&with("quinn", "smoltcp"));
+        assert!(
+            transport.contains("flows.download.to: flow download: server (quinn) speaks QUIC"),
+            "{transport}"
+        );
+        let web = with("smoltcp", "lasthop").replace("bytes = \"100 KiB\"", "workload = { web = {} }");
+        let workload = said(&web.replace("milestones = [\"10 KiB\"]\n", "until = \"9 s\"\n"));
+        assert!(
+            workload.contains("flows.download.workload: flow download: the workload web runs"),
+            "{workload}"
+        );
+        let unknown = said(&with("lwip", "kernel"));
+        assert!(unknown.contains("hosts.server.stack") && unknown.contains("smoltcp"), "{unknown}");
+        let simulated =
+            said(&(with("smoltcp", "lasthop") + "[live]\nsimulated = [\"server\", \"mobile\"]\n"));
+        assert!(simulated.contains("host \"server\" is simulated in a live run"), "{simulated}");
+    }
+}
