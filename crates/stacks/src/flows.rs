@@ -43,6 +43,18 @@ pub enum Refusal {
         /// What it speaks.
         to_speaks: &'static str,
     },
+    /// QUIC's packets do not fit.
+    #[error(
+        "flow {flow}: the links at {host} carry packets of {mtu} at most; QUIC needs an mtu of 1228 bytes (RFC 9000 §14)"
+    )]
+    Mtu {
+        /// The flow.
+        flow: String,
+        /// The host.
+        host: String,
+        /// What its links carry.
+        mtu: Bytes,
+    },
     /// Only bulk transfers run over the stacks of others.
     #[error(
         "flow {flow}: the workload {workload} runs over our own TCP in virtual time only; give the flow bytes or until, or leave out its hosts' stacks"
@@ -144,6 +156,9 @@ impl Assignment {
                     to: named(to),
                 });
             }
+            if from.1.transport == Transport::Quic {
+                check_mtu(spec, flow)?;
+            }
             match &flow.workload {
                 Workload::Bulk(_) => Ok(()),
                 Workload::Application { application, .. } => {
@@ -152,6 +167,15 @@ impl Assignment {
             }
         })
     }
+}
+
+/// Checks that the links at both ends of a flow carry QUIC.
+fn check_mtu(spec: &Spec, flow: &FlowSpec) -> Result<(), Refusal> {
+    let small = [flow.from, flow.to].into_iter().find(|node| mtu(spec, *node) < LEAST_FOR_QUIC);
+    small.map_or(Ok(()), |node| {
+        let (flow, host) = (flow.name.clone(), spec.nodes[node].name.clone());
+        Err(Refusal::Mtu { flow, host, mtu: mtu(spec, node) })
+    })
 }
 
 /// The sender's and the receiver's end of a flow, which is the `index`th of those that run. Each flow has ports of its own.
@@ -214,6 +238,8 @@ fn mtu(spec: &Spec, node: usize) -> Bytes {
     links.map(|link| link.mtu).min().unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET)
 }
 
+/// RFC 9000 §14: a datagram of 1200 bytes, with the headers of IPv4 and UDP.
+const LEAST_FOR_QUIC: Bytes = Bytes(1200 + 20 + 8);
 /// The largest IPv4 packet (RFC 791 §3.1).
 const LARGEST_PACKET: Bytes = Bytes(65_535);
 /// The first port of senders; each flow takes the next. Kernels choose ports from 32768 on (ip_local_port_range), so a

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +71,12 @@ def command(
     if not as_json:
         print_summary(summary)
         print_real_time(summary)
-    compared = compare_runs(real, _measures(run(metered))) if real else []
+    compared = compare_runs(real, _measures(run(_without_kernels(metered)))) if real else []
     control = congestion_control(scenario)
     if as_json:
         print_json({**summary, **_as_json(compared, control)})
     elif compared:
-        profiles = dict.fromkeys(str(host["profile"]) for host in scenario.specification["hosts"])
+        profiles = dict.fromkeys(str(host["profile"] or host["stack"]) for host in _hosts(scenario))
         print_beside_virtual(compared, control, list(profiles))
     if out is not None:
         remark(f"wrote {out}")
@@ -87,6 +89,17 @@ def _metered(file: str, scenario: Scenario, overrides: tuple[str, ...], seed: in
     listed = ", ".join(f'"{table}"' for table in tables)
     added = ("measure.links=true", f"record.tables=[{listed}]")
     return load_scenario(file, overrides=(*overrides, *added), seed=seed)
+
+
+def _without_kernels(scenario: Scenario) -> Scenario:
+    """Return the scenario for virtual time: hosts whose stack is the kernel's have our TCP there."""
+    ours = [{**host, "stack": "lasthop"} if host.get("stack") == "kernel" else host for host in _hosts(scenario)]
+    return replace(scenario, json=json.dumps({**scenario.specification, "hosts": ours}))
+
+
+def _hosts(scenario: Scenario) -> list[dict[str, Any]]:
+    hosts: list[dict[str, Any]] = scenario.specification["hosts"]
+    return hosts
 
 
 def _measures(result: Run | RunResult) -> dict[str, float]:

@@ -185,6 +185,10 @@ class FlowTables:
 
         The connection that sent or heard it is meant, where a flow has several.
         """
+        if self.is_of_datagrams():
+            # Of QUIC only the sender's own record tells it: nobody sees what datagrams acknowledge.
+            told = self.decisions()
+            return Flight(told.seconds("time_ns"), told.numbers("flight"))
         rows = self._at_sender
         time, flight = rows.seconds("time_ns"), np.zeros(len(rows))
         for those in rows.groups("connection"):
@@ -268,6 +272,12 @@ def flow_names(source: Source) -> list[str]:
 def datagram_flows(source: Source) -> list[str]:
     """Those of them whose packets are datagrams."""
     return Columns("segments", source.table("segments")).equal("kind", DATAGRAM).distinct("flow")
+
+
+def silent_flows(source: Source) -> list[str]:
+    """The flows of datagrams whose sender recorded no decision: those of UDP, not those of QUIC."""
+    told = Columns("tcp", source.table("tcp")).distinct("flow")
+    return [name for name in datagram_flows(source) if name not in told]
 
 
 def choose_flow(flows: list[str], name: str | None) -> str:

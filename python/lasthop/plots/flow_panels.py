@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from lasthop.errors import InputError
 from lasthop.plots import style
 from lasthop.plots.axes import mark_timeouts, room_for_labels, set_time_axis, set_title, set_title_above_all
-from lasthop.plots.flow import FlowTables, choose_flow, datagram_flows, flow_names
+from lasthop.plots.flow import FlowTables, choose_flow, flow_names, silent_flows
 from lasthop.plots.kind import View
 from lasthop.plots.source import Source
 from lasthop.plots.span import Span, span_of
@@ -68,7 +68,7 @@ def _chosen(source: Source, view: View, *, of_decisions: bool) -> tuple[list[str
     """The flows to draw, and what is to be said of the others."""
     names = flow_names(source)
     asked = [choose_flow(names, view.flow)] if view.flow is not None or not names else names
-    without = set(datagram_flows(source)) if of_decisions else set()
+    without = set(silent_flows(source)) if of_decisions else set()
     fitting = [name for name in asked if name not in without]
     if of_decisions:
         _check_decisions(source, asked, fitting)

@@ -39,7 +39,7 @@ impl Check<'_> {
             Refusal::Kernel { host } => {
                 return self.tree.error(&KeyPath::of(["hosts", host, "stack"]), refusal.to_string(), "");
             }
-            Refusal::Transport { flow, .. } => (flow, "to"),
+            Refusal::Transport { flow, .. } | Refusal::Mtu { flow, .. } => (flow, "to"),
             Refusal::Workload { flow, .. } => (flow, "workload"),
         };
         let entry = self.file.flows.iter().position(|entry| {
@@ -99,6 +99,8 @@ mod tests {
             transport.contains("flows.download.to: flow download: server (quinn) speaks QUIC"),
             "{transport}"
         );
+        let small = said(&with("quinn", "quinn"));
+        assert!(small.contains("the links at server carry packets of 296 bytes at most"), "{small}");
         let web = with("smoltcp", "lasthop").replace("bytes = \"100 KiB\"", "workload = { web = {} }");
         let workload = said(&web.replace("milestones = [\"10 KiB\"]\n", "until = \"9 s\"\n"));
         assert!(
