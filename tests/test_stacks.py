@@ -87,3 +87,28 @@ def test_a_kernel_and_a_stack_of_this_process_talk(lasthop: Lasthop, stacks: tup
     live = lasthop("live", "quickstart", *of(*stacks), "--set", 'flows.download.bytes="200 kB"', "--json")
     assert live.status == 0, live.err
     assert (only_flow(live.json)["bytes"], only_flow(live.json)["completed"]) == (200_000, True)
+
+
+FLOW = ("--set", 'record.tables=["segments"]', "--set", 'flows.download.bytes="200 kB"')
+
+
+def test_a_run_is_the_same_packet_by_packet_as_itself_and_not_as_another(lasthop: Lasthop, tmp_path: Path) -> None:
+    for name, stacks in (("a", ()), ("b", ()), ("c", of("smoltcp", "lasthop"))):
+        assert lasthop("run", "quickstart", *FLOW, *stacks, "--out", str(tmp_path / name)).status == 0
+    same = lasthop("compare", str(tmp_path / "a"), str(tmp_path / "b"), "--packets", "--json").json
+    assert all(row["same"] and row["max_ms"] == 0 for row in same["seen"])
+    assert {row["direction"] for row in same["seen"]} == {"sent", "received"}
+    other = lasthop("compare", str(tmp_path / "a"), str(tmp_path / "c"), "--packets")
+    assert other.status == 0
+    assert "have not decided alike" in other.out
+    assert lasthop("compare", str(tmp_path / "a"), "--packets").status == 2
+
+
+def test_our_tcp_decides_alike_in_both_clocks(lasthop: Lasthop, tmp_path: Path) -> None:
+    ours = of("lasthop", "lasthop")
+    assert lasthop("run", "quickstart", *FLOW, *ours, "--out", str(tmp_path / "virtual")).status == 0
+    assert lasthop("live", "quickstart", *FLOW, *ours, "--out", str(tmp_path / "live")).status == 0
+    found = lasthop("compare", str(tmp_path / "virtual"), str(tmp_path / "live"), "--packets", "--json").json
+    assert found["error_ms"] > 0
+    # A machine that is busy may be late enough for another decision: most packets are the same even then.
+    assert all(row["common"] > 0.7 * min(row["packets"]) for row in found["seen"]), found

@@ -18,21 +18,28 @@ MOST_ROWS: Final = 80
 
 @click.command(name="compare")
 @click.argument("results", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RESULT RESULT…")
+@click.option("--packets", is_flag=True, help="Compare two runs packet by packet: decisions, and times.")
 @click.option("--all", "all_rows", is_flag=True, help="Tell what is equal, too.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Draw the runs over one another, in FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def command(results: tuple[Path, ...], all_rows: bool, out: Path | None, as_json: bool) -> None:
+def command(results: tuple[Path, ...], packets: bool, all_rows: bool, out: Path | None, as_json: bool) -> None:
     """Compare RESULTs, folders that `lasthop run`, `live` or `study` wrote with --out, with the first of them.
 
     Runs (in virtual or real time), sweeps or studies: flow by flow, link by link, case by case. Where there are
     replications, a difference is told only where the 95 % intervals lie apart.
+
+    With --packets, two runs of one scenario: which packets both have, in which order, and how far apart in time.
 
     \b
     Examples:
       lasthop compare results/reno results/cubic
       lasthop compare results/virtual results/live --out apart.svg
       lasthop compare results/before results/after --json
+      lasthop compare results/virtual results/live --packets
     """
+    if packets:
+        _compare_packets(results, as_json)
+        return
     from lasthop.comparison import compare
 
     found = compare(results)
@@ -42,6 +49,33 @@ def command(results: tuple[Path, ...], all_rows: bool, out: Path | None, as_json
         print_json(found.to_json())
     else:
         _print(found, all_rows)
+
+
+def _compare_packets(results: Sequence[Path], as_json: bool) -> None:
+    from lasthop.errors import InputError
+    from lasthop.packet_comparison import compare_packets
+
+    if len(results) != 2:
+        raise InputError(f"{len(results)} results", key="--packets", help="give two runs of one scenario")
+    found = compare_packets(*results)
+    if as_json:
+        print_json(found.to_json())
+        return
+    head = ["flow", "at", "", *found.names, "in both", "in order", "apart: median", "95 %", "most, ms"]
+    rows = [
+        [row.flow, row.host, row.direction, *row.packets, row.common, row.in_order]
+        + [None if value is None else f"{value:.3f}" for value in (row.median_ms, row.p95_ms, row.max_ms)]
+        for row in found.seen
+    ]
+    print_table(None, head, rows)
+    same = all(row.same for row in found.seen)
+    stdout.print("\nThe same packets in the same order." if same else "\nThe runs have not decided alike throughout.")
+    if found.error_ms is not None:
+        shares = [row.within_error for row in found.seen if row.within_error is not None]
+        stdout.print(
+            f"Stated error (the greatest lateness): {found.error_ms:.3f} ms; within it: {100 * min(shares):.1f} % "
+            "of the packets of the worst row."
+        )
 
 
 def _draw(results: Sequence[Path], found: Comparison, out: Path) -> None:
