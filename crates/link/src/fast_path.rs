@@ -169,6 +169,17 @@ impl<P: Packet> FastPath<P> {
         !self.limits.hold_back(self.queue_len, self.queue_bytes)
     }
 
+    /// Takes the packets out that wait in the queue, in their order.
+    pub(crate) fn take_waiting(&mut self, now: Instant, observer: &mut impl Observer<P>) -> Vec<P> {
+        self.handle_timeout(now, observer);
+        let first = self.packets.len() - self.queue_len as usize;
+        if self.is_transmitting() {
+            self.busy_until = self.transmission_end;
+        }
+        (self.queue_len, self.queue_bytes) = (0, Bytes::ZERO);
+        self.packets.drain(first..).map(|inside| inside.packet).collect()
+    }
+
     pub(crate) const fn stopped(&self) -> Option<&StopReason> {
         self.stopped.as_ref()
     }

@@ -117,6 +117,12 @@ impl<P: Packet> Link<P> {
         on_path!(&self.path, path => path.can_accept())
     }
 
+    /// Takes the packets out that wait in the input queue, in the order in which they would be transmitted. They count as
+    /// having come in and not as dropped: whoever exchanges a link for one with other parameters hands them to that.
+    pub fn take_waiting(&mut self, now: Instant, observer: &mut impl Observer<P>) -> Vec<P> {
+        on_path!(&mut self.path, path => path.take_waiting(now, observer))
+    }
+
     /// Why the run must stop, if the queue overflowed where that is to stop it.
     #[inline]
     #[must_use]

@@ -9,7 +9,9 @@ use std::path::Path;
 use nix::sys::utsname::uname;
 use serde::Serialize;
 
+use crate::lease;
 use crate::namespace::{self, Right};
+use crate::policy;
 use crate::sysctl::{self, Sysctls};
 use crate::tun;
 
@@ -51,6 +53,7 @@ pub fn doctor() -> Vec<Check> {
     let mut checks = needed();
     checks.push(congestion(None));
     checks.push(timers());
+    checks.push(left_behind());
     checks.push(program("tshark", "reads captures", "apt-get install tshark"));
     checks.push(program("tcptrace", "analyses captures", "apt-get install tcptrace"));
     checks
@@ -189,6 +192,19 @@ fn timers() -> Check {
         ),
         Err(error) => {
             Check::bad("timers", format!("the clock's resolution is unknown: {error}"), "use Linux")
+        }
+    }
+}
+
+/// Takes back what killed shells and routers have left outside their namespaces, and says what it was.
+fn left_behind() -> Check {
+    let rules =
+        policy::remove_left().into_iter().map(|interface| format!("the routing rule for {interface}"));
+    let left: Vec<String> = lease::give_back_left().into_iter().chain(rules).collect();
+    match left.is_empty() {
+        true => Check::good("left", "no killed shell or router has left anything behind"),
+        false => {
+            Check::good("left", format!("taken back after a killed shell or router: {}", left.join(", ")))
         }
     }
 }

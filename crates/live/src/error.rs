@@ -30,6 +30,23 @@ pub enum LiveError {
         workload: &'static str,
     },
 
+    /// Traffic is forwarded between two hosts.
+    #[error("traffic is forwarded between two hosts, and the scenario has {0}")]
+    Ends(usize),
+
+    /// A router's place is not there.
+    #[error("{name} is neither an interface here nor a network namespace: {source}")]
+    Place {
+        /// What was named.
+        name: String,
+        /// The system's error.
+        source: io::Error,
+    },
+
+    /// A router of this name runs already.
+    #[error("a router called {0} runs already")]
+    RouterRuns(String),
+
     /// The kernel refused a setting.
     #[error("host {host}: the kernel refused {name} = {value:?}: {source}")]
     Sysctl {

@@ -10,40 +10,58 @@
 //! Where to read: `run.rs` for a run in one function; `session.rs` for set-up, main loop and take-down; `driver.rs` for
 //! the event loop around the World; `host.rs` for a host's namespace; `outcome.rs` for the statistics; `doctor.rs` for what a machine must allow.
 //!
-//! This crate must never decide what a link does to a packet, change the machine outside its namespaces, or leave
-//! anything behind.
+//! `shell.rs` is a program behind a link, `router.rs` traffic between two places: `forwarding.rs` is their event loop, and
+//! `passage.rs` their links; `nat.rs`, `lease.rs` and `policy.rs` are what they change on the machine and take back.
+//!
+//! This crate must never decide what a link does to a packet, change the machine outside its namespaces without a word and
+//! for good, or leave anything behind.
 
 mod attachment;
 mod bulk;
 mod channel;
 mod clock;
 mod command;
+mod control;
+mod device;
 mod doctor;
 mod driver;
 mod error;
+mod forwarding;
 mod host;
 mod lateness;
+mod lease;
 mod namespace;
+mod nat;
 mod netlink;
 mod network;
 mod options;
 mod outcome;
+mod passage;
+mod place;
+mod policy;
+mod resolver;
+mod router;
 mod run;
 mod scheduling;
 mod session;
 mod setup;
+mod shell;
 mod socket;
 mod stop;
 mod sysctl;
 mod tun;
 
+pub use control::Reload;
 pub use doctor::{Check, doctor};
 pub use error::LiveError;
 pub use lateness::{Lateness, TAINTED_FROM};
 pub use namespace::Right;
 pub use options::{Options, Progress};
 pub use outcome::{CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary, Outside};
+pub use passage::LinkState;
+pub use router::{RouterOptions, RouterState, router};
 pub use run::run;
 pub use scheduling::Scheduling;
+pub use shell::{ShellOptions, ShellOutcome, shell};
 pub use socket::KernelCounts;
 pub use sysctl::Sysctls;

@@ -59,6 +59,41 @@ impl Netlink {
         self.request(message)
     }
 
+    /// Gives an interface an address, and a route to the one at the other end.
+    pub(crate) fn add_peer_address(
+        &self,
+        interface: Interface,
+        own: Ipv4Addr,
+        peer: Ipv4Addr,
+    ) -> io::Result<()> {
+        let message = Message::new(libc::RTM_NEWADDR)
+            .create()
+            .address(interface)
+            .attribute(libc::IFA_LOCAL, &own.octets())
+            .attribute(libc::IFA_ADDRESS, &peer.octets());
+        self.request(message)
+    }
+
+    /// Makes the default route of a table lead through an interface.
+    pub(crate) fn add_default_route_of(&self, table: u32, interface: Interface) -> io::Result<()> {
+        let message = Message::new(libc::RTM_NEWROUTE)
+            .create()
+            .route()
+            .attribute(libc::RTA_TABLE, &table.to_ne_bytes())
+            .attribute(libc::RTA_OIF, &interface.0.to_ne_bytes());
+        self.request(message)
+    }
+
+    /// Lets what comes in by an interface take the routes of a table.
+    pub(crate) fn add_rule(&self, interface: &str, table: u32, priority: u32) -> io::Result<()> {
+        self.request(Message::new(libc::RTM_NEWRULE).create().rule(interface, table, priority))
+    }
+
+    /// Removes such a rule.
+    pub(crate) fn remove_rule(&self, interface: &str, table: u32, priority: u32) -> io::Result<()> {
+        self.request(Message::new(libc::RTM_DELRULE).rule(interface, table, priority))
+    }
+
     /// Makes the default route lead through an interface.
     pub(crate) fn add_default_route(&self, interface: Interface) -> io::Result<()> {
         let message = Message::new(libc::RTM_NEWROUTE)
@@ -80,6 +115,11 @@ impl Interface {
     /// Returns the interface with this name.
     pub(crate) fn named(name: &str) -> io::Result<Self> {
         Ok(Self(nix::net::if_::if_nametoindex(name)?))
+    }
+
+    /// Returns the index.
+    pub(crate) fn index(self) -> u32 {
+        self.0
     }
 }
 
@@ -125,6 +165,19 @@ impl Message {
         self.body.extend([family, 0, 0, 0, table, protocol, libc::RT_SCOPE_LINK, libc::RTN_UNICAST]);
         self.body.extend([0; 4]);
         self
+    }
+
+    /// `struct fib_rule_hdr`: family, prefix lengths, TOS, table, reserved, action, flags; then the attributes (Linux,
+    /// include/uapi/linux/fib_rules.h).
+    fn rule(mut self, interface: &str, table: u32, priority: u32) -> Self {
+        const FRA_IIFNAME: u16 = 3;
+        const FRA_PRIORITY: u16 = 6;
+        const FRA_TABLE: u16 = 15;
+        const TO_TABLE: u8 = 1;
+        self.body.extend([libc::AF_INET as u8, 0, 0, 0, libc::RT_TABLE_UNSPEC, 0, 0, TO_TABLE, 0, 0, 0, 0]);
+        self.attribute(FRA_IIFNAME, &[interface.as_bytes(), &[0]].concat())
+            .attribute(FRA_PRIORITY, &priority.to_ne_bytes())
+            .attribute(FRA_TABLE, &table.to_ne_bytes())
     }
 
     /// `struct rtattr`: length and type, then the value, padded to four bytes.

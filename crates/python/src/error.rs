@@ -42,6 +42,9 @@ impl From<Failure> for PyErr {
             Failure::Build(error) => with_message(py, "InputError", &error),
             Failure::Setup(error) => with_message(py, "InputError", &error),
             Failure::Run(error) => with_message(py, "RunError", &error),
+            Failure::Live(error @ (live::LiveError::Place { .. } | live::LiveError::Ends(_))) => {
+                with_message(py, "InputError", &error)
+            }
             Failure::Live(error) => with_message(py, "LiveError", &error),
             Failure::Capture { file, error } => capture_error(py, &file, &error),
             Failure::File(error) => os_error(&error),

@@ -14,8 +14,10 @@ mod interrupt;
 mod live_run;
 mod lookup;
 mod packetdrill_run;
+mod router_run;
 mod run;
 mod scenario_file;
+mod shell_run;
 mod table;
 
 /// The engine under `lasthop`.
@@ -34,11 +36,15 @@ mod _native {
     #[pymodule_export]
     use crate::packetdrill_run::packetdrill;
     #[pymodule_export]
+    use crate::router_run::router;
+    #[pymodule_export]
     use crate::run::{Run, run, summary};
     #[pymodule_export]
     use crate::scenario_file::{
         Scenario, link_trace, load_scenario, load_study, parse_scenario, study_parts,
     };
+    #[pymodule_export]
+    use crate::shell_run::shell;
     #[pymodule_export]
     use crate::table::{Table, write_table};
 

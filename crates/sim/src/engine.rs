@@ -14,7 +14,7 @@ use units::{Bytes, Duration, Instant, PacketId};
 
 use crate::cells::Cells;
 use crate::connection::{Connection, Stage};
-use crate::external::{Admitted, ExternalPacket, Gateway};
+use crate::external::{Admitted, ExternalPacket, Gateway, WaitingPacket};
 use crate::flow::Flow;
 use crate::ids::{ConnectionId, ConversationId, DirectionId, EndpointId, FlowId, IdVec, NodeId};
 use crate::link_observer::{LinkObserver, PendingEvent};
@@ -22,11 +22,12 @@ use crate::measure::{DelayHistogram, FlowReading, LinkMeter, LinkReading, LinkTi
 use crate::packet::{Body, CORRUPTED, IpHeader, OVERSIZE, Packet, PacketBox, PacketPool};
 use crate::ports::PortAllocator;
 use crate::record::{Recorder, Records};
-use crate::route::{Hop, Routes};
+use crate::route::{Hop, NextHop, Routes};
 use crate::schedule::{Component, Schedule};
 use crate::spec::Spec;
 use crate::stop::{RunError, Stop};
 use crate::tcb_sharing::TcbSharing;
+use crate::world::LinkState;
 
 /// The state of a run.
 pub(crate) struct Engine<R> {
@@ -367,7 +368,54 @@ impl<R: Recorder> Engine<R> {
     /// A packet comes in from outside; its identity, unless it leads nowhere.
     pub(crate) fn inject(&mut self, now: Instant, node: NodeId, bytes: Vec<u8>) -> Option<PacketId> {
         self.now = self.now.max(now);
-        let Admitted { id, first_hop, destination } = self.gateway.admit(node, &bytes)?;
+        let admitted = self.gateway.admit(node, &bytes)?;
+        Some(self.start(node, admitted, bytes))
+    }
+
+    /// An external node sends a packet to another, whatever address it has.
+    pub(crate) fn inject_to(
+        &mut self,
+        now: Instant,
+        [node, destination]: [NodeId; 2],
+        bytes: Vec<u8>,
+    ) -> Option<PacketId> {
+        self.now = self.now.max(now);
+        let admitted = self.gateway.admit_to(node, destination)?;
+        Some(self.start(node, admitted, bytes))
+    }
+
+    /// Takes the packets of external nodes out that wait in front of links and in their queues.
+    pub(crate) fn take_waiting(&mut self, now: Instant) -> Vec<WaitingPacket> {
+        self.now = self.now.max(now);
+        let mut taken = Vec::new();
+        let directions: Vec<DirectionId> = self.links.ids().collect();
+        for direction in directions {
+            let (link, mut observer) = observed!(self, direction);
+            // Inside a link the next hop is the one behind it.
+            let queued = link.take_waiting(now, &mut observer).into_iter();
+            taken.extend(queued.map(|packet| (packet.0.next_hop.before(), packet)));
+            while link.has_delivery() {
+                self.arrivals.extend(link.poll_delivery());
+            }
+            rearm(&mut self.schedule, &mut self.stopped, direction, link);
+            let held = self.links[direction].held.drain(..);
+            taken.extend(held.map(|packet| (packet.0.next_hop, packet)));
+        }
+        self.settle();
+        taken.into_iter().filter_map(|(hop, packet)| waiting(hop, packet)).collect()
+    }
+
+    /// A packet that was taken out of the queue of another world's link goes on from there.
+    pub(crate) fn resume(&mut self, now: Instant, waiting: WaitingPacket) {
+        self.now = self.now.max(now);
+        let WaitingPacket { source, destination, hop, bytes } = waiting;
+        if let Some(admitted) = self.gateway.admit_to(source, destination) {
+            self.start(source, Admitted { first_hop: hop, ..admitted }, bytes);
+        }
+    }
+
+    fn start(&mut self, node: NodeId, admitted: Admitted, bytes: Vec<u8>) -> PacketId {
+        let Admitted { id, first_hop, destination } = admitted;
         let size = bytes.len() as u32;
         let header = IpHeader { source: node, destination, class: 0 };
         let body = Body::Raw(bytes);
@@ -375,7 +423,17 @@ impl<R: Recorder> Engine<R> {
         self.recorder.on_sent(self.now, &mut packet.0, ConversationId::default());
         self.arrive(packet);
         self.settle();
-        Some(id)
+        id
+    }
+
+    /// Each direction of each link, as of the last call that reached it.
+    pub(crate) fn link_states(&self) -> Vec<LinkState> {
+        let state = |line: &DirectedLink| LinkState {
+            name: line.name.clone(),
+            counters: *line.link.counters(),
+            waiting: line.link.queue_len(),
+        };
+        self.links.iter().map(state).collect()
     }
 
     /// The totals at `at`, up to and with which everything has happened.
@@ -421,6 +479,14 @@ impl<R: Recorder> Engine<R> {
 
 /// Sets the next wake-up of a link that was called; the run is over if the link stopped it.
 #[inline(always)]
+fn waiting(hop: NextHop, mut packet: PacketBox) -> Option<WaitingPacket> {
+    let IpHeader { source, destination, .. } = packet.0.header;
+    match std::mem::take(&mut packet.0.body) {
+        Body::Raw(bytes) => Some(WaitingPacket { source, destination, hop, bytes }),
+        Body::Segment(_) | Body::Datagram(_) => None,
+    }
+}
+
 fn rearm(
     schedule: &mut Schedule,
     stopped: &mut Option<Stop>,

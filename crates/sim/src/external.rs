@@ -55,6 +55,17 @@ pub enum ExternalFate {
     },
 }
 
+/// An external node's packet that was taken out of a link's queue, to go on through the links of another world with the
+/// same nodes and links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingPacket {
+    pub(crate) source: NodeId,
+    pub(crate) destination: NodeId,
+    /// The link that it waits for.
+    pub(crate) hop: NextHop,
+    pub(crate) bytes: Vec<u8>,
+}
+
 /// A connection between external nodes, as the driver of the world has observed it: the world passes
 /// its packets on without looking into them.
 #[derive(Clone, Debug)]
@@ -120,8 +131,16 @@ impl Gateway {
     /// Looks where a packet from `node` wants to go. A packet that leads nowhere (multicast, IPv6,
     /// an address that no node has) is counted and otherwise passed over, as a router would.
     pub(crate) fn admit(&mut self, node: NodeId, bytes: &[u8]) -> Option<Admitted> {
-        let found = self.destination(node, bytes);
-        let Some((destination, first_hop)) = found else {
+        let Some(destination) = self.destination(bytes) else {
+            self.unroutable += 1;
+            return None;
+        };
+        self.admit_to(node, destination)
+    }
+
+    /// Lets a packet from `node` go to another node, whatever address it has.
+    pub(crate) fn admit_to(&mut self, node: NodeId, destination: NodeId) -> Option<Admitted> {
+        let Some(&first_hop) = self.routes.get(&(node, destination)) else {
             self.unroutable += 1;
             return None;
         };
@@ -131,10 +150,9 @@ impl Gateway {
         Some(Admitted { id: PacketId::in_series(series, *born), first_hop, destination })
     }
 
-    fn destination(&self, node: NodeId, bytes: &[u8]) -> Option<(NodeId, NextHop)> {
+    fn destination(&self, bytes: &[u8]) -> Option<NodeId> {
         let wire::ip::Header::V4(header) = wire::ip::decode(bytes).ok()?.header else { return None };
-        let destination = *self.addresses.get(&header.destination)?;
-        Some((destination, *self.routes.get(&(node, destination))?))
+        self.addresses.get(&header.destination).copied()
     }
 
     pub(crate) fn deliver(&mut self, node: NodeId, mut packet: ExternalPacket, corrupted: bool) {

@@ -41,7 +41,9 @@ mod world;
 
 pub use build::BuildError;
 pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
-pub use external::{ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow, ObservedRecord};
+pub use external::{
+    ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow, ObservedRecord, WaitingPacket,
+};
 pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};
@@ -51,4 +53,4 @@ pub use spec::{
 };
 pub use stop::RunError;
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};
-pub use world::{Outcome, World};
+pub use world::{LinkState, Outcome, World};

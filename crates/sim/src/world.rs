@@ -1,11 +1,11 @@
 //! The world: what a driver sees of a run.
 
 use arrow_array::RecordBatch;
-use units::{Duration, Instant, PacketId};
+use units::{Bytes, Duration, Instant, PacketId};
 
 use crate::build::{self, BuildError};
 use crate::engine::Engine;
-use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow};
+use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow, WaitingPacket};
 use crate::ids::{DirectionId, Heading, Id, LinkId, NodeId};
 use crate::record::{Metering, Nothing, Off, Recording, Records};
 use crate::spec::Spec;
@@ -22,6 +22,17 @@ use crate::summary::Summary;
 pub struct World {
     engine: AnyEngine,
     spec: Spec,
+}
+
+/// A direction of a link during a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkState {
+    /// The link and its direction: "lasthop.down".
+    pub name: String,
+    /// What it has counted.
+    pub counters: link::Counters,
+    /// What waits in its queue: packets, and their bytes with framing.
+    pub waiting: (usize, Bytes),
 }
 
 /// What is left of a run.
@@ -140,6 +151,41 @@ impl World {
             let id = engine.inject(now, NodeId::from_index(node), bytes);
             engine.failure().map(|()| id)
         })
+    }
+
+    /// An external node sends a packet to another at `now`, whatever address the packet has: what leads on from there is
+    /// the driver's matter.
+    ///
+    /// # Errors
+    /// As [`World::inject`].
+    pub fn inject_to(
+        &mut self,
+        now: Instant,
+        ends: [usize; 2],
+        bytes: Vec<u8>,
+    ) -> Result<Option<PacketId>, RunError> {
+        let ends = ends.map(NodeId::from_index);
+        each!(&mut self.engine, engine => {
+            let id = engine.inject_to(now, ends, bytes);
+            engine.failure().map(|()| id)
+        })
+    }
+
+    /// Takes the external nodes' packets out that wait in the queues of links. A driver that exchanges this world for one
+    /// with the same nodes and links, whose links have other parameters, has them [resumed](World::resume) there.
+    pub fn take_waiting(&mut self, now: Instant) -> Vec<WaitingPacket> {
+        each!(&mut self.engine, engine => engine.take_waiting(now))
+    }
+
+    /// A packet that waited in another world's link waits for the same link here.
+    pub fn resume(&mut self, now: Instant, waiting: WaitingPacket) {
+        each!(&mut self.engine, engine => engine.resume(now, waiting));
+    }
+
+    /// Each direction of each link, as of the last call that reached it.
+    #[must_use]
+    pub fn link_states(&self) -> Vec<LinkState> {
+        each!(&self.engine, engine => engine.link_states())
     }
 
     /// Whether the links that leave `node` take packets. If not, a driver leaves packets where

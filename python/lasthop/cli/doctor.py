@@ -13,7 +13,8 @@ from lasthop.doctor import checks
 def command(as_json: bool) -> None:
     """Check what real-time runs, captures and pictures need.
 
-    Nothing is changed. Virtual-time runs and studies need none of it. The exit status is 0 whatever is found.
+    Nothing is changed, except that what a killed shell or router has left is taken back. Virtual-time runs and
+    studies need none of it. The exit status is 0 whatever is found.
 
     \b
     Examples:

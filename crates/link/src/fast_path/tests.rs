@@ -44,6 +44,8 @@ enum Step {
     Send { gap: u64, size: u64 },
     /// The link is called after a while though it did not ask for it; wake-ups before are kept, or missed.
     Call { gap: u64, keeps_wake_ups: bool },
+    /// What waits is taken out after a while.
+    Take { gap: u64 },
 }
 
 /// Both links, which are called alike and must answer alike.
@@ -81,6 +83,13 @@ impl Pair {
         self.compare();
     }
 
+    fn take_waiting(&mut self) {
+        let fast = self.fast.take_waiting(self.now, &mut self.fast_log);
+        assert_eq!(fast, self.staged.take_waiting(self.now, &mut self.staged_log));
+        assert_eq!(self.fast.queue_len(), (0, Bytes::ZERO));
+        self.compare();
+    }
+
     fn run_until(&mut self, limit: Instant) {
         loop {
             let due = self.fast.next_wake_up();
@@ -114,6 +123,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (gap(), size).prop_map(|(gap, size)| Step::Send { gap, size }),
         1 => (gap(), any::<bool>()).prop_map(|(gap, keeps_wake_ups)| Step::Call { gap, keeps_wake_ups }),
+        1 => gap().prop_map(|gap| Step::Take { gap }),
     ]
 }
 
@@ -165,7 +175,9 @@ proptest! {
     ) {
         let mut pair = Pair::new(&config);
         for (number, step) in steps.into_iter().enumerate() {
+            let takes = matches!(step, Step::Take { .. });
             let (gap, size, keeps_wake_ups) = match step {
+                Step::Take { gap } => (gap, None, true),
                 Step::Send { gap, size } => (gap, Some(size), true),
                 Step::Call { gap, keeps_wake_ups } => (gap, None, keeps_wake_ups),
             };
@@ -175,6 +187,7 @@ proptest! {
             }
             pair.now = next;
             match size {
+                None if takes => pair.take_waiting(),
                 Some(size) => pair.send(TestPacket { id: number as u64, size }),
                 None => pair.wake(next),
             }

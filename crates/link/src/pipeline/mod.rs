@@ -33,7 +33,7 @@ use crate::counters::Counters;
 use crate::distribution::Source;
 use crate::event::{DelayCause, Event, Observer, StopReason};
 use crate::packet::Packet;
-use crate::queue::{Admission, InputQueue, Overflow, QueuedPacket};
+use crate::queue::{Admission, Decision, InputQueue, Overflow, QueuedPacket};
 use crate::store::{Handle, PacketStore};
 
 use allocation::AllocationStage;
@@ -191,6 +191,20 @@ impl<P: Packet> Pipeline<P> {
     /// Totals since the start.
     pub(crate) const fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Takes the packets out that wait in the input queue, in the order in which it gives them out.
+    pub(crate) fn take_waiting(&mut self, now: Instant, observer: &mut impl Observer<P>) -> Vec<P> {
+        self.advance(now, observer);
+        let mut waiting = Vec::new();
+        while let Some((head, decision)) = (!self.queue.is_empty()).then(|| self.queue.pop(now)).flatten() {
+            match decision {
+                Decision::Drop(rule) => self.drop_queued(now, &head, rule, observer),
+                _ => waiting.extend(self.store.take(head.handle)),
+            }
+        }
+        self.due = self.next_due();
+        waiting
     }
 
     /// How much waits in the input queue: packets, and their bytes with framing.

@@ -149,3 +149,33 @@ fn connections_from_outside_are_told_apart_and_their_retransmissions_seen() {
     assert_eq!(frames.iter().map(|frame| frame.data.len()).collect::<Vec<_>>(), [40, 40, 40]);
     assert_eq!(frames.iter().map(|frame| frame.original_len).collect::<Vec<_>>(), [40, 90, 90]);
 }
+
+#[test]
+fn what_waits_goes_on_through_the_links_of_another_world() {
+    let slow = || World::new(between_kernels()).unwrap();
+    let mut world = slow();
+    // Four packets of 10 ms each; the first is being transmitted as the others are taken.
+    for seq in 0..4 {
+        // Whatever address a packet has, it goes where it is told.
+        world.inject_to(Instant::START, [0, 1], packet(1, 77, seq, 1210)).unwrap();
+    }
+    let taken = Instant::START + Duration::from_millis(5);
+    world.run_until(taken).unwrap();
+    let waiting = world.take_waiting(taken);
+    assert_eq!((waiting.len(), world.link_states()[0].waiting.0), (3, 0));
+
+    let mut quick = between_kernels();
+    quick.links[0].down = config(json!({ "rate": "10 Mbit/s" }));
+    let mut next = World::new(quick).unwrap();
+    next.run_until(taken).unwrap();
+    waiting.into_iter().for_each(|packet| next.resume(taken, packet));
+    let end = Instant::START + Duration::from_secs(1);
+    next.run_until(end).unwrap();
+    let due: Vec<_> =
+        std::iter::from_fn(|| next.poll_external()).map(|(node, packet)| (node, packet.due)).collect();
+    assert_eq!(due, [6, 7, 8].map(|millis| (1, Instant::START + Duration::from_millis(millis))));
+    assert_eq!(next.link_states()[0].counters.packets_out, 3);
+    world.run_until(end).unwrap();
+    assert_eq!(world.poll_external().unwrap().1.due, Instant::START + Duration::from_millis(110));
+    assert_eq!(world.poll_external(), None);
+}

@@ -1,0 +1,147 @@
+"""`lasthop router`: real traffic through the links of a scenario."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from lasthop import _native, catalogue
+from lasthop.cli.console import a_number, print_json, remark, shown, stderr
+from lasthop.cli.names import completing
+from lasthop.scenario import load_scenario
+
+
+@click.command(name="router")
+@click.argument("file", shell_complete=completing("scenarios"))
+@click.option(
+    "--between",
+    nargs=2,
+    required=True,
+    metavar="PLACE PLACE",
+    help="Network namespaces (of `ip netns`, or files) or interfaces, in the order of the file's two hosts.",
+)
+@click.option("--name", help="What `lasthop set` calls it [the scenario's name].")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
+@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
+@click.option("--every", type=float, default=1.0, show_default=True, callback=a_number, help="Seconds between lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def command(
+    file: str,
+    between: tuple[str, str],
+    name: str | None,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    every: float,
+    as_json: bool,
+) -> int:
+    """Forward real traffic between two places through the links of the scenario FILE, until Ctrl-C or SIGTERM.
+
+    In a network namespace the router makes a device with the address of the file's host, and everything without
+    another route leaves by it. Of an interface it takes what comes in there and would be forwarded; forwarding and a
+    routing rule are announced, and taken back at the end. `lasthop set NAME KEY=VALUE` changes keys of links meanwhile:
+    what waits in a queue then waits in the new one. Flows of the file are not run.
+
+    \b
+    Examples:
+      lasthop router my-link.toml --between left right
+      lasthop router my-link.toml --between eth1 eth2 --name lab
+      lasthop set lab links.lasthop.down.rate="1 Mbit/s" links.lasthop.down.propagation="80 ms"
+    """
+    scenario = load_scenario(file, overrides=overrides, seed=seed)
+    display = _Lines(every) if as_json or not stderr.is_terminal else _Screen()
+    with display:
+        last = _native.router(
+            file,
+            str(catalogue.LIBRARY),
+            overrides,
+            seed,
+            between,
+            name or scenario.name,
+            lambda line: remark(f"lasthop: {line}"),
+            (lambda state: print_json(json.loads(state))) if as_json else display.show,
+        )
+    if as_json:
+        print_json(json.loads(last))
+    else:
+        lateness = json.loads(last)["lateness"]
+        remark(f"lasthop: {lateness['releases']} packets, half of them released within {lateness['p50_ms']:.2f} ms")
+    return 0
+
+
+class _Rates:
+    """Rates since the state before."""
+
+    def __init__(self) -> None:
+        self.before: dict[str, Any] = {"elapsed_s": 0.0, "links": []}
+
+    def of(self, state: dict[str, Any]) -> list[tuple[str, float, int, int, int]]:
+        """Return of each direction its name, Mbit/s, packets and bytes that wait, and drops."""
+        seconds = max(state["elapsed_s"] - self.before["elapsed_s"], 1e-9)
+        old = {link["name"]: link["bytes_out"] for link in self.before["links"]}
+        self.before = state
+        return [
+            (
+                link["name"],
+                (link["bytes_out"] - old.get(link["name"], 0)) * 8e-6 / seconds,
+                link["waiting"],
+                link["waiting_bytes"],
+                link["drops"],
+            )
+            for link in state["links"]
+        ]
+
+
+class _Lines:
+    """A line of text now and then, where nobody looks at a terminal."""
+
+    def __init__(self, every: float) -> None:
+        self.every = every
+        self.shown_s = 0.0
+        self.rates = _Rates()
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def show(self, text: str) -> None:
+        state = json.loads(text)
+        if state["elapsed_s"] - self.shown_s < self.every * 0.9:
+            return
+        self.shown_s = state["elapsed_s"]
+        parts = [
+            f"{name} {rate:.2f} Mbit/s, {waiting} waiting, {drops} dropped"
+            for name, rate, waiting, _, drops in self.rates.of(state)
+        ]
+        click.echo(f"{state['elapsed_s']:.0f} s: " + "; ".join(parts))
+
+
+class _Screen:
+    """A table that is drawn anew in its place."""
+
+    def __init__(self) -> None:
+        self.live = Live(console=stderr, transient=True, auto_refresh=False)
+        self.rates = _Rates()
+
+    def __enter__(self) -> _Screen:
+        self.live.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.live.__exit__(*error)
+
+    def show(self, text: str) -> None:
+        state = json.loads(text)
+        table = Table(box=None, header_style="bold", title=f"{state['elapsed_s']:.0f} s", title_justify="left")
+        table.add_column("Link")
+        for column in ("Mbit/s", "Waiting", "Bytes", "Dropped"):
+            table.add_column(column, justify="right")
+        for row in self.rates.of(state):
+            table.add_row(*(Text(shown(cell)) for cell in row))
+        self.live.update(table, refresh=True)

@@ -1,0 +1,65 @@
+"""`lasthop shell`: a program behind an emulated link."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from pathlib import Path
+
+import click
+
+from lasthop import _native
+from lasthop.cli.console import remark
+from lasthop.cli.names import completing
+from lasthop.links_in_a_row import scenario_of_links
+
+
+@click.command(name="shell", context_settings={"ignore_unknown_options": False})
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
+@click.option(
+    "--link",
+    "links",
+    multiple=True,
+    required=True,
+    metavar="PRESET|FILE",
+    shell_complete=completing("presets"),
+    help="A link of `lasthop list links`, or a file like one; several are crossed one behind the other.",
+)
+@click.option("--outside", metavar="COMMAND", help="Run this at the far end until the program ends.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
+@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a key: links.lte.down.rate=…")
+@click.option("--quiet", is_flag=True, help="Do not say on standard error what is set up and changed.")
+def command(
+    program: tuple[str, ...],
+    links: tuple[str, ...],
+    outside: str | None,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    quiet: bool,
+) -> int:
+    """Run COMMAND, or your shell, in a network namespace behind an emulated link.
+
+    As root the far end is this machine: its services are at $LASTHOP_GATEWAY, and the way leads on by its own
+    connection, with address translation and forwarding that are taken back at the end. Without root the far end is a
+    network of its own, with nothing but what --outside runs there. Shells nest. Only IPv4 crosses the link.
+
+    The exit status is that of COMMAND, or 128 and the number of the signal that ended it; 2 and 1 are also lasthop's
+    own where it cannot begin.
+
+    \b
+    Examples:
+      lasthop shell --link lte
+      lasthop shell --link gsm-9600 --outside 'python3 -m http.server 8000' \\
+          -- sh -c 'curl -s $LASTHOP_GATEWAY:8000/README.md'
+      lasthop shell --link lte --link geo-satellite -- ping -c 3 192.0.2.1
+      lasthop shell --link lte -- lasthop shell --link wifi -- ping -c 3 $LASTHOP_OUTSIDE
+    """
+    scenario = scenario_of_links(links, overrides=overrides, seed=seed)
+    words = list(program) or [os.environ.get("SHELL", "/bin/sh")]
+    # Ctrl-C is for the program, which shares the terminal. A handler, unlike "ignore", does not pass to it.
+    signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
+    say = (lambda _line: None) if quiet else (lambda line: remark(f"lasthop: {line}"))
+    name = " + ".join(Path(link).stem for link in links)
+    return _native.shell(scenario.json, words, shlex.split(outside or ""), name, say)

@@ -1,0 +1,48 @@
+"""Scenarios that are nothing but links: an outside and an inside with some links between them, one behind the other."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from lasthop import catalogue
+from lasthop.errors import InputError
+from lasthop.scenario import Scenario, parse_scenario
+
+
+def scenario_of_links(links: Sequence[str], *, overrides: Iterable[str] = (), seed: int | None = None) -> Scenario:
+    """Return a scenario with the hosts `outside` and `inside` and the links between them.
+
+    A link is the name of a preset or a path to a file like one; it is called as the file is, and a second one of the
+    same name NAME-2. "down" leads from the outside to the inside. Raises InputError.
+    """
+    files = [_file(link) for link in links]
+    names = _distinct([file.stem for file in files])
+    nodes = ["outside", *(f"router-{number}" for number in range(1, len(links))), "inside"]
+    routers = ", ".join(f'"{node}"' for node in nodes[1:-1])
+    text = f'name = "{"+".join(names)}"\nrouters = [{routers}]\n{_HOSTS}'
+    for name, file, near, far in zip(names, files, nodes, nodes[1:], strict=False):
+        down = "" if "cell" in tomllib.loads(file.read_text()) else "down = {}\n"
+        text += f'[[links]]\nname = "{name}"\nbetween = ["{near}", "{far}"]\npreset = "{file}"\n{down}up = {{}}\n'
+    return parse_scenario(text, overrides=overrides, seed=seed, source=links[0])
+
+
+_HOSTS = '[hosts]\noutside = { profile = "linux-6" }\ninside = { profile = "linux-6" }\n'
+
+
+def _file(link: str) -> Path:
+    """Return the file that is meant."""
+    presets = {entry.name: entry.path for entry in catalogue.entries("presets")}
+    file = presets.get(link, Path(link))
+    if not file.is_file():
+        known = ", ".join(presets)
+        raise InputError(f"there is no link {link!r}", key="--link", help=f"name a file, or one of {known}")
+    return file.resolve()
+
+
+def _distinct(names: list[str]) -> list[str]:
+    return [
+        name if names[:place].count(name) == 0 else f"{name}-{names[:place].count(name) + 1}"
+        for place, name in enumerate(names)
+    ]
