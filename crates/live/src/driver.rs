@@ -23,8 +23,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) lateness: LatenessRecorder,
     pub(crate) attachments: Vec<Attachment<'a>>,
     clock: Clock,
-    /// Whether a stack was given a packet and has not been asked yet what it sends.
-    stacks_heard: bool,
+    /// Whether a stack has more to send than a batch.
+    stacks_have_more: bool,
     buffer: Vec<u8>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Driver<'a> {
         attachments: Vec<Attachment<'a>>,
     ) -> Self {
         let (lateness, buffer) = (LatenessRecorder::new(), vec![0; LARGEST_PACKET]);
-        Self { network, captures, lateness, attachments, clock, stacks_heard: false, buffer }
+        Self { network, captures, lateness, attachments, clock, stacks_have_more: false, buffer }
     }
 
     /// Drives until `end`, until `reports` is readable, until the stacks in this process become done, or until a link
@@ -95,10 +95,10 @@ impl<'a> Driver<'a> {
         self.attachments.iter().filter_map(Attachment::stack).find_map(stacks::Host::failure)
     }
 
-    /// Returns when something is due next: at once if a stack has yet to answer.
+    /// Returns when something is due next: at once if a stack has more to send.
     fn poll_timeout(&mut self) -> Option<Instant> {
         let now = self.clock.now();
-        if self.stacks_heard {
+        if self.stacks_have_more {
             return Some(now);
         }
         let of_stacks = self.attachments.iter_mut().filter_map(|attachment| attachment.poll_timeout(now));
@@ -108,7 +108,7 @@ impl<'a> Driver<'a> {
     /// Handles what is due and the packets that the hosts sent. Returns how many packets there were.
     fn react(&mut self) -> io::Result<usize> {
         self.catch_up()?;
-        self.stacks_heard = false;
+        self.stacks_have_more = false;
         (0..self.attachments.len()).try_fold(0, |received, host| Ok(received + self.receive(host)?))
     }
 
@@ -124,22 +124,30 @@ impl<'a> Driver<'a> {
     /// Lets a stack do what is due and takes a batch of its packets.
     fn receive_from_stack(&mut self, host: usize) -> io::Result<usize> {
         let now = self.catch_up()?;
-        for received in 0..BATCH {
-            let Attachment::Stack(stack) = &mut self.attachments[host] else { return Ok(received) };
-            if received == 0 && stack.poll_timeout(now).is_some_and(|due| due <= now) {
-                stack.handle_timeout(now);
-            }
+        if let Attachment::Stack(stack) = &mut self.attachments[host]
+            && stack.poll_timeout(now).is_some_and(|due| due <= now)
+        {
+            stack.handle_timeout(now);
+        }
+        let sent = self.send_from_stack(host, now);
+        self.deliver()?;
+        Ok(sent)
+    }
+
+    /// Lets a stack send a batch of what it can, as long as its link takes it. Returns how many packets there were.
+    fn send_from_stack(&mut self, host: usize, now: Instant) -> usize {
+        for sent in 0..BATCH {
+            let Attachment::Stack(stack) = &mut self.attachments[host] else { return sent };
             if !self.network.accepts(host) {
-                return Ok(received);
+                return sent;
             }
-            let Some(packet) = stack.poll_transmit(now) else { return Ok(received) };
+            let Some(packet) = stack.poll_transmit(now) else { return sent };
             if let Some(id) = self.network.handle_packet(now, host, &packet) {
                 self.captures.handle_packet(now, host, id, &packet);
             }
-            self.deliver(now)?;
         }
-        self.stacks_heard = true;
-        Ok(BATCH)
+        self.stacks_have_more = true;
+        BATCH
     }
 
     /// Reads a batch of packets from a device; each enters the network at the time of its reading.
@@ -154,7 +162,7 @@ impl<'a> Driver<'a> {
             if let Some(id) = self.network.handle_packet(now, host, packet) {
                 self.captures.handle_packet(now, host, id, packet);
             }
-            self.deliver(now)?;
+            self.deliver()?;
         }
         Ok(BATCH)
     }
@@ -166,15 +174,15 @@ impl<'a> Driver<'a> {
             match self.network.poll_timeout() {
                 Some(due) if due <= now => {
                     self.network.handle_timeout(due);
-                    self.deliver(due)?;
+                    self.deliver()?;
                 }
                 _ => return Ok(now),
             }
         }
     }
 
-    /// Gives the packets that arrive at `planned` to the hosts, and notes drops and delays of others.
-    fn deliver(&mut self, planned: Instant) -> io::Result<()> {
+    /// Gives the packets that have arrived to the hosts, and notes drops and delays of others.
+    fn deliver(&mut self) -> io::Result<()> {
         while let Some((host, packet)) = self.network.poll_delivery() {
             let mut actual = self.clock.now();
             match &mut self.attachments[host] {
@@ -184,12 +192,13 @@ impl<'a> Driver<'a> {
                 }
                 Attachment::Stack(stack) => {
                     stack.handle_packet(actual, &packet.bytes);
-                    self.stacks_heard = true;
                 }
                 Attachment::Nothing => {}
             }
-            self.lateness.record(planned, actual);
+            self.lateness.record(packet.due, actual);
             self.captures.handle_packet(actual, host, packet.id, &packet.bytes);
+            // A stack answers each packet before the next one comes.
+            self.send_from_stack(host, actual);
         }
         while let Some(event) = self.network.poll_event() {
             self.captures.handle_event(&event);

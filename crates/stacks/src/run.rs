@@ -1,7 +1,5 @@
 //! A run in virtual time, of a World whose hosts may have stacks of others.
 
-use std::collections::BTreeSet;
-
 use sim::{Clock, ExternalPacket, FlowSpec, NodeKind, ObservedFlow, Outcome, Records, RunError, Spec, World};
 use units::{Duration, Instant};
 
@@ -208,43 +206,35 @@ impl WithStacks {
     fn step(&mut self, now: Instant) -> Result<(), RunError> {
         self.started = true;
         self.world.run_until(now)?;
-        self.deliver(now);
+        self.deliver(now)?;
         for (_, host) in &mut self.hosts {
             if host.poll_timeout(now).is_some_and(|due| due <= now) {
                 host.handle_timeout(now);
             }
         }
-        // A link that takes no time delivers at once what a host sends, and that wakes the next.
-        let mut sending = self.all_hosts();
-        while !sending.is_empty() {
-            for place in sending {
-                self.transmit(now, place)?;
-            }
-            sending = self.deliver(now);
+        for place in 0..self.hosts.len() {
+            self.transmit(now, place)?;
         }
+        // A link that takes no time delivers at once what a host sends.
+        self.deliver(now)?;
         self.check_streams(now)?;
         self.note_end(now);
         Ok(())
     }
 
-    fn all_hosts(&self) -> BTreeSet<usize> {
-        (0..self.hosts.len()).collect()
-    }
-
-    /// Hands over the packets that have arrived. Returns the hosts that got some.
-    fn deliver(&mut self, now: Instant) -> BTreeSet<usize> {
-        let mut woken = BTreeSet::new();
+    /// Hands over the packets that have arrived, and lets each host answer each packet before the next one comes.
+    fn deliver(&mut self, now: Instant) -> Result<(), RunError> {
         while let Some((node, ExternalPacket { id, bytes, .. })) = self.world.poll_external() {
             let Some(place) = self.hosts.iter().position(|(known, _)| *known == node) else { continue };
             self.captures.handle_packet(now, place, id, &bytes);
             self.hosts[place].1.handle_packet(now, &bytes);
             self.heard = now;
-            woken.insert(place);
+            self.transmit(now, place)?;
         }
         while let Some(event) = self.world.poll_external_event() {
             self.captures.handle_event(&event);
         }
-        woken
+        Ok(())
     }
 
     /// Lets a host send what it can, as long as its link takes it.
