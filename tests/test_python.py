@@ -54,6 +54,15 @@ def test_text_and_mapping_give_the_scenario_of_the_file(tmp_path: Path) -> None:
     assert lasthop.run(MAPPING).summary == lasthop.run(TEXT).summary
 
 
+def test_ecn_costs_nothing_where_nothing_is_marked() -> None:
+    """What is shipped is compiled with all optimisations, unlike the tests in Rust."""
+    plain, marking = (
+        lasthop.run(TEXT.replace('profile = "cubic"', f'profile = "{profile}"')).summary["flows"][0]["elapsed_s"]
+        for profile in ("sack-6675", "sack-ecn")
+    )
+    assert marking == pytest.approx(plain, rel=0.01)
+
+
 def test_overrides_and_seed_reach_what_is_run() -> None:
     run = lasthop.run(TEXT, overrides=['flows.download.bytes="50 kB"'], seed=7)
     assert (run.summary["flows"][0]["bytes"], run.summary["seed"]) == (50_000, 7)
