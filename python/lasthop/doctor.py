@@ -6,6 +6,7 @@ import json
 from typing import TypedDict
 
 from lasthop import _native
+from lasthop.calibration import calibration
 
 
 class Check(TypedDict):
@@ -20,7 +21,14 @@ class Check(TypedDict):
 def checks() -> list[Check]:
     """Look at everything that some command needs."""
     found: list[Check] = json.loads(_native.doctor())
-    return [*found, _fonts()]
+    return [*found, _calibration(), _fonts()]
+
+
+def _calibration() -> Check:
+    """What the last `lasthop doctor --calibrate` measured."""
+    known = calibration()
+    says = str(known) if known else "not measured: lasthop doctor --calibrate says how fast links may be in real time"
+    return Check(check="calibration", ok=True, says=says, remedy=None)
 
 
 def _fonts() -> Check:

@@ -24,7 +24,8 @@ def main(exchange: Path) -> int:
     """Carry out the request in `exchange`; return the exit status."""
     request = json.loads((exchange / "request.json").read_text())
     try:
-        run = _native.live(request["scenario"], request["command"], _stop_when_orphaned(os.getppid()))
+        programs = [(host, words, output) for host, words, output in request["programs"]]
+        run = _native.live(request["scenario"], request["command"], programs, _stop_when_orphaned(os.getppid()))
     except LasthopError as error:
         (exchange / "error.json").write_text(json.dumps(_described(error)))
         return 1

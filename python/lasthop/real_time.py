@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any, overload
 
 from lasthop import errors
-from lasthop.errors import LiveError
+from lasthop.errors import InputError, LiveError
 from lasthop.live_settings import check_settings
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import Run, RunResult, open_run
 from lasthop.scenario import Given, Scenario, scenario_of
+
+Program = tuple[str, Sequence[str]]
+"""A host, and a program with its arguments."""
 
 GRACE_S = 2.0
 """How long a stopped run may take to end on its own."""
@@ -24,22 +27,29 @@ GRACE_S = 2.0
 
 @contextmanager
 def live_result(
-    scenario: Scenario, *, command: Sequence[str] = (), out: Path | None = None, quiet_output: bool = False
+    scenario: Scenario,
+    *,
+    command: Sequence[str] = (),
+    programs: Sequence[Program] = (),
+    out: Path | None = None,
+    quiet_output: bool = False,
 ) -> Iterator[RunResult]:
     """Run a scenario in real time and yield its result; without `out` the result is gone after the block.
 
-    `command` is run in the first host instead of the scenario's flows. With `quiet_output` its standard output goes to
-    standard error. Raises InputError where the scenario names what this kernel does not have, and LiveError, with the
-    remedy, where this machine does not allow it.
+    `command` is run instead of the scenario's flows, in the first host that has no other program. With `quiet_output`
+    its standard output goes to standard error. `programs` run in the hosts that they name until the run is over; what
+    they write is kept in the result's folder, `output-HOST-N.txt`. Raises InputError where the scenario names what this
+    kernel does not have, and LiveError, with the remedy, where this machine does not allow it.
     """
     check_settings(scenario)
+    _check_hosts(scenario, programs)
     if out is None:
         with tempfile.TemporaryDirectory(prefix="lasthop-live-") as folder:
-            _run_child(scenario, command, Path(folder), quiet_output)
+            _run_child(scenario, command, programs, Path(folder), quiet_output)
             yield open_run(Path(folder))
     else:
         with whole_folder(out) as folder:
-            _run_child(scenario, command, folder, quiet_output)
+            _run_child(scenario, command, programs, folder, quiet_output)
         yield open_run(out)
 
 
@@ -74,19 +84,39 @@ def _in_memory(result: RunResult) -> Run:
     )
 
 
-def _run_child(scenario: Scenario, command: Sequence[str], folder: Path, quiet_output: bool) -> None:
+def _run_child(
+    scenario: Scenario, command: Sequence[str], programs: Sequence[Program], folder: Path, quiet_output: bool
+) -> None:
     """Run the scenario in a child, which writes its result into `folder`."""
     with tempfile.TemporaryDirectory(prefix="lasthop-live-") as exchange:
         request = {
             "scenario": scenario.json,
             "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
             "command": list(command),
+            "programs": _with_outputs(programs, folder.absolute()),
             "folder": str(folder.absolute()),
         }
         (Path(exchange) / "request.json").write_text(json.dumps(request))
         status = _status_of_child(Path(exchange), quiet_output)
         if status != 0:
             _raise_for(status, Path(exchange))
+
+
+def _check_hosts(scenario: Scenario, programs: Sequence[Program]) -> None:
+    """Raise InputError where a program is in a host that no kernel stands for."""
+    hosts = [str(host["name"]) for host in scenario.specification["hosts"]]
+    for host, words in programs:
+        if host not in hosts:
+            raise InputError(f"there is no host {host!r}", key="--in", help=f"the hosts are {', '.join(hosts)}")
+        if not words:
+            raise InputError(f"no program for host {host!r}", key="--in", help='--in HOST "PROGRAM ARGUMENT…"')
+
+
+def _with_outputs(programs: Sequence[Program], folder: Path) -> list[tuple[str, list[str], str]]:
+    return [
+        (host, list(words), str(folder / f"output-{host}-{number}.txt"))
+        for number, (host, words) in enumerate(programs, 1)
+    ]
 
 
 def _status_of_child(exchange: Path, quiet_output: bool) -> int:

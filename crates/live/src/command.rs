@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration as StdDuration;
 
 use nix::errno::Errno;
@@ -23,6 +25,8 @@ use crate::stop::Stop;
 pub(crate) struct CommandLine {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
+    /// The file for what it writes; without one, that goes where ours goes.
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Variables that are added to the program's environment.
@@ -44,6 +48,10 @@ impl CommandLine {
         let no_namespace = unshare(CloneFlags::CLONE_NEWPID).is_err();
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(environment);
+        if let Some(file) = &self.output {
+            let file = File::create(file)?;
+            command.stdin(Stdio::null()).stderr(file.try_clone()?).stdout(file);
+        }
         // SAFETY: between fork and exec the closure makes system calls only; it allocates nothing
         // and takes no lock. The second fork is of a process with one thread.
         unsafe { command.pre_exec(move || if no_namespace { die_with_parent() } else { fork_below_init() }) };
@@ -109,7 +117,7 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> CommandLine {
-        CommandLine { program: "sh".into(), arguments: vec!["-c".into(), script.into()] }
+        CommandLine { program: "sh".into(), arguments: vec!["-c".into(), script.into()], output: None }
     }
 
     /// Runs the command in a thread of its own, which the PID namespace belongs to.
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_exist_is_named() {
-        let missing = CommandLine { program: "no-such-program".into(), arguments: vec![] };
+        let missing = CommandLine { program: "no-such-program".into(), arguments: vec![], output: None };
         assert!(run(missing, Stop::default()).unwrap_err().to_string().contains("no-such-program"));
     }
 }

@@ -46,8 +46,9 @@ impl<'a> Driver<'a> {
         captures: HostCaptures,
         clock: Clock,
         attachments: Vec<Attachment<'a>>,
+        lateness: LatenessRecorder,
     ) -> Self {
-        let (lateness, buffer) = (LatenessRecorder::new(), vec![0; LARGEST_PACKET]);
+        let buffer = vec![0; LARGEST_PACKET];
         Self { network, captures, lateness, attachments, clock, stacks_have_more: false, buffer }
     }
 

@@ -7,8 +7,10 @@ use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle, Scope};
+use std::time::Duration as StdDuration;
 
 use nix::unistd::{getpid, gettid};
 
@@ -17,8 +19,10 @@ use crate::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
 use crate::channel::ReportSender;
 use crate::clock::Clock;
 use crate::command::{CommandLine, Environment};
+use crate::listening::wait_for_listener;
 use crate::namespace;
 use crate::netlink::{Interface, Netlink};
+use crate::sock_diag::Samples;
 use crate::stop::Stop;
 use crate::sysctl::{self, Sysctls};
 use crate::tun::Tun;
@@ -34,6 +38,10 @@ pub(crate) struct HostSpec {
     pub(crate) senders: Vec<Sender>,
     pub(crate) receivers: Vec<Receiver>,
     pub(crate) command: Option<CommandLine>,
+    /// Programs that end with the run.
+    pub(crate) programs: Vec<CommandLine>,
+    /// Where samples of the kernel's connections go, if they are wanted.
+    pub(crate) samples: Option<Arc<Samples>>,
 }
 
 /// The result of a host's task.
@@ -67,6 +75,8 @@ pub(crate) struct Start {
     pub(crate) clock: Clock,
     /// The environment of the user's program.
     pub(crate) environment: Environment,
+    /// How many hosts have programs that may yet have to open their ports; the user's program waits for them.
+    pub(crate) starting: Arc<AtomicUsize>,
 }
 
 /// What the host's thread hands to the caller once the host is set up.
@@ -192,8 +202,24 @@ fn run_tasks<'scope, 'env>(
     for one in &spec.senders {
         scope.spawn(move || task.run(|| one.clone().run(clock, stop).map(Report::Sent)));
     }
+    for one in &spec.programs {
+        scope.spawn(move || task.run_beside(|| one.run(&start.environment, stop)));
+    }
+    if !spec.programs.is_empty() {
+        scope.spawn(move || {
+            wait_for_listener(spec.receivers.len(), stop, || false);
+            start.starting.fetch_sub(1, Ordering::SeqCst);
+        });
+    }
+    if let Some(samples) = &spec.samples {
+        let failed = |source| failed(&spec.name, "sample its connections")(source);
+        scope.spawn(move || task.run_beside(|| samples.collect(clock, stop).map_err(failed)));
+    }
     if let Some(one) = &spec.command {
-        scope.spawn(move || task.run(|| one.run(&start.environment, stop).map(Report::Exited)));
+        scope.spawn(move || {
+            while start.starting.load(Ordering::SeqCst) > 0 && stop.wait_for(START_INTERVAL) {}
+            task.run(|| one.run(&start.environment, stop).map(Report::Exited));
+        });
     }
 }
 
@@ -210,6 +236,13 @@ impl Task<'_> {
         let died = |_| Err(failed(self.host, "go on")(io::Error::other("a thread of it panicked")));
         self.reports.send(catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(died));
     }
+
+    /// Runs a task that nobody waits for, and reports only its failure.
+    fn run_beside<T>(self, task: impl FnOnce() -> Result<T, LiveError>) {
+        if let Err(error) = task() {
+            self.reports.send(Err(error));
+        }
+    }
 }
 
 /// Returns how many packets did not fit into the device's queue: the twelfth number of the device's line (Linux,
@@ -225,6 +258,8 @@ fn failed(host: &str, step: &'static str) -> impl FnOnce(io::Error) -> LiveError
     move |source| LiveError::Host { host: host.to_owned(), step, source }
 }
 
+/// Interval at which the user's program looks whether the others have opened their ports.
+const START_INTERVAL: StdDuration = StdDuration::from_millis(10);
 /// The device's name, the same in every namespace.
 const INTERFACE: &str = "hop0";
 /// Length of the device's queue, in packets. Queueing belongs to the emulated link, so this is more than the largest

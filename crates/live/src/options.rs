@@ -2,15 +2,27 @@
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use scenario::file::{Live, SysctlValue};
 use stacks::Assignment;
-use units::Instant;
+use units::{Duration, Instant};
 
 use crate::sysctl::Sysctls;
 
 /// A callback that is given the run's time every 200 ms. [`ControlFlow::Break`] ends the run.
 pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;
+
+/// A program in a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The host's node.
+    pub host: usize,
+    /// The program and its arguments.
+    pub words: Vec<OsString>,
+    /// The file for what it writes.
+    pub output: Option<PathBuf>,
+}
 
 /// The settings of a live run.
 #[derive(Default)]
@@ -27,8 +39,13 @@ pub struct Options<'a> {
     pub simulated: Vec<usize>,
     /// The hosts' stacks; those without one are kernels.
     pub stacks: Assignment,
-    /// A program and its arguments. It runs in the first host instead of the scenario's flows.
+    /// A program and its arguments. It runs instead of the scenario's flows, in the first kernel's host that has no other
+    /// program.
     pub command: Vec<OsString>,
+    /// Programs that run in hosts beside the flows or the command, and end with the run.
+    pub programs: Vec<Program>,
+    /// How late a delivery taints the run; without it, [`crate::TAINTED_FROM`].
+    pub tainted_from: Option<Duration>,
     /// The progress callback.
     pub progress: Option<Progress<'a>>,
 }
@@ -41,6 +58,11 @@ impl From<&Live> for Options<'_> {
             SysctlValue::Text(text) => text.clone(),
         };
         let sysctls = live.sysctl.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-        Self { congestion: live.congestion.clone(), sysctls, ..Self::default() }
+        Self {
+            congestion: live.congestion.clone(),
+            sysctls,
+            tainted_from: live.tainted_from,
+            ..Self::default()
+        }
     }
 }

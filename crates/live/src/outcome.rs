@@ -16,7 +16,9 @@ use crate::options::Options;
 use crate::scheduling::Scheduling;
 use crate::session::Session;
 use crate::setup::Setup;
+use crate::sock_diag::{Sample, records};
 use crate::socket::KernelCounts;
+use crate::sockets_table::sockets;
 use crate::sysctl::Sysctls;
 
 /// The results of a live run.
@@ -97,11 +99,24 @@ pub struct CommandSummary {
 }
 
 /// Computes the results of a session.
-pub(crate) fn gather(setup: &Setup<'_>, mut session: Session, options: &Options<'_>) -> LiveOutcome {
+pub(crate) fn gather(
+    setup: &Setup<'_>,
+    mut session: Session,
+    options: &Options<'_>,
+    samples: &[(String, Vec<Sample>)],
+) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
     let outside = Outside { device_drops: session.device_drops, unroutable: session.network.unroutable() };
-    let flows = observed(setup, &mut session);
+    let mut flows = observed(setup, &mut session);
+    for (index, flow) in flows.iter_mut().enumerate() {
+        if let Some(sampled) = sampled(setup, index, samples) {
+            flow.records[0] = records(sampled);
+        }
+    }
     let mut outcome = session.network.finish(session.ended, flows);
+    if !samples.is_empty() {
+        outcome.tables.push(sockets(samples));
+    }
     if session.all_done {
         let what = if command.is_some() { "the program ended" } else { "every flow closed" };
         what.clone_into(&mut outcome.summary.stopped_by);
@@ -134,6 +149,18 @@ fn observed(setup: &Setup<'_>, session: &mut Session) -> Vec<ObservedFlow> {
         flows.push(observe(setup.spec, flow, index, &session.captures, observer));
     }
     flows
+}
+
+/// Returns the samples of a flow's connection at its sender, if that is a kernel.
+fn sampled<'a>(
+    setup: &Setup<'_>,
+    flow: usize,
+    samples: &'a [(String, Vec<Sample>)],
+) -> Option<impl Iterator<Item = &'a Sample>> {
+    let ends = setup.ends(flow);
+    let sender = &setup.spec.nodes[setup.flows[flow].from].name;
+    let (_, of_host) = samples.iter().find(|(host, _)| host == sender)?;
+    Some(of_host.iter().filter(move |sample| sample.ends == ends))
 }
 
 /// Returns how many bytes of a flow its receiver read.

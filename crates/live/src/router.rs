@@ -14,7 +14,7 @@ use crate::control::{Change, Control, Reload};
 use crate::device;
 use crate::doctor::obstacles;
 use crate::forwarding::Forwarder;
-use crate::lateness::{Lateness, LatenessRecorder};
+use crate::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::options::Progress;
 use crate::passage::{LinkState, Passage};
 use crate::place::{Place, RouterEnd};
@@ -77,7 +77,8 @@ pub fn router(spec: &Spec, options: RouterOptions<'_>) -> Result<RouterState, Li
     let second = RouterEnd::set_up(&places[1], right, left, mtu, announce)?;
     announce(&format!("router {name} runs; its links are changed by: lasthop set {name} KEY=VALUE"));
     let priority = Priority::raise();
-    let forwarder = Forwarder::new(passage, Clock::start(), [first.tun, second.tun], LatenessRecorder::new());
+    let forwarder =
+        Forwarder::new(passage, Clock::start(), [first.tun, second.tun], LatenessRecorder::new(TAINTED_FROM));
     let mut running = Running { forwarder, changed, changes: 0 };
     let ended = running.run(show, progress);
     drop((priority, control));

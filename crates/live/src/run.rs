@@ -1,15 +1,19 @@
 //! A live run, from the scenario to the result.
 
+use std::sync::Arc;
+
 use sim::{FlowSpec, Spec};
 use stacks::{HostCaptures, StackId};
 
 use crate::LiveError;
 use crate::doctor::obstacles;
+use crate::lateness::TAINTED_FROM;
 use crate::network::Network;
 use crate::options::Options;
 use crate::outcome::{LiveOutcome, gather};
 use crate::session::{self, Hosts};
 use crate::setup::{self, Setup};
+use crate::sock_diag::{Sample, Samples};
 
 /// Runs a scenario between kernels, in real time.
 ///
@@ -42,6 +46,14 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         in_process: stacks.keys().copied().collect(),
         flows: flows.iter().map(|flow| flow.name.clone()).collect(),
     };
-    let session = session::run(hosts, network, captures, setup.end(), options.progress.take())?;
-    Ok(gather(&setup, session, &options))
+    let sampled: Vec<(String, Arc<Samples>)> = hosts
+        .kernels
+        .iter()
+        .filter_map(|host| Some((host.name.clone(), Arc::clone(host.samples.as_ref()?))))
+        .collect();
+    let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
+    let session = session::run(hosts, network, captures, setup.end(), tainted_from, options.progress.take())?;
+    let samples: Vec<(String, Vec<Sample>)> =
+        sampled.into_iter().map(|(host, samples)| (host, samples.take())).collect();
+    Ok(gather(&setup, session, &options, &samples))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use stacks::HostCaptures;
 use units::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::clock::Clock;
 use crate::command::Environment;
 use crate::driver::Driver;
 use crate::host::{Host, HostSpec, Report, Start};
-use crate::lateness::Lateness;
+use crate::lateness::{Lateness, LatenessRecorder};
 use crate::namespace::{self, Right};
 use crate::network::Network;
 use crate::options::Progress;
@@ -62,6 +63,7 @@ pub(crate) fn run(
     network: Network,
     captures: HostCaptures,
     end: Instant,
+    tainted_from: Duration,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
     let Hosts { kernels: hosts, stacks, in_process, flows } = hosts;
@@ -71,13 +73,17 @@ pub(crate) fn run(
     };
     let stop = Arc::new(Stop::default());
     let expected = hosts.iter().map(HostSpec::reports).sum();
+    let with_programs = hosts.iter().filter(|host| !host.programs.is_empty()).count();
     let (hosts, reports) = set_up(hosts, &stop)?;
     let clock = Clock::start();
     let priority = Priority::raise();
     let attachments = attach(&network, &hosts, stacks, &|node| in_process.contains(&node));
-    let mut driver = Driver::new(network, captures, clock, attachments);
-    let environment = environment(&hosts);
-    hosts.iter().for_each(|host| host.start(Start { clock, environment: environment.clone() }));
+    let mut driver = Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from));
+    let starting = Arc::new(AtomicUsize::new(with_programs));
+    for (place, host) in hosts.iter().enumerate() {
+        let environment = environment(&hosts, place);
+        host.start(Start { clock, environment, starting: Arc::clone(&starting) });
+    }
     let driven = MainLoop { reports: &reports, expected, clock, end, flows: &flows }
         .drive(&mut driver, progress.as_mut());
     let ended = clock.now();
@@ -113,8 +119,8 @@ fn set_up(hosts: Vec<HostSpec>, stop: &Arc<Stop>) -> Result<(Vec<Host>, Reports)
     Ok((hosts.into_iter().map(set_up).collect::<Result<_, _>>()?, reports))
 }
 
-/// Returns the variables that tell a program the hosts' addresses and namespaces. The program runs in the first host.
-fn environment(hosts: &[Host]) -> Environment {
+/// Returns the variables that tell a program in the host at `place` the hosts' addresses and namespaces.
+fn environment(hosts: &[Host], place: usize) -> Environment {
     let named = hosts.iter().flat_map(|host| {
         let name = variable(&host.name);
         [
@@ -122,8 +128,9 @@ fn environment(hosts: &[Host]) -> Environment {
             (format!("LASTHOP_NETNS_{name}"), host.namespace.clone()),
         ]
     });
-    let own = hosts.first().map(|host| ("LASTHOP_ADDRESS".to_owned(), host.address.to_string()));
-    let peer = hosts.get(1).map(|host| ("LASTHOP_PEER".to_owned(), host.address.to_string()));
+    let own = hosts.get(place).map(|host| ("LASTHOP_ADDRESS".to_owned(), host.address.to_string()));
+    let peer =
+        hosts.get(usize::from(place == 0)).map(|host| ("LASTHOP_PEER".to_owned(), host.address.to_string()));
     named.chain(own).chain(peer).collect()
 }
 

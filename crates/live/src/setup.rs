@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use sim::{FlowSpec, Spec, Workload};
 use stacks::StackId;
@@ -63,11 +65,15 @@ impl<'a> Setup<'a> {
 
     /// Returns the specification of each kernel's host.
     pub(crate) fn host_specs(&self, options: &Options<'_>) -> Vec<HostSpec> {
-        let kernels = self.hosts.iter().filter(|node| !self.stacks.contains_key(node));
-        kernels.enumerate().map(|(host, node)| self.host_spec(host, *node, options)).collect()
+        let kernels: Vec<usize> =
+            self.hosts.iter().copied().filter(|node| !self.stacks.contains_key(node)).collect();
+        let has_program = |node: &&usize| options.programs.iter().any(|program| program.host == **node);
+        let of_command = kernels.iter().find(|node| !has_program(node)).or(kernels.first());
+        let host_spec = |node: &usize| self.host_spec(Some(node) == of_command, *node, options);
+        kernels.iter().map(host_spec).collect()
     }
 
-    fn host_spec(&self, host: usize, node: usize, options: &Options<'_>) -> HostSpec {
+    fn host_spec(&self, has_command: bool, node: usize, options: &Options<'_>) -> HostSpec {
         let flows = || self.flows.iter().enumerate();
         let address = self.address(node);
         HostSpec {
@@ -83,7 +89,14 @@ impl<'a> Setup<'a> {
                 .filter(|(_, flow)| flow.to == node)
                 .map(|(i, _)| self.receiver(i, options))
                 .collect(),
-            command: (host == 0).then(|| command(&options.command)).flatten(),
+            command: has_command.then(|| command(&options.command, None)).flatten(),
+            programs: options
+                .programs
+                .iter()
+                .filter(|program| program.host == node)
+                .filter_map(|program| command(&program.words, program.output.clone()))
+                .collect(),
+            samples: self.spec.record.tcp.then(Arc::default),
         }
     }
 
@@ -148,9 +161,9 @@ impl<'a> Setup<'a> {
     }
 }
 
-fn command(words: &[OsString]) -> Option<CommandLine> {
+fn command(words: &[OsString], output: Option<PathBuf>) -> Option<CommandLine> {
     let (program, arguments) = words.split_first()?;
-    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec() })
+    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output })
 }
 
 /// The largest IPv4 packet (RFC 791 §3.1).

@@ -8,14 +8,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration as StdDuration;
 
 use sim::Spec;
 use units::Duration;
@@ -27,8 +25,9 @@ use crate::command::{CommandLine, Environment};
 use crate::device::{self, Ends};
 use crate::doctor::obstacles;
 use crate::forwarding::Forwarder;
-use crate::lateness::{Lateness, LatenessRecorder};
+use crate::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::lease::{self, Forwarding};
+use crate::listening::{listeners, wait_for_listener};
 use crate::namespace::{self, Right};
 use crate::nat::Masquerade;
 use crate::netlink::{Interface, Netlink};
@@ -55,7 +54,7 @@ pub struct ShellOptions<'a> {
 }
 
 /// How a shell ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ShellOutcome {
     /// The program's exit status; 128 and the signal's number where a signal ended it.
     pub status: i32,
@@ -89,7 +88,7 @@ pub fn shell(spec: &Spec, mut options: ShellOptions<'_>) -> Result<ShellOutcome,
     let clock = Clock::start();
     let priority = Priority::raise();
     let Inside { tun, start, thread } = inside;
-    let mut forwarder = Forwarder::new(passage, clock, [outside, tun], LatenessRecorder::new());
+    let mut forwarder = Forwarder::new(passage, clock, [outside, tun], LatenessRecorder::new(TAINTED_FROM));
     (options.announce)(&introduction(&options.name, &ends, &place));
     let _ = start.send(environment(&options.name, &ends));
     let ended = drive(&mut forwarder, &reports, &mut options);
@@ -244,7 +243,7 @@ struct OutsideProgram {
 }
 
 impl OutsideProgram {
-    /// Starts it, and waits until it listens on a port, has ended, or [`LONGEST_START`] has passed.
+    /// Starts it, and waits until it listens on a port, has ended, or some seconds have passed.
     fn start(
         options: &mut ShellOptions<'_>,
         ends: &Ends,
@@ -267,16 +266,13 @@ impl OutsideProgram {
             .spawn(run)
             .map_err(failed("outside", "start its thread"))?;
         let program = Self { stop: Arc::clone(stop), thread: Some(thread) };
-        for _ in 0..LONGEST_START.as_millis() / LISTEN_INTERVAL.as_millis() {
-            if let Some(report) = ended.try_recv() {
-                if let Report::OutsideExited(status) = report? {
-                    (options.announce)(&outside_ended(status));
-                }
-                break;
-            }
-            if listeners() > before || !stop.wait_for(LISTEN_INTERVAL) {
-                break;
-            }
+        let mut over = None;
+        wait_for_listener(before, stop, || {
+            over = ended.try_recv();
+            over.is_some()
+        });
+        if let Some(Report::OutsideExited(status)) = over.transpose()? {
+            (options.announce)(&outside_ended(status));
         }
         Ok(program)
     }
@@ -291,15 +287,6 @@ impl Drop for OutsideProgram {
 
 fn outside_ended(status: ExitStatus) -> String {
     format!("the program outside has ended with status {}", status_of(status))
-}
-
-/// How many TCP sockets listen in this thread's namespace.
-fn listeners() -> usize {
-    const LISTEN: &str = "0A";
-    let tables = ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"];
-    let lines = tables.map(|table| fs::read_to_string(table).unwrap_or_default());
-    let listens = |line: &&str| line.split_whitespace().nth(3) == Some(LISTEN);
-    lines.iter().map(|table| table.lines().filter(listens).count()).sum()
 }
 
 /// What leads from the far end on: forwarding and address translation, taken back at the end.
@@ -357,7 +344,7 @@ impl WayOut {
 
 fn command_line(words: &[OsString]) -> Option<CommandLine> {
     let (program, arguments) = words.split_first()?;
-    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec() })
+    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output: None })
 }
 
 fn status_of(status: ExitStatus) -> i32 {
@@ -370,6 +357,3 @@ fn failed(host: &'static str, step: &'static str) -> impl Fn(io::Error) -> LiveE
 
 /// Interval of the progress callback: as often as a person reads it.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
-/// How long the program outside may take until it listens.
-const LONGEST_START: StdDuration = StdDuration::from_secs(3);
-const LISTEN_INTERVAL: StdDuration = StdDuration::from_millis(20);

@@ -42,6 +42,7 @@ impl From<Failure> for PyErr {
             Failure::Build(error) => with_message(py, "InputError", &error),
             Failure::Setup(error) => with_message(py, "InputError", &error),
             Failure::Run(error) => with_message(py, "RunError", &error),
+            Failure::Live(error) if names_what_is_refused(&error) => with_message(py, "InputError", &error),
             Failure::Live(error @ (live::LiveError::Place { .. } | live::LiveError::Ends(_))) => {
                 with_message(py, "InputError", &error)
             }
@@ -51,6 +52,12 @@ impl From<Failure> for PyErr {
             Failure::Python(error) => error,
         })
     }
+}
+
+/// Whether a real-time run was not begun because the scenario asks for a setting that none may have.
+fn names_what_is_refused(error: &live::LiveError) -> bool {
+    let live::LiveError::CannotStart(checks) = error else { return false };
+    checks.iter().any(|check| check.check == "sysctl")
 }
 
 /// `OSError` with its number, so that Python makes the right subclass of it, and the name of the file.

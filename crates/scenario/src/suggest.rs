@@ -59,7 +59,10 @@ mod tests {
     fn a_list_of_a_thousand_hosts_is_cut_short() {
         let hosts: Vec<String> = (1..=1000).map(|number| format!("server-{number}")).collect();
         let advice = among("server", &hosts, "hosts");
-        assert!(advice.starts_with("did you mean \"server-1\"? The hosts are server-1, server-2, "), "{advice}");
+        assert!(
+            advice.starts_with("did you mean \"server-1\"? The hosts are server-1, server-2, "),
+            "{advice}"
+        );
         assert!(advice.ends_with("server-100 and 900 more"), "{advice}");
     }
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import click
 
+from lasthop.calibration import calibrate as measure
 from lasthop.cli.console import print_json, stdout
 from lasthop.doctor import checks
 
 
 @click.command(name="doctor")
+@click.option("--calibrate", is_flag=True, help="Measure, in some seconds, how fast links may be in real time.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
-def command(as_json: bool) -> None:
+def command(calibrate: bool, as_json: bool) -> None:
     """Check what real-time runs, captures and pictures need.
 
     Nothing is changed, except that what a killed shell or router has left is taken back. Virtual-time runs and
@@ -20,7 +22,10 @@ def command(as_json: bool) -> None:
     Examples:
       lasthop doctor
       lasthop doctor --json
+      lasthop doctor --calibrate
     """
+    if calibrate:
+        measure()
     found = checks()
     if as_json:
         print_json({"ok": all(check["ok"] for check in found), "checks": found})

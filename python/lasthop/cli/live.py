@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 import click
 
-from lasthop.cli.console import print_json, remark
+from lasthop.calibration import beyond_calibration
+from lasthop.cli.console import print_json, remark, warn
 from lasthop.cli.names import completing
 from lasthop.cli.summary import print_beside_virtual, print_real_time, print_summary
 from lasthop.errors import InputError, RunError
@@ -27,6 +29,14 @@ ROUND_TRIPS = "packets"
 @click.command(name="live")
 @click.argument("file", shell_complete=completing("scenarios"))
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
+@click.option(
+    "--in",
+    "programs",
+    nargs=2,
+    multiple=True,
+    metavar="HOST COMMAND",
+    help="Run this in HOST as well, from before the COMMAND until the end; what it writes is kept with the result.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Runs in real time.")
@@ -35,6 +45,7 @@ ROUND_TRIPS = "packets"
 def command(
     file: str,
     program: tuple[str, ...],
+    programs: tuple[tuple[str, str], ...],
     seed: int | None,
     overrides: tuple[str, ...],
     repeat: int,
@@ -42,12 +53,14 @@ def command(
     as_json: bool,
 ) -> None:
     """Run the scenario FILE in real time: each host is a network namespace with this kernel's TCP, joined by the very
-    links that `lasthop run` uses. With a COMMAND, that is run in the first host instead of the file's flows.
+    links that `lasthop run` uses. With a COMMAND, that is run instead of the file's flows, in the first host that no
+    --in names.
 
     Packets are released on the wall clock; how late each was is reported, and a run with a release over 10 ms late is
-    marked as tainted. What matters of the transfers is printed beside the same scenario in virtual time, with a warning
-    where the two differ by more than the kernel does from run to run: --repeat tells how much that is. `lasthop doctor`
-    says whether this machine allows real time, and the remedy.
+    marked as tainted (`live.tainted_from` is another bound). What matters of the transfers is printed beside the same
+    scenario in virtual time, with a warning where the two differ by more than the kernel does from run to run: --repeat
+    tells how much that is. `lasthop doctor` says whether this machine allows real time, and the remedy; with
+    --calibrate it measures how fast links may be here, and from then on a faster one is warned of.
 
     \b
     Examples:
@@ -55,18 +68,22 @@ def command(
       lasthop live quickstart --repeat 5
       lasthop live scenarios/quickstart.toml --json --out results/live
       lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
+      lasthop live quickstart --in server 'python3 -m http.server 80' -- sh -c 'curl -s $LASTHOP_ADDRESS_SERVER'
 
     A COMMAND that fails makes the run fail (status 1); its own status is in the summary.
     """
+    others = [(host, shlex.split(words)) for host, words in programs]
     if repeat > 1 and (program or out is not None):
         raise InputError("a COMMAND, or a result folder, is one run", key="--repeat", help="leave it out")
     scenario = load_scenario(file, overrides=overrides, seed=seed)
     metered = scenario if program else _metered(file, scenario, overrides, seed)
-    with live_result(metered, command=program, out=out, quiet_output=as_json) as result:
+    for too_fast in beyond_calibration(scenario):
+        warn(too_fast)
+    with live_result(metered, command=program, programs=others, out=out, quiet_output=as_json) as result:
         summary = result.summary
         real = [] if program else [_measures(result)]
     for _ in range(repeat - 1):
-        with live_result(metered, quiet_output=True) as again:
+        with live_result(metered, programs=others, quiet_output=True) as again:
             real.append(_measures(again))
     if not as_json:
         print_summary(summary)

@@ -127,7 +127,12 @@ def print_real_time(summary: Mapping[str, Any]) -> None:
         f"{late['max_ms']:.3f} ms (at most)"
     )
     if late["tainted"]:
-        stdout.print("TAINTED: a packet was released over 10 ms late. Run it again on a machine with less to do.")
+        stdout.print(
+            f"TAINTED: {late['misses']} of {late['releases']} packets were released over {late['bound_ms']:g} ms late. "
+            "Run it again on a machine with less to do."
+        )
+    if dropped := summary["outside"]["device_drops"]:
+        stdout.print(f"TAINTED: a device dropped {dropped} packets before the links saw them.")
 
 
 def print_beside_virtual(compared: Sequence[Compared], congestion: str, profiles: Sequence[str]) -> None:

@@ -214,6 +214,10 @@ pub struct Live {
     /// too, and what they send and receive is simulated. A flow joins two of them or two others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub simulated: Vec<String>,
+    /// How late a packet may be delivered, against the links' schedule, in a valid run; a run with a later one is marked as
+    /// tainted. Without it 10 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tainted_from: Option<Duration>,
     /// Settings of the hosts' network namespaces: "net.ipv4.tcp_sack" = 1.
     #[serde(default)]
     pub sysctl: BTreeMap<String, SysctlValue>,
