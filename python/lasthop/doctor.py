@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from lasthop import _native
 from lasthop.calibration import calibration
+from lasthop.real_time import remove_left_folders
 
 
 class Check(TypedDict):
@@ -20,6 +21,7 @@ class Check(TypedDict):
 
 def checks() -> list[Check]:
     """Look at everything that some command needs."""
+    remove_left_folders()
     found: list[Check] = json.loads(_native.doctor())
     return [*found, _calibration(), _fonts()]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,14 +26,23 @@ def main(exchange: Path) -> int:
     request = json.loads((exchange / "request.json").read_text())
     try:
         programs = [(host, words, output) for host, words, output in request["programs"]]
-        run = _native.live(request["scenario"], request["command"], programs, _stop_when_orphaned(os.getppid()))
+        run = _native.live(request["scenario"], request["command"], programs, _stop_when_orphaned(request["parent"]))
     except LasthopError as error:
         (exchange / "error.json").write_text(json.dumps(_described(error)))
         return 1
-    except (KeyboardInterrupt, _Orphaned):
+    except _Orphaned:
+        _remove(exchange, Path(request["folder"]))
+        return 1
+    except KeyboardInterrupt:
         return 1
     _write(run, request)
     return 0
+
+
+def _remove(*folders: Path) -> None:
+    """Remove what the parent, which was killed, cannot remove any more."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Orphaned(Exception):  # noqa: N818 - no error of this process: its parent is gone

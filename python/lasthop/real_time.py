@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,9 @@ from lasthop.scenario import Given, Scenario, scenario_of
 
 Program = tuple[str, Sequence[str]]
 """A host, and a program with its arguments."""
+
+PREFIX = "lasthop-live-"
+"""What temporary folders are called, before the number of the process that made them."""
 
 GRACE_S = 2.0
 """How long a stopped run may take to end on its own."""
@@ -43,8 +48,9 @@ def live_result(
     """
     check_settings(scenario)
     _check_hosts(scenario, programs)
+    remove_left_folders()
     if out is None:
-        with tempfile.TemporaryDirectory(prefix="lasthop-live-") as folder:
+        with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
             _run_child(scenario, command, programs, Path(folder), quiet_output)
             yield open_run(Path(folder))
     else:
@@ -88,18 +94,32 @@ def _run_child(
     scenario: Scenario, command: Sequence[str], programs: Sequence[Program], folder: Path, quiet_output: bool
 ) -> None:
     """Run the scenario in a child, which writes its result into `folder`."""
-    with tempfile.TemporaryDirectory(prefix="lasthop-live-") as exchange:
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as exchange:
         request = {
             "scenario": scenario.json,
             "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
             "command": list(command),
             "programs": _with_outputs(programs, folder.absolute()),
             "folder": str(folder.absolute()),
+            "parent": os.getpid(),
         }
         (Path(exchange) / "request.json").write_text(json.dumps(request))
         status = _status_of_child(Path(exchange), quiet_output)
         if status != 0:
             _raise_for(status, Path(exchange))
+
+
+def remove_left_folders() -> list[Path]:
+    """Remove the temporary folders of processes that were killed, and return them."""
+    left = [path for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*") if not _maker_lives(path)]
+    for path in left:
+        shutil.rmtree(path, ignore_errors=True)
+    return left
+
+
+def _maker_lives(folder: Path) -> bool:
+    process = folder.name.removeprefix(PREFIX).partition("-")[0]
+    return not process.isdigit() or Path("/proc", process).exists()
 
 
 def _check_hosts(scenario: Scenario, programs: Sequence[Program]) -> None:
