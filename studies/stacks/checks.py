@@ -1,0 +1,201 @@
+"""Each case live, on this machine, and the claims about what the stacks do.
+
+What real time gave is kept (`results/stacks.jsonl`) by the hash of the case, the kernel's release and the number of
+runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from lasthop.errors import LiveError, OracleError
+from lasthop.real_time import live_result
+from lasthop.scenario import Scenario
+from lasthop.study import Case, Evidence, Verdict
+
+RUNS = int(os.environ.get("LASTHOP_STACKS_RUNS", "1"))
+"""Runs in real time of each case."""
+
+ANSWERS = Path(os.environ.get("LASTHOP_STACKS_ANSWERS", "results/stacks.jsonl"))
+"""Where the answers are kept."""
+
+ATTEMPTS = 3
+"""A run whose clock was late by more than 10 ms is made again, so often at most."""
+
+METRICS = {
+    "elapsed_s": "elapsed_s",
+    "retransmissions": "retransmissions",
+    "needless": "unnecessary_retransmissions",
+    "timeouts": "timeouts",
+    "spurious_timeouts": "spurious_timeouts",
+}
+"""The key of a flow's summary by the metric of the study."""
+
+TCPS = (
+    "linux-cubic",
+    "linux-reno",
+    "linux-bbr",
+    "linux-cubic-without-frto",
+    "linux-cubic-without-frto-or-timestamps",
+    "smoltcp",
+)
+WITH_FRTO = ("linux-cubic", "linux-reno", "linux-bbr")
+DELAYS = ("1s", "3s", "10s")
+FEW = 2
+"""A difference between two runs of a kernel."""
+
+PROBES = 1
+"""A tail loss probe is sent before the first timeout (RFC 8985 §7)."""
+
+MUCH = 10
+SHARE = 0.9
+NEAR = 0.05
+
+_answers: dict[str, list[dict[str, float]]] = {}
+_lock = threading.Lock()
+_one_at_a_time = threading.Lock()
+
+Cells = Mapping[tuple[str, str, str, str], float]
+"""What was measured: by stack, delay, receiver and metric."""
+
+
+def live(case: Case) -> dict[str, float]:
+    """Run the case in real time; return the mean of each metric.
+
+    Raises OracleError where this machine does not allow it.
+    """
+    variant = case.variant()
+    key = f"{variant.hash} {platform.release()} {RUNS}"
+    with _lock:
+        known = _known().get(key)
+    runs = known or [
+        _run(Scenario(case.id, case.seeds[0], variant.hash, variant.under(case.seeds[0]))) for _ in range(RUNS)
+    ]
+    if known is None:
+        with _lock:
+            _keep(key, runs)
+    return {metric: mean(run[metric] for run in runs) for metric in METRICS if all(metric in run for run in runs)}
+
+
+def _run(scenario: Scenario) -> dict[str, float]:
+    """Run once, and again where the machine was too busy to keep time. A transfer that did not end has no length."""
+    for _ in range(ATTEMPTS):
+        with _one_at_a_time:
+            try:
+                with live_result(scenario, quiet_output=True) as result:
+                    summary = result.summary
+            except LiveError as error:
+                raise OracleError(f"case {scenario.name} cannot run live: {error}") from error
+        if not summary["lateness"]["tainted"]:
+            break
+    (flow,) = summary["flows"]
+    found = {metric: flow[key] for metric, key in METRICS.items()}
+    return {metric: float(value) for metric, value in found.items() if value is not None}
+
+
+def _known() -> dict[str, list[dict[str, float]]]:
+    if not _answers and ANSWERS.is_file():
+        _answers.update(json.loads(line) for line in ANSWERS.read_text().splitlines())
+    return _answers
+
+
+def _keep(key: str, runs: list[dict[str, float]]) -> None:
+    _answers[key] = runs
+    ANSWERS.parent.mkdir(parents=True, exist_ok=True)
+    with ANSWERS.open("a") as file:
+        file.write(json.dumps([key, runs]) + "\n")
+
+
+def nothing_without_delay(evidence: Evidence) -> Verdict:
+    """Judge the cases without a delay."""
+    again = {
+        row[0]: value for row, value in _measured(evidence).items() if row[1] == "none" and _is(row, "retransmissions")
+    }
+    return Verdict(not any(again.values()), _told(again))
+
+
+def all_time_out(evidence: Evidence) -> Verdict:
+    """Judge the timeouts after 3 s: those of TCPs are spurious, those of quinn are probes."""
+    cells = _measured(evidence)
+    spurious = {stack: cells[stack, "3s", "honest", "spurious_timeouts"] for stack in TCPS}
+    probes = cells["quinn", "3s", "honest", "timeouts"]
+    told = f"spurious timeouts: {_told(spurious)}; probes of quinn: {probes:g}"
+    return Verdict(all(spurious.values()) and probes > 0, told)
+
+
+def linux_sends_few_again(evidence: Evidence) -> Verdict:
+    """Judge what Linux sends again for nothing, in virtual and in real time, beyond one segment for each timeout."""
+    beyond = {
+        f"{stack} {delay}{clock}": cells[stack, delay, "honest", "needless"] - cells[stack, delay, "honest", "timeouts"]
+        for clock, cells in (("", _measured(evidence)), (" live", _published(evidence)))
+        for stack in WITH_FRTO
+        for delay in DELAYS
+        if (stack, delay, "honest", "needless") in cells
+    }
+    return Verdict(all(count <= PROBES for count in beyond.values()), _told(beyond))
+
+
+def smoltcp_goes_back(evidence: Evidence) -> Verdict:
+    """Judge what smoltcp sends again for nothing."""
+    cells = _measured(evidence)
+    again = {delay: cells["smoltcp", delay, "honest", "needless"] for delay in DELAYS}
+    return Verdict(all(count >= MUCH for count in again.values()), _told(again))
+
+
+def division_gains_nothing(evidence: Evidence) -> Verdict:
+    """Judge the length of transfers to a receiver that divides ACKs, of that to an honest one."""
+    cells = _measured(evidence)
+    stacks = dict.fromkeys(stack for stack, _, receiver, _ in cells if receiver == "divides")
+    ratios = {
+        stack: cells[stack, "none", "divides", "elapsed_s"] / cells[stack, "none", "honest-10Mbit", "elapsed_s"]
+        for stack in stacks
+    }
+    return Verdict(all(ratio >= 1 - NEAR for ratio in ratios.values()), _told(ratios))
+
+
+def clocks_agree(evidence: Evidence) -> Verdict:
+    """Judge each case in both clocks."""
+    measured, published = _measured(evidence), _published(evidence)
+    off: dict[tuple[str, ...], list[str]] = {}
+    for cell, value in measured.items():
+        off.setdefault(cell[:3], [])
+        other = published.get(cell)
+        if other is None or cell[3] in {"needless", "spurious_timeouts"}:
+            continue
+        allowed = NEAR * other if cell[3] == "elapsed_s" else FEW
+        if abs(value - other) > allowed:
+            off[cell[:3]].append(f"{cell[3]} {value:.4g}, live {other:.4g}")
+    apart = [f"{' '.join(cell)}: {', '.join(told)}" for cell, told in off.items() if told]
+    told = f"{len(off) - len(apart)} of {len(off)} cases"
+    return Verdict(len(apart) <= (1 - SHARE) * len(off), f"{told}; others: {'; '.join(apart)}" if apart else told)
+
+
+def _measured(evidence: Evidence) -> Cells:
+    return _cells(evidence, "measured")
+
+
+def _published(evidence: Evidence) -> Cells:
+    return _cells(evidence, "published")
+
+
+def _cells(evidence: Evidence, column: str) -> Cells:
+    return {_cell(row): float(row[column]) for row in evidence.rows if row[column] is not None}
+
+
+def _cell(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    return str(row["stack"]), str(row["delay"]), str(row["receiver"]), str(row["metric"])
+
+
+def _is(cell: tuple[str, str, str, str], metric: str) -> bool:
+    return cell[2] == "honest" and cell[3] == metric
+
+
+def _told(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in values.items())
