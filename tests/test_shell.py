@@ -174,3 +174,40 @@ def test_without_root_the_far_end_is_a_network_of_its_own() -> None:
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("from outside")
     assert "the way out of here takes root" in ended.stderr
+
+
+RESOLVER = """
+import socket
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 53))
+print("up", flush=True)
+while True:
+    query, client = server.recvfrom(4096)
+    server.sendto(b"answer to " + query, client)
+"""
+QUERY = """
+import socket
+address = open("/etc/resolv.conf").read().split()[1]
+asks = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+asks.settimeout(20)
+asks.sendto(b"query", (address, 53))
+print(address, asks.recv(4096).decode())
+"""
+
+
+@POSSIBLE
+@AS_ROOT
+def test_a_resolver_on_the_loopback_is_reached_through_the_far_end(tmp_path: Path) -> None:
+    """In a namespace of its own for mounts and for the network, whose resolver is on the loopback."""
+    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+    script = (
+        "mount --bind resolv.conf /etc/resolv.conf && ip link set lo up && "
+        '{ "$1" -c "$2" & } && sleep 1 && "$1" -m lasthop shell --quiet --link wifi -- "$1" -c "$3"; '
+        "status=$?; kill $!; exit $status"
+    )
+    words = ["unshare", "--mount", "--net", "sh", "-c", script, "sh", sys.executable, RESOLVER, QUERY]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    if any(word in ended.stderr for word in ("unshare:", "mount:", "ip: not found")):
+        pytest.skip(f"NOT TESTED: this machine does not allow it: {ended.stderr}")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[-1] == "198.18.1.1 answer to query"

@@ -1,7 +1,6 @@
 //! A host of the scenario as a network namespace: a thread that enters a new namespace, gives it a TUN device and an
 //! address, and runs the host's senders, receivers and program there.
 
-use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +18,7 @@ use crate::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
 use crate::channel::ReportSender;
 use crate::clock::Clock;
 use crate::command::{CommandLine, Environment};
+use crate::drops::Drops;
 use crate::listening::wait_for_listener;
 use crate::namespace;
 use crate::netlink::{Interface, Netlink};
@@ -66,7 +66,7 @@ pub(crate) struct Host {
     /// The settings as the kernel reads them back.
     pub(crate) sysctls: Sysctls,
     start: mpsc::Sender<Start>,
-    thread: JoinHandle<u64>,
+    thread: JoinHandle<Drops>,
 }
 
 /// The signal to start the tasks.
@@ -114,25 +114,25 @@ impl Host {
         let _ = self.start.send(start);
     }
 
-    /// Waits for the end of the host's thread. Returns how many packets the device dropped because they were not read in
-    /// time. The namespace and the device are gone afterwards.
-    pub(crate) fn join(self) -> u64 {
+    /// Waits for the end of the host's thread. Returns what its kernel dropped. The namespace and the
+    /// device are gone afterwards.
+    pub(crate) fn join(self) -> Drops {
         drop(self.start);
         // A panic there has been printed, and a report of it has ended the run.
-        self.thread.join().unwrap_or(0)
+        self.thread.join().unwrap_or_default()
     }
 }
 
 type Reports = ReportSender<Result<Report, LiveError>>;
 
-/// The main function of a host's thread. Returns how many packets the device dropped.
+/// The main function of a host's thread. Returns what the kernel dropped.
 fn run_host(
     spec: &HostSpec,
     ready: &mpsc::Sender<Result<Prepared, LiveError>>,
     started: &mpsc::Receiver<Start>,
     stop: &Stop,
     reports: &Reports,
-) -> u64 {
+) -> Drops {
     let listening = match prepare(spec) {
         Ok((prepared, listening)) => {
             let _ = ready.send(Ok(prepared));
@@ -140,7 +140,7 @@ fn run_host(
         }
         Err(error) => {
             let _ = ready.send(Err(error));
-            return 0;
+            return Drops::default();
         }
     };
     if let Ok(start) = started.recv() {
@@ -148,7 +148,7 @@ fn run_host(
         // The namespace outlives its tasks: a FIN may remain to be acknowledged.
         let _ = started.recv();
     }
-    device_drops().unwrap_or(0)
+    Drops::read(INTERFACE)
 }
 
 fn prepare(spec: &HostSpec) -> Result<(Prepared, Vec<ListeningReceiver>), LiveError> {
@@ -243,15 +243,6 @@ impl Task<'_> {
             self.reports.send(Err(error));
         }
     }
-}
-
-/// Returns how many packets did not fit into the device's queue: the twelfth number of the device's line (Linux,
-/// net/core/net-procfs.c).
-fn device_drops() -> Option<u64> {
-    const TRANSMIT_DROPS: usize = 11;
-    let table = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
-    let line = table.lines().find_map(|line| line.trim_start().strip_prefix(INTERFACE)?.strip_prefix(':'))?;
-    line.split_whitespace().nth(TRANSMIT_DROPS)?.parse().ok()
 }
 
 fn failed(host: &str, step: &'static str) -> impl FnOnce(io::Error) -> LiveError {

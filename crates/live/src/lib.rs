@@ -25,6 +25,7 @@ mod control;
 mod device;
 mod doctor;
 mod driver;
+mod drops;
 mod error;
 mod forwarding;
 mod host;

@@ -58,6 +58,8 @@ pub struct Outside {
     /// Packets that a host's device dropped before they were read. The emulated link did not drop them, so a run with
     /// any is not valid.
     pub device_drops: u64,
+    /// Segments and datagrams for which a socket of a host had no room (TCPBacklogDrop, TCPRcvQDrop, RcvbufErrors).
+    pub socket_drops: u64,
     /// Packets without a route: to an unknown address, or not IPv4.
     pub unroutable: u64,
 }
@@ -106,7 +108,11 @@ pub(crate) fn gather(
     samples: &[(String, Vec<Sample>)],
 ) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
-    let outside = Outside { device_drops: session.device_drops, unroutable: session.network.unroutable() };
+    let outside = Outside {
+        device_drops: session.drops.device,
+        socket_drops: session.drops.socket,
+        unroutable: session.network.unroutable(),
+    };
     let mut flows = observed(setup, &mut session);
     for (index, flow) in flows.iter_mut().enumerate() {
         if let Some(sampled) = sampled(setup, index, samples) {

@@ -13,6 +13,7 @@ use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
 use crate::command::Environment;
 use crate::driver::Driver;
+use crate::drops::Drops;
 use crate::host::{Host, HostSpec, Report, Start};
 use crate::lateness::{Lateness, LatenessRecorder};
 use crate::namespace::{self, Right};
@@ -34,8 +35,8 @@ pub(crate) struct Session {
     pub(crate) right: Right,
     /// The settings of each host, in the order of the hosts.
     pub(crate) sysctls: Vec<Sysctls>,
-    /// Packets that the hosts' devices dropped before they were read.
-    pub(crate) device_drops: u64,
+    /// What the hosts' kernels dropped.
+    pub(crate) drops: Drops,
     /// When the last packet was delivered, or the run was stopped.
     pub(crate) ended: Instant,
     /// The hosts with stacks in this process, in the order of the network's hosts; none where a kernel is.
@@ -93,7 +94,7 @@ pub(crate) fn run(
     let scheduling = priority.scheduling();
     drop(priority);
     let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
-    let device_drops = hosts.into_iter().map(Host::join).sum();
+    let drops = hosts.into_iter().map(Host::join).sum();
     let (mut received, all_done) = driven?;
     while let Some(report) = reports.try_recv() {
         received.push(report?);
@@ -103,7 +104,7 @@ pub(crate) fn run(
         captures,
         reports: received,
         all_done,
-        device_drops,
+        drops,
         lateness: lateness.summary(),
         scheduling,
         right,

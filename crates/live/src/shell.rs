@@ -98,7 +98,16 @@ pub fn shell(spec: &Spec, mut options: ShellOptions<'_>) -> Result<ShellOutcome,
     let _ = thread.join();
     drop(outside_program);
     way_out.close(&mut *options.announce);
-    Ok(ShellOutcome { status: status_of(ended?), lateness: forwarder.lateness.summary() })
+    let (status, lateness) = (status_of(ended?), forwarder.lateness.summary());
+    if lateness.tainted {
+        (options.announce)(&late(&lateness));
+    }
+    Ok(ShellOutcome { status, lateness })
+}
+
+fn late(lateness: &Lateness) -> String {
+    let Lateness { misses, releases, bound_ms, max_ms, .. } = lateness;
+    format!("{misses} of {releases} packets were delivered over {bound_ms} ms late, at most {max_ms:.1} ms")
 }
 
 /// What the threads of a shell report.

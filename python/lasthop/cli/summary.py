@@ -133,6 +133,8 @@ def print_real_time(summary: Mapping[str, Any]) -> None:
         )
     if dropped := summary["outside"]["device_drops"]:
         stdout.print(f"TAINTED: a device dropped {dropped} packets before the links saw them.")
+    if dropped := summary["outside"].get("socket_drops"):
+        stdout.print(f"{dropped} packets found no room at a socket behind the links.")
 
 
 def print_beside_virtual(compared: Sequence[Compared], congestion: str, profiles: Sequence[str]) -> None:
