@@ -152,9 +152,9 @@ def test_places_and_routers_that_are_not_there_are_said(lasthop: Lasthop, tmp_pa
     assert "no router called 'nobody'" in nobody.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
 def test_traffic_between_two_interfaces_crosses_the_links_and_all_is_taken_back(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, stop: signal.Signals
 ) -> None:
     middle, ends = f"lh{os.getpid()}m", (f"lh{os.getpid()}a", f"lh{os.getpid()}b")
     (tmp_path / "link.toml").write_text(LINK.replace('"5 ms"', '"150 ms"'))
@@ -180,8 +180,8 @@ def test_traffic_between_two_interfaces_crosses_the_links_and_all_is_taken_back(
                     break
             ping = ["ip", "netns", "exec", ends[0], "ping", "-c", "2", "-W", "20", "10.8.2.2"]
             pinged = subprocess.run(ping, capture_output=True, text=True, check=False)
-            router.send_signal(number)
-        if number == signal.SIGKILL:
+            router.send_signal(stop)
+        if stop == signal.SIGKILL:
             subprocess.run([*in_middle, sys.executable, "-m", "lasthop", "doctor"], check=True, capture_output=True)
         assert pinged.returncode == 0, (pinged.stdout, announced)
         shortest = float(pinged.stdout.split(" = ")[-1].split("/")[0])
