@@ -52,6 +52,8 @@ pub fn observe(
     summary.completed &= observer.received == Some(summary.bytes);
     let diagnosis = captured.map(|flow| flow.half(Side::Opener).diagnosis()).unwrap_or_default();
     let sender = observer.sender.as_mut().map(|host| host.take_records(index)).unwrap_or_default();
+    // Of a receiver only what it has agreed to do without: the rest is the sender's story, as in a World's own flows.
+    observer.receiver_records.retain(|observed| observed.record.event == tcp::Decision::Fallback);
     let records = [sender, observer.receiver_records];
     ObservedFlow { ends: ends.map(SocketAddr::V4), summary, diagnosis, records }
 }

@@ -184,6 +184,9 @@ fn a_delay_makes_quinn_probe_and_declare_lost_what_was_only_late() {
     assert!(flow.timeouts > 0, "{flow:?}");
     let (_, table) = outcome.tables.iter().find(|(name, _)| *name == "tcp").unwrap();
     assert!(table.num_rows() > 100, "{} rows", table.num_rows());
+    let hosts = table.column_by_name("host").unwrap();
+    let hosts = arrow_array::cast::as_string_array(hosts);
+    assert!(hosts.iter().all(|host| host == Some("left")), "decisions are the sender's");
     let (_, segments) = outcome.tables.iter().find(|(name, _)| *name == "segments").unwrap();
     assert!(segments.num_rows() > 400, "{} rows", segments.num_rows());
 }
