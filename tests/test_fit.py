@@ -75,7 +75,7 @@ def files(run: Run, folder: Path) -> list[Path]:
 
 
 def misses(link: Link, lost: float, found: Fit, tolerance: float) -> list[str]:
-    """Return what is farther off than the issue allows; `tolerance` 2 is for the sender alone.
+    """Return what is farther off than it may be; `tolerance` 2 is for the sender alone.
 
     `lost` is the share of packets that the link lost by its error process in this run.
     """
