@@ -58,7 +58,7 @@ def test_a_capture_is_counted_as_its_run_is(tmp_path: Path) -> None:
         assert sender[told] == flow[counted], counted
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark, the judge, is not installed")
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="NOT TESTED: tshark, the judge, is not installed")
 def test_tshark_counts_the_same_packets_and_bytes(tmp_path: Path) -> None:
     run = captured("lossy-path", tmp_path)
     capture = run.captures["server"]

@@ -82,7 +82,7 @@ def retransmissions(path: Path) -> int:
     return sum(sender["retransmissions"] for sender in senders)
 
 
-@pytest.mark.skipif(not (shutil.which("tcptrace") and shutil.which("tshark")), reason="the judges are not installed")
+@pytest.mark.skipif(not (shutil.which("tcptrace") and shutil.which("tshark")), reason="NOT TESTED: no judges")
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_tcptrace_and_tshark_count_the_same_at_the_sender(name: str, tmp_path: Path) -> None:
     path = captured(name, "server", tmp_path)
@@ -90,19 +90,19 @@ def test_tcptrace_and_tshark_count_the_same_at_the_sender(name: str, tmp_path: P
     assert retransmissions(path) == tshark_counts(path, AGAIN)
 
 
-@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace, the judge, is not installed")
+@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="NOT TESTED: tcptrace, the judge, is not installed")
 @pytest.mark.parametrize("name", RECEIVERS)
 def test_tcptrace_counts_the_same_at_the_receiver_but_for_what_was_lost(name: str, tmp_path: Path) -> None:
     assert not differences(captured(name, "mobile", tmp_path), ANYWHERE)
 
 
-@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace, the judge, is not installed")
+@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="NOT TESTED: tcptrace, the judge, is not installed")
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 def test_tcptrace_counts_the_same_of_kernels(path: Path) -> None:
     assert not differences(path, ANYWHERE | AT_THE_SENDER)
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark, the judge, is not installed")
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="NOT TESTED: tshark, the judge, is not installed")
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: path.stem)
 def test_tshark_finds_the_same_retransmissions_of_kernels(path: Path) -> None:
     assert retransmissions(path) == tshark_counts(path, AGAIN)

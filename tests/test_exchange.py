@@ -69,7 +69,7 @@ def test_xplot_gets_a_line_for_each_segment_and_only_its_own_commands(run: api.R
 
 def test_xpl2gpl_of_tcptrace_reads_the_diagram(run: api.Run, tmp_path: Path) -> None:
     if shutil.which("xpl2gpl") is None or shutil.which("gawk") is None:
-        pytest.skip("xpl2gpl is not installed (Debian: apt-get install tcptrace gawk)")
+        pytest.skip("NOT TESTED: xpl2gpl is not installed (Debian: apt-get install tcptrace gawk)")
     (path,) = api.export(run, "xpl", tmp_path)
     ended = subprocess.run(["xpl2gpl", path.name], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

@@ -82,7 +82,7 @@ def in_chromium(page: Path) -> str:
     """The page's document after its program has run."""
     browser = shutil.which("chromium")
     if browser is None:
-        pytest.skip("chromium is not installed, so no browser has seen the page (Debian: apt-get install chromium)")
+        pytest.skip("NOT TESTED: chromium is not installed, so no browser has seen the page (apt-get install chromium)")
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--dump-dom"]
     ended = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, check=True, timeout=120)
     return ended.stdout
