@@ -6,8 +6,8 @@
 use link::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::text::Probability;
-use units::{Bytes, Duration, Rate};
+use units::text::{PacketsOrBytes, Probability};
+use units::{Duration, Rate};
 
 use crate::adaptation::{BlockErrors, CATEGORY_6_SIZES, CATEGORY_10, FixedErrors, Formats};
 use crate::decibel::ratio;
@@ -199,7 +199,7 @@ pub struct UserConfig {
     pub min_rate: Rate,
     /// Most that waits for it; more is dropped. Without a limit nothing is.
     #[serde(default)]
-    pub queue_limit: Option<Bytes>,
+    pub queue_limit: Option<PacketsOrBytes>,
     /// Its speed, where it is not that of the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,

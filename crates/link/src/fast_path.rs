@@ -73,7 +73,7 @@ impl<P: Packet> FastPath<P> {
         if !(is_plain(config) && matches!(service, Service::Plain(Victim::Arriving))) {
             return None;
         }
-        let limits = Limits::new(config);
+        let limits = Limits::new(&config.queue_in_bytes());
         let has_flow_control = limits.overflow() == Overflow::FlowControl;
         Some(Self {
             rate: config.rate,

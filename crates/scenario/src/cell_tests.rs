@@ -82,6 +82,7 @@ fn mistakes_are_told_with_line_key_and_remedy() {
         ("cell = { scheduler = \"max-rate\" }", blocks, 15, "not larger"),
         ("cell = { scheduler = \"max-rate\" }", "cell = { layout = { sites = 5 } }", 15, "write 1, 7 or 19"),
         ("cell = { scheduler = \"max-rate\" }", "cell = { mobility = { filter = 30 } }", 15, "from 0 to 19"),
+        ("\"100 kB\"", "\"500 ms\"", 16, "budget = \"500 ms\""),
         ("user = { queue_limit = \"100 kB\" }", "user = { heading = \"90 deg\" }", 16, "add mobility"),
         ("user = { queue_limit = \"100 kB\" }", "user = { speed = \"-3 km/h\" }", 16, "too little"),
     ] {

@@ -168,7 +168,7 @@ class RunResult:
 
         path = self.path / f"{name}.parquet"
         try:
-            return pq.read_table(path)
+            return pq.ParquetFile(path).read()  # read_table() would load pyarrow.dataset, and pandas with it
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"is damaged: {error}", file=str(path), help="run the scenario again") from error
 

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use link::{DelayCause, DropRule, Event, Observer, Packet};
+use units::text::PacketsOrBytes;
 use units::{Bytes, Duration, Instant, Stream, Streams};
 
 use crate::adaptation::{BlockErrors, Format, Formats, Reception};
@@ -83,7 +84,7 @@ struct User<P> {
     sector: SectorId,
     service: Service,
     min_rate: f64,
-    queue_limit: Bytes,
+    queue_limit: Option<PacketsOrBytes>,
     queue: UserQueue<P>,
     fading: Fading,
     block_errors: Stream,
@@ -192,7 +193,7 @@ impl<P: Packet> Cell<P> {
         receiver.counters.bytes_in += size;
         self.sectors[receiver.sector.index()].counters.bytes_in += size;
         let (behind, behind_bytes) = (receiver.queue.len() as u32, receiver.queue.bytes());
-        if behind_bytes + size > receiver.queue_limit {
+        if !receiver.has_room(size) {
             receiver.counters.overflowed += 1;
             let rule = DropRule::OVERFLOW;
             observer.on_event(
@@ -538,7 +539,7 @@ impl<P: Packet> User<P> {
             sector: placement.sector,
             service: user.service(),
             min_rate,
-            queue_limit: user.queue_limit.unwrap_or(Bytes::MAX),
+            queue_limit: user.queue_limit,
             queue: UserQueue::new(),
             fading: Fading::new(config.radio.profile(), doppler, &mut streams.stream("fading")),
             block_errors: streams.stream("error"),
@@ -548,6 +549,15 @@ impl<P: Packet> User<P> {
             last_served: Instant::START,
             history: History::new(user.service(), min_rate),
             counters: UserCounters::default(),
+        }
+    }
+
+    /// Whether a packet of this size may wait.
+    fn has_room(&self, size: Bytes) -> bool {
+        match self.queue_limit {
+            None => true,
+            Some(PacketsOrBytes::Packets(limit)) => (self.queue.len() as u64) < limit.0,
+            Some(PacketsOrBytes::Bytes(limit)) => self.queue.bytes() + size <= limit,
         }
     }
 

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use units::text::Probability;
+use units::text::{Packets, PacketsOrBytes, Probability};
 use units::{PacketId, Rate};
 
 use super::*;
@@ -271,5 +271,18 @@ proptest! {
             let own = delivered.iter().filter(|(_, id)| arrivals[*id as usize].1 == user).map(|(_, id)| *id);
             prop_assert!(own.is_sorted());
         }
+    }
+}
+
+#[test]
+fn a_users_queue_takes_packets_up_to_its_limit_in_packets_or_in_bytes() {
+    let (user, placement) = web(NEAR);
+    for (limit, fit) in [(PacketsOrBytes::Packets(Packets(3)), 3), (PacketsOrBytes::Bytes(Bytes(2_500)), 2)] {
+        let user = UserConfig { queue_limit: Some(limit), ..user };
+        let mut cell = cell(&with_errors(0.0), &[(user, placement.clone())]);
+        for number in 0..5 {
+            cell.handle_packet(Instant::START, UserId(0), packet(number, 1_000), &mut Log::default());
+        }
+        assert_eq!(cell.user_counters(UserId(0)).overflowed, 5 - fit);
     }
 }

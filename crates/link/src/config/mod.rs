@@ -236,11 +236,20 @@ impl Config {
         Some(Bytes(u64::try_from(bits / 8).unwrap_or(u64::MAX)))
     }
 
-    /// Writes a queue's limit in time as the bytes that it means.
-    pub fn settle_queue_limit(&mut self) {
-        if let Some(QueueLimit::Time(time)) = self.queue.limit {
-            self.queue.limit = self.transmits_in(time).map(QueueLimit::Bytes);
+    /// Writes the queue's limits in time as the bytes that they mean.
+    pub fn settle_queue_limits(&mut self) {
+        self.queue = self.queue_in_bytes();
+    }
+
+    /// The queue, with the bytes that its limits in time mean.
+    pub(crate) fn queue_in_bytes(&self) -> Queue {
+        let mut queue = self.queue.clone();
+        for (_, limit) in queue.limits() {
+            if let QueueLimit::Time(time) = limit {
+                *limit = QueueLimit::Bytes(self.transmits_in(*time).unwrap_or(Bytes::MAX));
+            }
         }
+        queue
     }
 
     /// The order in which packets leave.

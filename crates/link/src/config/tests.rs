@@ -155,7 +155,7 @@ fn impossible_errors_are_refused() {
 fn limit_of(lines: &str) -> u64 {
     let mut config = read(lines).expect("readable");
     config.validate().expect("right");
-    config.settle_queue_limit();
+    config.settle_queue_limits();
     let Some(QueueLimit::Bytes(bytes)) = config.queue.limit else { unreachable!("{:?}", config.queue) };
     bytes.0
 }
@@ -168,6 +168,21 @@ fn a_limit_in_time_is_what_the_link_transmits_in_it() {
     assert_eq!(limit_of(&format!("{schedule}\nqueue = {{ limit = \"500 ms\" }}")), 125_000);
     let drawn = "rate = \"9 Mbit/s\"\navailable_rate = { exponential = { mean = \"2 Mbit/s\" } }";
     assert_eq!(limit_of(&format!("{drawn}\nqueue = {{ limit = \"4 s\" }}")), 1_000_000);
+}
+
+#[test]
+fn a_limit_in_time_of_each_sub_queue_is_what_the_whole_link_transmits_in_it() {
+    let lines = "rate = \"2 Mbit/s\"
+        queue = { limit = \"1 s\", discipline = { separate = { by = \"flow\", limit = \"500 ms\" } } }";
+    let mut config = read(lines).expect("readable");
+    config.validate().expect("right");
+    config.settle_queue_limits();
+    let limits: Vec<String> = config.queue.limits().map(|(_, limit)| limit.to_string()).collect();
+    assert_eq!(limits, ["250 kB", "125 kB"]);
+    let path = "queue.discipline.separate.limit".to_owned();
+    assert_eq!(refused(lines.split_once('\n').expect("two lines").1).0, "queue.limit");
+    let alone = "queue = { discipline = { separate = { by = \"flow\", limit = \"500 ms\" } } }";
+    assert_eq!(refused(alone), (path, "a limit in time needs a rate, and the link has none".to_owned()));
 }
 
 #[test]

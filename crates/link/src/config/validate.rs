@@ -24,7 +24,7 @@ impl Config {
         self.check_rates()?;
         self.propagation.check().map_err(|error| error.below("propagation"))?;
         self.queue.check().map_err(|error| error.below("queue"))?;
-        self.check_limit_in_time()?;
+        self.check_limits_in_time()?;
         at_most_a_packet(self.framing, "framing")?;
         self.check_buffers()?;
         self.check_allocation()?;
@@ -60,20 +60,26 @@ impl Config {
     }
 
     /// A limit in time is that of a rate, and lets some bytes wait.
-    fn check_limit_in_time(&self) -> Check {
-        let Some(QueueLimit::Time(time)) = self.queue.limit else { return Ok(()) };
+    fn check_limits_in_time(&self) -> Check {
+        for (path, limit) in self.queue.clone().limits() {
+            if let QueueLimit::Time(time) = limit {
+                self.check_limit_in_time(*time).map_err(|error| error.below(&format!("queue.{path}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_limit_in_time(&self, time: Duration) -> Check {
         let help = "write packets or bytes, like \"20 packets\" or \"64 kB\"";
         match self.transmits_in(time) {
-            None if self.available_rate.is_some() => refuse(
-                "queue.limit",
-                "a limit in time needs a mean rate, and available_rate tells none",
-                help,
-            ),
+            None if self.available_rate.is_some() => {
+                refuse("", "a limit in time needs a mean rate, and available_rate tells none", help)
+            }
             None => {
                 let help = "give the link a rate, or write packets or bytes, like \"20 packets\"";
-                refuse("queue.limit", "a limit in time needs a rate, and the link has none", help)
+                refuse("", "a limit in time needs a rate, and the link has none", help)
             }
-            Some(Bytes::ZERO) => refuse("queue.limit", "the link transmits no byte in this time", help),
+            Some(Bytes::ZERO) => refuse("", "the link transmits no byte in this time", help),
             Some(_) => Ok(()),
         }
     }
@@ -272,14 +278,8 @@ impl Reordering {
 
 impl Queue {
     fn check(&self) -> Check {
-        let zero = match self.limit {
-            Some(QueueLimit::Packets(packets)) => packets.0 == 0,
-            Some(QueueLimit::Bytes(size)) => size.is_zero(),
-            Some(QueueLimit::Time(time)) => time.is_zero(),
-            None => false,
-        };
         let help = "write a limit like \"20 packets\", or leave it out for a queue without limit";
-        if zero {
+        if self.limit.is_some_and(QueueLimit::is_zero) {
             return refuse("limit", "a queue of 0 lets nothing wait", help);
         }
         if self.limit_bytes == Some(Bytes::ZERO) {

@@ -61,14 +61,15 @@ enum ActiveDiscipline {
 
 impl InputQueue {
     pub(crate) fn new(config: &Config, stream: Stream) -> Self {
-        let discipline = match config.queue.discipline.service(stream) {
+        let queue = config.queue_in_bytes();
+        let discipline = match queue.discipline.service(stream) {
             Service::Plain(victim) => ActiveDiscipline::Plain(Fifo::default(), victim),
             Service::Fifo(policy) => ActiveDiscipline::Fifo(SubQueue::new(policy)),
             Service::Classful(scheduler) => {
                 ActiveDiscipline::Classful(Box::new(ClassfulQueue::new(scheduler)))
             }
         };
-        Self { discipline, limits: Limits::new(config), len: 0, bytes: Bytes::ZERO }
+        Self { discipline, limits: Limits::new(&queue), len: 0, bytes: Bytes::ZERO }
     }
 
     /// Whether it looks at nothing of a packet but its size, and lets every packet in within the limits.

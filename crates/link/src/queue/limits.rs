@@ -3,8 +3,7 @@
 use units::Bytes;
 use units::text::QueueLimit;
 
-use super::settings::Overflow;
-use crate::config::Config;
+use super::settings::{Overflow, Queue};
 
 /// How much may wait in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -15,14 +14,12 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// The limits of a link's queue; the configuration has passed its check.
-    pub(crate) fn new(config: &Config) -> Self {
-        let (link, config) = (config, &config.queue);
+    /// The limits of a link's queue, in packets and bytes; the configuration has passed its check.
+    pub(crate) fn new(config: &Queue) -> Self {
         let (packets, bytes) = match config.limit {
             Some(QueueLimit::Packets(packets)) => (packets.0, Bytes::MAX),
             Some(QueueLimit::Bytes(bytes)) => (u64::MAX, bytes),
-            Some(QueueLimit::Time(time)) => (u64::MAX, link.transmits_in(time).unwrap_or(Bytes::MAX)),
-            None => (u64::MAX, Bytes::MAX),
+            Some(QueueLimit::Time(_)) | None => (u64::MAX, Bytes::MAX),
         };
         // A packet that finds the transmitter idle does not wait and meets no limit, so the one in transmission
         // can be counted by making the limit smaller.

@@ -28,6 +28,7 @@ pub use settings::{Overflow, Queue};
 pub use sub_queue::SubQueue;
 
 use units::Stream;
+use units::text::QueueLimit;
 
 use crate::error::ConfigError;
 use crate::registry;
@@ -70,6 +71,11 @@ impl Discipline {
     /// Whether a limit of the queue has no meaning for it.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.setting().is_unlimited()
+    }
+
+    /// The limit of each of its sub-queues, where it has one.
+    pub(crate) fn limit_of_sub_queues(&mut self) -> Option<&mut QueueLimit> {
+        self.setting_mut().limit_of_sub_queues()
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rand::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::text::PacketsOrBytes;
+use units::text::QueueLimit;
 use units::{Bytes, Instant, Stream, Streams};
 
 use super::round_robin::RoundRobin;
@@ -28,9 +28,10 @@ pub const ENTRY: Entry = Entry {
 pub struct Parameters {
     /// What packets in one queue have in common.
     pub by: By,
-    /// The most that may wait in each. Without it, no limit but that of the whole queue.
+    /// The most that may wait in each; a time is what the whole link transmits in it. Without it, no limit but that of the
+    /// whole queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<PacketsOrBytes>,
+    pub limit: Option<QueueLimit>,
     /// The discipline of each: one that serves in order.
     #[serde(default)]
     pub discipline: Box<Discipline>,
@@ -50,12 +51,7 @@ pub enum By {
 
 impl Setting for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
-        let zero = match self.limit {
-            Some(PacketsOrBytes::Packets(packets)) => packets.0 == 0,
-            Some(PacketsOrBytes::Bytes(size)) => size.is_zero(),
-            None => false,
-        };
-        if zero {
+        if self.limit.is_some_and(QueueLimit::is_zero) {
             return Err(ConfigError::new(
                 "limit",
                 "a queue of 0 lets nothing wait",
@@ -68,6 +64,10 @@ impl Setting for Parameters {
             return Err(ConfigError::new("discipline", message, "write one that serves in order"));
         }
         Ok(())
+    }
+
+    fn limit_of_sub_queues(&mut self) -> Option<&mut QueueLimit> {
+        self.limit.as_mut()
     }
 
     fn service(&self, mut stream: Stream) -> Service {
@@ -86,7 +86,7 @@ impl Setting for Parameters {
 #[derive(Debug)]
 struct Separate {
     by: By,
-    limit: Option<PacketsOrBytes>,
+    limit: Option<QueueLimit>,
     discipline: Discipline,
     streams: Streams,
     /// The number of each key's sub-queue, in the order of their first packets, and the key of each number.
@@ -118,9 +118,10 @@ impl Scheduler for Separate {
 
     fn has_room(&self, sub_queue: &SubQueue, size: Bytes) -> bool {
         match self.limit {
-            None => true,
-            Some(PacketsOrBytes::Packets(packets)) => u64::from(sub_queue.len()) < packets.0,
-            Some(PacketsOrBytes::Bytes(bytes)) => sub_queue.bytes().saturating_add(size) <= bytes,
+            // The link writes a limit in time in bytes.
+            None | Some(QueueLimit::Time(_)) => true,
+            Some(QueueLimit::Packets(packets)) => u64::from(sub_queue.len()) < packets.0,
+            Some(QueueLimit::Bytes(bytes)) => sub_queue.bytes().saturating_add(size) <= bytes,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What the file of a queue discipline provides.
 
 use units::Stream;
+use units::text::QueueLimit;
 
 use super::policy::{Policy, Victim};
 use super::scheduler::Scheduler;
@@ -23,6 +24,11 @@ pub trait Setting {
     /// Whether a limit of the queue has no meaning for this discipline, and is refused beside it.
     fn is_unlimited(&self) -> bool {
         false
+    }
+
+    /// The limit of each of its sub-queues, where it has one.
+    fn limit_of_sub_queues(&mut self) -> Option<&mut QueueLimit> {
+        None
     }
 }
 

@@ -28,6 +28,16 @@ pub struct Queue {
     pub overflow: Overflow,
 }
 
+impl Queue {
+    /// Its limit and that of its sub-queues, each with its path.
+    pub(crate) fn limits(&mut self) -> impl Iterator<Item = (String, &mut QueueLimit)> {
+        let of_sub_queues = format!("discipline.{}.limit", self.discipline.id());
+        let own = self.limit.as_mut().map(|limit| ("limit".to_owned(), limit));
+        let each = self.discipline.limit_of_sub_queues().map(|limit| (of_sub_queues, limit));
+        own.into_iter().chain(each)
+    }
+}
+
 /// What happens to a packet that finds the queue at its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use stacks::StackId;
-use units::text::REMEDY;
+use units::text::{PacketsOrBytes, QueueLimit, REMEDY};
 use units::{Bytes, Duration, Rate};
 
 use super::{Flow, Measure};
@@ -147,8 +147,10 @@ pub struct CellUser {
     /// The rate that it is to have at least, by which some schedulers go; without it, 13.6 kbit/s with a budget and 64
     /// kbit/s without (Landström 2008 §7.4).
     pub min_rate: Option<Rate>,
-    /// Most that waits for it; without it, no limit.
-    pub queue_limit: Option<Bytes>,
+    /// Most that waits for it, in packets or bytes; without it, no limit. The channel promises a user no rate that would make
+    /// a time of it: `budget` drops packets by their age.
+    #[schemars(with = "Option<PacketsOrBytes>")]
+    pub queue_limit: Option<QueueLimit>,
     /// Where it stands, to the east and to the north of the first site; without it, at a place at random. Where users move
     /// (`cell.mobility`), where it starts.
     pub place: Option<[Metres; 2]>,

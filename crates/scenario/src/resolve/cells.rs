@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cell::UserConfig;
 use cell::layout::{Layout, Point};
 use link::ConfigError;
+use units::text::{PacketsOrBytes, QueueLimit, write_duration};
 use units::{Duration, Rate};
 
 use super::{Check, place_of};
@@ -112,7 +113,7 @@ impl Check<'_> {
         let user = UserConfig {
             budget,
             min_rate: link.user.min_rate.unwrap_or_else(|| least_rate(budget)),
-            queue_limit: link.user.queue_limit,
+            queue_limit: self.user_queue_limit(i)?,
             speed: link.user.speed,
             heading: link.user.heading,
         };
@@ -126,6 +127,23 @@ impl Check<'_> {
             return Err(self.tree.error(&place_of("links", i, "user").below("place"), message, help));
         }
         Ok(CellUser { link: link.name.clone(), config: user, place: link.user.place })
+    }
+
+    /// The limit of a user's queue. A time is none, for what the channel carries to a user depends on all of them.
+    fn user_queue_limit(&self, i: usize) -> Result<Option<PacketsOrBytes>, InputError> {
+        let time = match self.file.links[i].user.queue_limit {
+            None => return Ok(None),
+            Some(QueueLimit::Packets(packets)) => return Ok(Some(PacketsOrBytes::Packets(packets))),
+            Some(QueueLimit::Bytes(size)) => return Ok(Some(PacketsOrBytes::Bytes(size))),
+            Some(QueueLimit::Time(time)) => time,
+        };
+        let path = place_of("links", i, "user").below("queue_limit");
+        let message = "a user of a shared channel has no rate that would make a size of a time";
+        let help = format!(
+            "write packets or bytes, like \"100 kB\", or budget = \"{}\", which drops what is older",
+            write_duration(time)
+        );
+        Err(self.tree.error(&path, message, help))
     }
 
     fn cell_error(&self, i: usize, key: &str, error: ConfigError) -> InputError {

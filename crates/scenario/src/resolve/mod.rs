@@ -75,8 +75,8 @@ pub(crate) fn tcp_error(tree: &Tree, at: &KeyPath, error: &tcp::ConfigError) -> 
     tree.error(&path, error.message.clone(), error.help.clone())
 }
 
-/// One direction of a link that stands at `at`, checked, with the files that its distributions name read in and a queue's
-/// limit in time written in bytes.
+/// One direction of a link that stands at `at`, checked, with the files that its distributions name read in and the
+/// queue's limits in time written in bytes.
 pub(crate) fn direction(
     tree: &Tree,
     at: &KeyPath,
@@ -88,7 +88,7 @@ pub(crate) fn direction(
     };
     config.load_files(&mut |path| reading(tree, at, path)).map_err(located)?;
     config.validate().map_err(located)?;
-    config.settle_queue_limit();
+    config.settle_queue_limits();
     Ok(config)
 }
 

@@ -96,6 +96,16 @@ impl QueueLimit {
         }
         PacketsOrBytes::parse(text).map(Self::from)
     }
+
+    /// Whether it lets nothing wait.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        match self {
+            Self::Packets(packets) => packets.0 == 0,
+            Self::Bytes(size) => size.is_zero(),
+            Self::Time(time) => time.is_zero(),
+        }
+    }
 }
 
 impl From<PacketsOrBytes> for QueueLimit {
