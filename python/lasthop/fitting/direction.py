@@ -198,11 +198,11 @@ def _queue(passage: Passage, waiting: Floats) -> tuple[Figure | None, Bools, str
     share_below = float(passage.lost[~full].mean()) if not full.all() else 0.0
     # Losses that come with a full queue, and hardly without: by chance they would be as many below.
     sharp = share_full > 0.2 or threshold >= 0.9 * top - 1.0
-    if gain > MARKED and count >= 3 and top >= 2 and sharp and share_full > 3.0 * share_below:
+    if gain > MARKED and count >= 2 and top >= 2 and sharp and share_full > 3.0 * share_below:
         levels = waiting[overflow]
         limit = float(np.median(levels))
         low, high = np.percentile(levels, (2.5, 97.5))
-        sure: Confidence = "high" if high - low <= 0.1 * limit + 1 else "medium"
+        sure: Confidence = "high" if count >= 3 and high - low <= 0.1 * limit + 1 else "medium"
         return Figure(limit, float(low), float(high), sure, f"{count} losses when it was full"), overflow, "tail-drop"
     long_queue = waiting > top / 2
     lost_long, lost_short = passage.lost[long_queue], passage.lost[~long_queue]

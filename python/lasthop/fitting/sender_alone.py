@@ -64,6 +64,8 @@ class _Sender:
         self.again = np.zeros(len(rows), dtype=bool)
         # Acknowledged alone, in order: perhaps only after the receiver's delay (RFC 9293 §3.8.6.3).
         self.single = np.zeros(len(rows), dtype=bool)
+        # Reported alone by SACK: Linux waits up to 1 ms for more to report (tcp_comp_sack_delay_ns).
+        self.sacked = np.zeros(len(rows), dtype=bool)
         self.round_trips: list[float] = []
         self.acknowledged = 0
         self.first_data = self.last_ack = 0.0
@@ -100,7 +102,7 @@ class _Sender:
         self.copies[first] = place
 
     def _acknowledge(self, ack: int, sack: str | None, at: float) -> None:
-        newest, news = NONE, 0
+        newest, news, sacked = NONE, 0, 0
         covered = bisect_left(self.open, ack)
         for first in self.open[:covered]:
             if self.end[self.copies[first]] <= ack:
@@ -116,11 +118,12 @@ class _Sender:
             left, right = left + wraps, right + wraps
             for first in self.open[bisect_left(self.open, left) : bisect_left(self.open, right)]:
                 told = self._tell(self.copies[first])
-                newest, news = max(newest, told), news + 2 * (told != NONE)
+                newest, sacked = max(newest, told), sacked + (told != NONE)
         # Karn: of what was sent twice, nobody knows which copy is meant (RFC 6298 §3).
         if newest != NONE and not self.again[newest]:
             self.arrived[newest] = at
-            self.single[newest] = news == 1
+            self.single[newest] = news == 1 and not sacked
+            self.sacked[newest] = sacked == 1
             self.round_trips.append(at - float(self.sent[newest]))
 
     def _tell(self, place: int) -> int:
@@ -140,7 +143,7 @@ def passage(view: View) -> tuple[Passage, RoundTrips]:
     sender.run()
     timed = int(np.count_nonzero(~np.isnan(sender.arrived)))
     alone = int(np.count_nonzero(sender.single)) / max(timed, 1)
-    prompt = ~sender.single if alone < MOST_ALONE else np.ones(len(sender.sent), dtype=bool)
+    prompt = ~sender.sacked & (~sender.single if alone < MOST_ALONE else True)
     carries = np.array(sender.end, dtype=np.int64) > np.array(sender.first, dtype=np.int64)
     last = np.flatnonzero(sender.told)
     known: Bools = carries & (np.arange(len(sender.sent)) <= (last[-1] if len(last) else NONE))
