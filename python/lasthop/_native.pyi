@@ -63,7 +63,10 @@ def live(
     command: Sequence[str] = ...,
     programs: Sequence[tuple[str, Sequence[str], str]] = ...,
     progress: Callable[[float], None] | None = None,
+    machines: Sequence[tuple[str, str, int | None, Sequence[str]]] = ...,
+    streams: tuple[int, int] = ...,
 ) -> Run: ...
+def live_part(streams: tuple[int, int]) -> None: ...
 def router(
     source: str,
     library: str,

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,22 +22,33 @@ if TYPE_CHECKING:
     from lasthop._native import Run
 
 
+PREFIX = "lasthop-live-"
+"""What temporary folders are called, before the number of the process that made them."""
+
+
 def main(exchange: Path) -> int:
     """Carry out the request in `exchange`; return the exit status."""
     request = json.loads((exchange / "request.json").read_text())
     try:
-        programs = [(host, words, output) for host, words, output in request["programs"]]
-        run = _native.live(request["scenario"], request["command"], programs, _stop_when_orphaned(request["parent"]))
+        run = run_request(request, tuple(request["streams"]), _stop_when_orphaned(request["parent"]))
     except LasthopError as error:
-        (exchange / "error.json").write_text(json.dumps(_described(error)))
+        (exchange / "error.json").write_text(json.dumps(described(error)))
         return 1
     except _Orphaned:
         _remove(exchange, Path(request["folder"]))
         return 1
     except KeyboardInterrupt:
         return 1
-    _write(run, request)
+    write_result(run, request)
     return 0
+
+
+def run_request(request: dict[str, Any], streams: tuple[int, int], progress: Callable[[float], None] | None) -> Run:
+    """Run what a request asks for. `streams` lead to the parts on other machines, if there are any."""
+    folder = Path(request["folder"])
+    programs = [(host, words, str(folder / output)) for host, words, output in request["programs"]]
+    machines = [(name, address, port, hosts) for name, address, port, hosts in request["machines"]]
+    return _native.live(request["scenario"], request["command"], programs, progress, machines, streams)
 
 
 def _remove(*folders: Path) -> None:
@@ -59,11 +71,13 @@ def _stop_when_orphaned(parent: int) -> Any:
     return check_parent
 
 
-def _described(error: LasthopError) -> dict[str, Any]:
+def described(error: LasthopError) -> dict[str, Any]:
+    """Return an error as JSON, for another process to raise."""
     return {"class": type(error).__name__, "arguments": list(error.args), "keywords": vars(error)}
 
 
-def _write(run: Run, request: dict[str, Any]) -> None:
+def write_result(run: Run, request: dict[str, Any]) -> None:
+    """Write the result into the folder that the request names."""
     # Only now: Arrow starts threads.
     from lasthop.results.run import write_files
     from lasthop.scenario import Scenario, in_memory

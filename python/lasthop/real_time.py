@@ -8,23 +8,25 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from lasthop import errors
 from lasthop.errors import InputError, LiveError
+from lasthop.live_process import PREFIX
 from lasthop.live_settings import check_settings
+from lasthop.machines import Placement, placement_of
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import Run, RunResult, open_run
 from lasthop.scenario import Given, Scenario, scenario_of
 
+if TYPE_CHECKING:
+    from lasthop.control import Remotes
+
 Program = tuple[str, Sequence[str]]
 """A host, and a program with its arguments."""
-
-PREFIX = "lasthop-live-"
-"""What temporary folders are called, before the number of the process that made them."""
 
 GRACE_S = 2.0
 """How long a stopped run may take to end on its own."""
@@ -46,7 +48,8 @@ def live_result(
     they write is kept in the result's folder, `output-HOST-N.txt`. Raises InputError where the scenario names what this
     kernel does not have, and LiveError, with the remedy, where this machine does not allow it.
     """
-    check_settings(scenario)
+    if placement_of(scenario).is_here:
+        check_settings(scenario)
     _check_hosts(scenario, programs)
     remove_left_folders()
     if out is None:
@@ -93,18 +96,64 @@ def _in_memory(result: RunResult) -> Run:
 def _run_child(
     scenario: Scenario, command: Sequence[str], programs: Sequence[Program], folder: Path, quiet_output: bool
 ) -> None:
-    """Run the scenario in a child, which writes its result into `folder`."""
+    """Run the scenario in a child, which writes its result into `folder`; with hosts or links elsewhere, in several."""
+    placement = placement_of(scenario)
+    request = {
+        "scenario": scenario.json,
+        "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
+        "command": list(command),
+        "programs": _with_outputs(programs),
+        "folder": str(folder.absolute()),
+        "parent": os.getpid(),
+        "streams": (-1, -1),
+        "machines": [],
+    }
+    if not any(placement.machines):
+        _run_here(request, quiet_output)
+        return
+    # Imported here: it starts threads, and runs on one machine need none of it.
+    from lasthop.control import remotes
+
+    with remotes(placement) as started:
+        request["machines"] = placement.to_native()
+        if placement.emulator is None:
+            _run_between(started, request, quiet_output)
+        elif error := started.run_there(request, folder):
+            raise _at(placement, _rebuilt(error))
+
+
+def _run_between(started: Remotes, request: dict[str, Any], quiet_output: bool) -> None:
+    """Run the emulator in a child here, and pass on what it and the machines say."""
+    to_child, said_to_child = os.pipe()
+    said_by_child, from_child = os.pipe()
+    with os.fdopen(said_to_child, "wb") as output, os.fdopen(said_by_child, "rb") as input:
+        request = {**request, "streams": (to_child, from_child)}
+
+        def pass_on() -> None:
+            os.close(to_child)
+            os.close(from_child)
+            started.run_here(output, input)
+
+        _run_here(request, quiet_output, (to_child, from_child), pass_on)
+
+
+def _at(placement: Placement, error: errors.LasthopError) -> errors.LasthopError:
+    """Return an error of the emulator's machine, with that machine's name."""
+    if isinstance(error, LiveError) and placement.emulator and not str(error).startswith("ssh://"):
+        return LiveError(f"{placement.emulator.text}: {error}")
+    return error
+
+
+def _run_here(
+    request: dict[str, Any],
+    quiet_output: bool,
+    descriptors: tuple[int, ...] = (),
+    meanwhile: Callable[[], None] | None = None,
+) -> None:
+    """Carry out a request in a child, which inherits some descriptors."""
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as exchange:
-        request = {
-            "scenario": scenario.json,
-            "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
-            "command": list(command),
-            "programs": _with_outputs(programs, folder.absolute()),
-            "folder": str(folder.absolute()),
-            "parent": os.getpid(),
-        }
         (Path(exchange) / "request.json").write_text(json.dumps(request))
-        status = _status_of_child(Path(exchange), quiet_output)
+        status = _status_of_child(Path(exchange), quiet_output, descriptors, meanwhile)
         if status != 0:
             _raise_for(status, Path(exchange))
 
@@ -132,29 +181,38 @@ def _check_hosts(scenario: Scenario, programs: Sequence[Program]) -> None:
             raise InputError(f"no program for host {host!r}", key="--in", help='--in HOST "PROGRAM ARGUMENT…"')
 
 
-def _with_outputs(programs: Sequence[Program], folder: Path) -> list[tuple[str, list[str], str]]:
-    return [
-        (host, list(words), str(folder / f"output-{host}-{number}.txt"))
-        for number, (host, words) in enumerate(programs, 1)
-    ]
+def _with_outputs(programs: Sequence[Program]) -> list[tuple[str, list[str], str]]:
+    return [(host, list(words), f"output-{host}-{number}.txt") for number, (host, words) in enumerate(programs, 1)]
 
 
-def _status_of_child(exchange: Path, quiet_output: bool) -> int:
+def _status_of_child(
+    exchange: Path, quiet_output: bool, descriptors: tuple[int, ...], meanwhile: Callable[[], None] | None
+) -> int:
     child = subprocess.Popen(
         [sys.executable, "-m", "lasthop.live_process", str(exchange)],
         stdout=sys.stderr.fileno() if quiet_output else None,
+        pass_fds=descriptors,
     )
     try:
+        if meanwhile is not None:
+            meanwhile()
         return child.wait()
     except KeyboardInterrupt:
         # From a terminal the child got the same Ctrl-C and ends on its own; a signal to this process alone it did not
         # get. Whatever ends it takes its namespaces with it.
-        try:
-            child.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            child.terminate()
-            child.wait()
+        _end(child)
         raise
+    except LiveError:
+        _end(child)
+        raise
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        child.terminate()
+        child.wait()
 
 
 def _raise_for(status: int, exchange: Path) -> None:

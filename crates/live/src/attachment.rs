@@ -1,43 +1,84 @@
 //! What stands at each end of the network: a kernel's device, or a stack in this process.
 
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
 use units::Instant;
 
 use crate::host;
+use crate::machines::Tunnel;
 use crate::network::Network;
 use crate::tun::Tun;
 
+/// Where a kernel's packets come out and go in.
+#[derive(Clone, Copy)]
+pub(crate) enum Device<'a> {
+    /// The device of a namespace here.
+    Here(&'a Tun),
+    /// The tunnel to a host on another machine.
+    Elsewhere(&'a Tunnel),
+}
+
+impl Device<'_> {
+    /// Reads the next packet into `buffer` and returns its length; none if there is none.
+    pub(crate) fn receive(self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match self {
+            Self::Here(tun) => tun.receive(buffer),
+            Self::Elsewhere(tunnel) => tunnel.receive(buffer),
+        }
+    }
+
+    /// Gives a packet to the kernel.
+    pub(crate) fn send(self, packet: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Here(tun) => tun.send(packet),
+            Self::Elsewhere(tunnel) => {
+                tunnel.send(packet);
+                Ok(())
+            }
+        }
+    }
+}
+
 /// What stands at a host's end of the network.
 pub(crate) enum Attachment<'a> {
-    /// The device of a kernel's namespace.
-    Device(&'a Tun),
+    /// A kernel.
+    Device(Device<'a>),
     /// A stack in this process.
     Stack(Box<stacks::Host>),
     /// A stack in this process that has nothing to do: packets to it vanish.
     Nothing,
 }
 
-/// Attaches kernels and stacks to the network's hosts. Kernels come in the order of the network's other hosts.
+/// Attaches kernels and stacks to the network's hosts. Some kernels are behind tunnels; those here come in the order of the network's
+/// other hosts.
 pub(crate) fn attach<'a>(
     network: &Network,
     kernels: &'a [host::Host],
+    tunnel: &dyn Fn(usize) -> Option<&'a Tunnel>,
     stacks: Vec<(usize, stacks::Host)>,
     is_in_process: &dyn Fn(usize) -> bool,
 ) -> Vec<Attachment<'a>> {
     let mut devices = kernels.iter().map(|kernel| &kernel.tun);
-    let mut stacks: std::collections::BTreeMap<usize, stacks::Host> = stacks.into_iter().collect();
+    let mut stacks: BTreeMap<usize, stacks::Host> = stacks.into_iter().collect();
     let attachment = |node: &usize| match stacks.remove(node) {
         Some(host) => Attachment::Stack(Box::new(host)),
         None if is_in_process(*node) => Attachment::Nothing,
-        None => devices.next().map_or(Attachment::Nothing, Attachment::Device),
+        None => match tunnel(*node) {
+            Some(tunnel) => Attachment::Device(Device::Elsewhere(tunnel)),
+            None => devices.next().map_or(Attachment::Nothing, |tun| Attachment::Device(Device::Here(tun))),
+        },
     };
     network.nodes().iter().map(attachment).collect()
 }
 
 impl<'a> Attachment<'a> {
-    /// The device of a kernel.
-    pub(crate) fn device(&self) -> Option<&'a Tun> {
+    /// What is readable when a kernel's packet has come.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            Self::Device(tun) => Some(tun),
+            Self::Device(Device::Here(tun)) => Some(tun.as_fd()),
+            Self::Device(Device::Elsewhere(tunnel)) => Some(tunnel.as_fd()),
             Self::Stack(_) | Self::Nothing => None,
         }
     }

@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration as StdDuration;
 
+use serde::{Deserialize, Serialize};
 use units::Instant;
 use wire::Payload;
 
@@ -49,7 +50,7 @@ pub(crate) struct ListeningReceiver {
 }
 
 /// The result of a sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub(crate) flow: String,
     /// How the connection ended.
@@ -58,7 +59,7 @@ pub(crate) struct Sent {
 }
 
 /// How a connection ended, from the sender's view.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ConnectionEnd {
     /// Both directions were closed.
     Closed,
@@ -69,7 +70,7 @@ pub(crate) enum ConnectionEnd {
 }
 
 /// The result of a receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Received {
     pub(crate) flow: String,
     /// Bytes that were read and checked.

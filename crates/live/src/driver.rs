@@ -9,11 +9,10 @@ use nix::sys::time::TimeSpec;
 use stacks::HostCaptures;
 use units::{Duration, Instant};
 
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, Device};
 use crate::clock::Clock;
 use crate::lateness::LatenessRecorder;
 use crate::network::Network;
-use crate::tun::Tun;
 
 /// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order of
 /// the network.
@@ -116,7 +115,7 @@ impl<'a> Driver<'a> {
     /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
     fn receive(&mut self, host: usize) -> io::Result<usize> {
         match self.attachments[host] {
-            Attachment::Device(tun) => self.receive_from_device(host, tun),
+            Attachment::Device(device) => self.receive_from_device(host, device),
             Attachment::Stack(_) => self.receive_from_stack(host),
             Attachment::Nothing => Ok(0),
         }
@@ -152,12 +151,12 @@ impl<'a> Driver<'a> {
     }
 
     /// Reads a batch of packets from a device; each enters the network at the time of its reading.
-    fn receive_from_device(&mut self, host: usize, tun: &Tun) -> io::Result<usize> {
+    fn receive_from_device(&mut self, host: usize, device: Device<'_>) -> io::Result<usize> {
         for received in 0..BATCH {
             if !self.network.accepts(host) {
                 return Ok(received);
             }
-            let Some(length) = tun.receive(&mut self.buffer)? else { return Ok(received) };
+            let Some(length) = device.receive(&mut self.buffer)? else { return Ok(received) };
             let now = self.catch_up()?;
             let packet = &self.buffer[..length];
             if let Some(id) = self.network.handle_packet(now, host, packet) {
@@ -187,8 +186,8 @@ impl<'a> Driver<'a> {
         while let Some((host, packet)) = self.network.poll_delivery() {
             let mut actual = self.clock.now();
             match &mut self.attachments[host] {
-                Attachment::Device(tun) => {
-                    tun.send(&packet.bytes)?;
+                Attachment::Device(device) => {
+                    device.send(&packet.bytes)?;
                     actual = self.clock.now();
                 }
                 Attachment::Stack(stack) => {
@@ -227,7 +226,7 @@ impl<'a> Driver<'a> {
     fn descriptors<'b>(&'b self, reports: &'b impl AsFd) -> Vec<PollFd<'b>> {
         // A host whose first link accepts nothing is not read from: flow control by the device's queue.
         let open = self.attachments.iter().enumerate().filter(|(host, _)| self.network.accepts(*host));
-        let devices = open.filter_map(|(_, attachment)| attachment.device()).map(AsFd::as_fd);
+        let devices = open.filter_map(|(_, attachment)| attachment.descriptor());
         std::iter::once(reports.as_fd()).chain(devices).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect()
     }
 }

@@ -108,6 +108,27 @@ pub enum LiveError {
     #[error("the run was broken off")]
     Interrupted,
 
+    /// Something is wrong at another machine.
+    #[error("{machine}: {message}")]
+    Machine {
+        /// The machine.
+        machine: String,
+        /// What.
+        message: String,
+    },
+
+    /// A machine has not answered for a long time.
+    #[error("a machine has not answered")]
+    NoAnswer,
+
+    /// The streams to other machines have ended.
+    #[error("the control connection was lost")]
+    ControlLost,
+
+    /// The streams to other machines failed.
+    #[error("speaking with another machine failed: {0}")]
+    Control(#[source] io::Error),
+
     /// Waiting for the clock or the devices failed.
     #[error("waiting failed: {0}")]
     Wait(#[source] io::Error),

@@ -30,6 +30,8 @@ use crate::tun::Tun;
 /// A host's address, device, settings and tasks.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSpec {
+    /// Its node in the scenario.
+    pub(crate) node: usize,
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
     /// The MTU of the device, in bytes.
@@ -59,7 +61,6 @@ pub(crate) enum Report {
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) name: String,
-    pub(crate) address: Ipv4Addr,
     /// The path by which nsenter(1) can enter the network namespace during the run.
     pub(crate) namespace: String,
     pub(crate) tun: Tun,
@@ -96,7 +97,7 @@ impl HostSpec {
 impl Host {
     /// Sets the host up in a thread of its own.
     pub(crate) fn set_up(spec: HostSpec, stop: Arc<Stop>, reports: Reports) -> Result<Self, LiveError> {
-        let (name, address) = (spec.name.clone(), spec.address);
+        let name = spec.name.clone();
         let (ready, prepared) = channel();
         let (start, started) = channel();
         let thread = thread::Builder::new()
@@ -105,7 +106,7 @@ impl Host {
             .map_err(failed(&name, "start its thread"))?;
         let died = |_| failed(&name, "set up its namespace")(io::Error::other("its thread died"));
         let Prepared { namespace, tun, sysctls } = prepared.recv().map_err(died)??;
-        Ok(Self { name, address, namespace, tun, sysctls, start, thread })
+        Ok(Self { name, namespace, tun, sysctls, start, thread })
     }
 
     /// Starts the host's tasks.

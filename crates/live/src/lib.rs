@@ -13,6 +13,8 @@
 //! `shell.rs` is a program behind a link, `router.rs` traffic between two places: `forwarding.rs` is their event loop, and
 //! `passage.rs` their links; `nat.rs`, `lease.rs` and `policy.rs` are what they change on the machine and take back.
 //!
+//! `machines/` is for hosts on other machines: their part of a run there, and the tunnels to them.
+//!
 //! This crate must never decide what a link does to a packet, change the machine outside its namespaces without a word and
 //! for good, or leave anything behind.
 
@@ -32,6 +34,7 @@ mod host;
 mod lateness;
 mod lease;
 mod listening;
+mod machines;
 mod namespace;
 mod nat;
 mod netlink;
@@ -60,6 +63,7 @@ pub use control::Reload;
 pub use doctor::{Check, doctor};
 pub use error::LiveError;
 pub use lateness::{Lateness, LatenessBin, TAINTED_FROM};
+pub use machines::{Delay, Machine, MachineSummary, Machines, Streams, TunnelSummary, WaySummary, part};
 pub use namespace::Right;
 pub use options::{Options, Program, Progress};
 pub use outcome::{CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary, Outside};

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The right by which the process makes network namespaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Right {
     /// The process has CAP_SYS_ADMIN.

@@ -14,6 +14,8 @@ pub(crate) struct Network {
     world: World,
     /// The node of each host.
     nodes: Vec<usize>,
+    /// The names of all nodes.
+    names: Vec<String>,
     /// Whether the world has flows of its own beside those of the hosts.
     simulates: bool,
 }
@@ -34,7 +36,8 @@ impl Network {
             }
         }
         let simulates = !spec.flows.is_empty();
-        Ok(Self { world: World::new(spec)?, nodes, simulates })
+        let names = spec.nodes.iter().map(|node| node.name.clone()).collect();
+        Ok(Self { world: World::new(spec)?, nodes, names, simulates })
     }
 
     /// Takes a packet that a host sent. Returns its identity, or `None` where it has no route.
@@ -63,6 +66,11 @@ impl Network {
     /// Returns the time of the next event.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.world.next_event()
+    }
+
+    /// Returns the name of a node.
+    pub(crate) fn name(&self, node: usize) -> String {
+        self.names[node].clone()
     }
 
     /// Returns the nodes of the hosts.

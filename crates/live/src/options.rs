@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use scenario::Resolved;
 use scenario::file::{Live, SysctlValue};
 use stacks::Assignment;
 use units::{Duration, Instant};
 
+use crate::machines::Machines;
 use crate::sysctl::Sysctls;
 
 /// A callback that is given the run's time every 200 ms. [`ControlFlow::Break`] ends the run.
@@ -46,8 +48,23 @@ pub struct Options<'a> {
     pub programs: Vec<Program>,
     /// How late a delivery taints the run; without it, [`crate::TAINTED_FROM`].
     pub tainted_from: Option<Duration>,
+    /// The hosts that are on other machines.
+    pub machines: Option<Machines>,
     /// The progress callback.
     pub progress: Option<Progress<'a>>,
+}
+
+impl Options<'_> {
+    /// The settings that a resolved scenario has.
+    #[must_use]
+    pub fn of(resolved: &Resolved) -> Self {
+        let simulated = (0..).zip(&resolved.hosts).filter(|(_, host)| resolved.live.simulates(&host.name));
+        Self {
+            simulated: simulated.map(|(node, _)| node).collect(),
+            stacks: resolved.stacks(),
+            ..Self::from(&resolved.live)
+        }
+    }
 }
 
 impl From<&Live> for Options<'_> {

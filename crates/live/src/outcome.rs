@@ -11,6 +11,7 @@ use crate::bulk::{ConnectionEnd, Sent};
 use crate::doctor::kernel_version;
 use crate::host::Report;
 use crate::lateness::Lateness;
+use crate::machines::MachineSummary;
 use crate::namespace::Right;
 use crate::options::Options;
 use crate::scheduling::Scheduling;
@@ -50,6 +51,9 @@ pub struct LiveSummary {
     pub kernel: Kernel,
     /// The exit of the user's program, if one ran.
     pub command: Option<CommandSummary>,
+    /// Other machines on which hosts were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<MachineSummary>,
 }
 
 /// Packets that never reached a link.
@@ -134,7 +138,10 @@ pub(crate) fn gather(
         flows: setup.flows.iter().filter_map(|flow| KernelFlow::of(&flow.name, &session.reports)).collect(),
     };
     let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.right);
-    let summary = LiveSummary { run: outcome.summary, lateness, outside, scheduling, right, kernel, command };
+    let machines = session.others.summaries;
+    let summary =
+        LiveSummary { run: outcome.summary, lateness, outside, scheduling, right, kernel, command, machines };
+    outcome.captures.extend(session.others.captures);
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
 }
 

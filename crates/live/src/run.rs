@@ -7,7 +7,6 @@ use stacks::{HostCaptures, StackId};
 
 use crate::LiveError;
 use crate::doctor::obstacles;
-use crate::lateness::TAINTED_FROM;
 use crate::network::Network;
 use crate::options::Options;
 use crate::outcome::{LiveOutcome, gather};
@@ -30,7 +29,8 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         spec.nodes[*node].kind.address().is_some() && !is_simulated(*node) && !stacks.contains_key(node)
     };
     let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
-    if (0..spec.nodes.len()).any(|node| is_kernel(&node)) && !missing.is_empty() {
+    let is_elsewhere = |node| options.machines.as_ref().is_some_and(|machines| machines.have(node));
+    if (0..spec.nodes.len()).any(|node| is_kernel(&node) && !is_elsewhere(node)) && !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
     let network = Network::new(spec, &is_simulated)?;
@@ -45,15 +45,22 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         stacks: stacks::hosts(spec, &flows, &stacks),
         in_process: stacks.keys().copied().collect(),
         flows: flows.iter().map(|flow| flow.name.clone()).collect(),
+        elsewhere: options.machines.take(),
     };
     let sampled: Vec<(String, Arc<Samples>)> = hosts
         .kernels
         .iter()
         .filter_map(|host| Some((host.name.clone(), Arc::clone(host.samples.as_ref()?))))
         .collect();
-    let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
-    let session = session::run(hosts, network, captures, setup.end(), tainted_from, options.progress.take())?;
-    let samples: Vec<(String, Vec<Sample>)> =
-        sampled.into_iter().map(|(host, samples)| (host, samples.take())).collect();
+    let progress = options.progress.take();
+    let mut session = session::run(hosts, network, captures, setup.end(), &options, progress)?;
+    let mut elsewhere = std::mem::take(&mut session.others.samples);
+    let samples: Vec<(String, Vec<Sample>)> = sampled
+        .into_iter()
+        .map(|(host, samples)| match elsewhere.iter().position(|(name, _)| *name == host) {
+            Some(place) => elsewhere.swap_remove(place),
+            None => (host, samples.take()),
+        })
+        .collect();
     Ok(gather(&setup, session, &options, &samples))
 }

@@ -1,6 +1,7 @@
 //! One live run: sets up the hosts, drives the network between them, and takes everything down.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -9,16 +10,17 @@ use units::{Duration, Instant};
 
 use crate::LiveError;
 use crate::attachment::{Attachment, attach};
-use crate::channel::{ReportReceiver, report_channel};
+use crate::channel::{ReportReceiver, ReportSender, report_channel};
 use crate::clock::Clock;
 use crate::command::Environment;
 use crate::driver::Driver;
 use crate::drops::Drops;
 use crate::host::{Host, HostSpec, Report, Start};
-use crate::lateness::{Lateness, LatenessRecorder};
+use crate::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
+use crate::machines::{Elsewhere, Machines, Others};
 use crate::namespace::{self, Right};
 use crate::network::Network;
-use crate::options::Progress;
+use crate::options::{Options, Progress};
 use crate::scheduling::{Priority, Scheduling};
 use crate::stop::Stop;
 use crate::sysctl::Sysctls;
@@ -41,6 +43,8 @@ pub(crate) struct Session {
     pub(crate) ended: Instant,
     /// The hosts with stacks in this process, in the order of the network's hosts; none where a kernel is.
     pub(crate) stacks: Vec<Option<stacks::Host>>,
+    /// What the other machines tell.
+    pub(crate) others: Others,
 }
 
 /// The hosts of a run.
@@ -53,9 +57,12 @@ pub(crate) struct Hosts {
     pub(crate) in_process: BTreeSet<usize>,
     /// The names of the flows, in the stacks' order.
     pub(crate) flows: Vec<String>,
+    /// Where those kernels are that are not here.
+    pub(crate) elsewhere: Option<Machines>,
 }
 
 type Reports = ReportReceiver<Result<Report, LiveError>>;
+type Reporting = ReportSender<Result<Report, LiveError>>;
 
 /// Sets up the hosts, runs their senders, receivers and programs across the network, and takes everything down. The
 /// run ends when every host has reported, when the user's program has exited, or at `end`.
@@ -64,40 +71,60 @@ pub(crate) fn run(
     network: Network,
     captures: HostCaptures,
     end: Instant,
-    tainted_from: Duration,
+    options: &Options<'_>,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
-    let Hosts { kernels: hosts, stacks, in_process, flows } = hosts;
+    let Hosts { kernels, stacks, in_process, flows, elsewhere } = hosts;
+    let expected = kernels.iter().map(HostSpec::reports).sum();
+    let with_programs = kernels.iter().filter(|host| !host.programs.is_empty()).count();
+    let named = named(&kernels);
+    let is_elsewhere = |node| elsewhere.as_ref().is_some_and(|machines| machines.have(node));
+    let hosts: Vec<_> = kernels.into_iter().filter(|host| !is_elsewhere(host.node)).collect();
     let right = match hosts.is_empty() {
         true => Right::NotNeeded,
         false => namespace::obtain_right().map_err(LiveError::UserNamespace)?,
     };
     let stop = Arc::new(Stop::default());
-    let expected = hosts.iter().map(HostSpec::reports).sum();
-    let with_programs = hosts.iter().filter(|host| !host.programs.is_empty()).count();
-    let (hosts, reports) = set_up(hosts, &stop)?;
-    let clock = Clock::start();
+    let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
+    let hosts = set_up(hosts, &stop, &sender)?;
+    let starting = Starting { expected: with_programs, left: Arc::new(AtomicUsize::new(with_programs)) };
+    let reach = |machines| Elsewhere::set_up(machines, options, sender.clone(), starting.clone());
+    let mut elsewhere = elsewhere.map(reach).transpose()?;
+    let clock = elsewhere.as_mut().map_or_else(|| Ok(Clock::start()), Elsewhere::start)?;
     let priority = Priority::raise();
-    let attachments = attach(&network, &hosts, stacks, &|node| in_process.contains(&node));
+    let tunnel = |node| elsewhere.as_ref().and_then(|elsewhere| elsewhere.tunnel(node));
+    let attachments = attach(&network, &hosts, &tunnel, stacks, &|node| in_process.contains(&node));
+    let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
     let mut driver = Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from));
-    let starting = Arc::new(AtomicUsize::new(with_programs));
-    for (place, host) in hosts.iter().enumerate() {
-        let environment = environment(&hosts, place);
-        host.start(Start { clock, environment, starting: Arc::clone(&starting) });
+    for host in &hosts {
+        let environment = environment(&named, &hosts, &host.name);
+        host.start(Start { clock, environment, starting: Arc::clone(&starting.left) });
     }
-    let driven = MainLoop { reports: &reports, expected, clock, end, flows: &flows }
+    let (elsewhere_now, flows) = (elsewhere.as_ref(), &flows[..]);
+    let driven = MainLoop { reports: &reports, expected, clock, end, flows, elsewhere: elsewhere_now }
         .drive(&mut driver, progress.as_mut());
     let ended = clock.now();
-    stop.stop();
     let Driver { network, captures, lateness, attachments, .. } = driver;
     let stacks = attachments.into_iter().map(Attachment::into_stack).collect();
     let scheduling = priority.scheduling();
     drop(priority);
-    let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
-    let drops = hosts.into_iter().map(Host::join).sum();
+    let parted = match (&mut elsewhere, &driven) {
+        (Some(elsewhere), Ok(_)) => elsewhere.end(),
+        _ => Ok(()),
+    };
+    stop.stop();
+    let mut sysctls: Vec<_> = hosts.iter().map(|host| host.sysctls.clone()).collect();
+    let mut drops: Drops = hosts.into_iter().map(Host::join).sum();
     let (mut received, all_done) = driven?;
+    parted?;
     while let Some(report) = reports.try_recv() {
         received.push(report?);
+    }
+    let mut others = Others::default();
+    if let Some(elsewhere) = elsewhere {
+        sysctls.extend(elsewhere.sysctls());
+        drops = [drops, elsewhere.drops()].into_iter().sum();
+        others = elsewhere.others(tainted_from, &|node| network.name(node));
     }
     Ok(Session {
         network,
@@ -111,28 +138,42 @@ pub(crate) fn run(
         sysctls,
         ended,
         stacks,
+        others,
     })
 }
 
-fn set_up(hosts: Vec<HostSpec>, stop: &Arc<Stop>) -> Result<(Vec<Host>, Reports), LiveError> {
-    let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
-    let set_up = |spec| Host::set_up(spec, Arc::clone(stop), sender.clone());
-    Ok((hosts.into_iter().map(set_up).collect::<Result<_, _>>()?, reports))
+/// How many hosts have programs, and how many of these have yet to open their ports.
+#[derive(Clone, Debug)]
+pub(crate) struct Starting {
+    pub(crate) expected: usize,
+    pub(crate) left: Arc<AtomicUsize>,
 }
 
-/// Returns the variables that tell a program in the host at `place` the hosts' addresses and namespaces.
-fn environment(hosts: &[Host], place: usize) -> Environment {
-    let named = hosts.iter().flat_map(|host| {
-        let name = variable(&host.name);
-        [
-            (format!("LASTHOP_ADDRESS_{name}"), host.address.to_string()),
-            (format!("LASTHOP_NETNS_{name}"), host.namespace.clone()),
-        ]
-    });
-    let own = hosts.get(place).map(|host| ("LASTHOP_ADDRESS".to_owned(), host.address.to_string()));
-    let peer =
-        hosts.get(usize::from(place == 0)).map(|host| ("LASTHOP_PEER".to_owned(), host.address.to_string()));
-    named.chain(own).chain(peer).collect()
+fn set_up(hosts: Vec<HostSpec>, stop: &Arc<Stop>, reports: &Reporting) -> Result<Vec<Host>, LiveError> {
+    let set_up = |spec| Host::set_up(spec, Arc::clone(stop), reports.clone());
+    hosts.into_iter().map(set_up).collect()
+}
+
+/// A host's name and address.
+pub(crate) type Named = (String, Ipv4Addr);
+
+/// Returns the names and addresses of hosts.
+pub(crate) fn named(hosts: &[HostSpec]) -> Vec<Named> {
+    hosts.iter().map(|host| (host.name.clone(), host.address)).collect()
+}
+
+/// Returns the variables that tell a program in the host `own` the hosts' addresses, and the namespaces of those here.
+pub(crate) fn environment(named: &[Named], here: &[Host], own: &str) -> Environment {
+    let addresses = named
+        .iter()
+        .map(|(name, address)| (format!("LASTHOP_ADDRESS_{}", variable(name)), address.to_string()));
+    let namespaces =
+        here.iter().map(|host| (format!("LASTHOP_NETNS_{}", variable(&host.name)), host.namespace.clone()));
+    let place = named.iter().position(|(name, _)| name == own).unwrap_or(0);
+    let address = |place: usize| named.get(place).map(|(_, address)| address.to_string());
+    let own = address(place).map(|address| ("LASTHOP_ADDRESS".to_owned(), address));
+    let peer = address(usize::from(place == 0)).map(|address| ("LASTHOP_PEER".to_owned(), address));
+    addresses.chain(namespaces).chain(own).chain(peer).collect()
 }
 
 /// Returns the name of a host as part of the name of an environment variable.
@@ -151,6 +192,7 @@ struct MainLoop<'a> {
     end: Instant,
     /// The names of the flows.
     flows: &'a [String],
+    elsewhere: Option<&'a Elsewhere>,
 }
 
 impl MainLoop<'_> {
@@ -175,6 +217,7 @@ impl MainLoop<'_> {
             if progress.as_mut().is_some_and(|callback| callback(self.clock.now()).is_break()) {
                 return Err(LiveError::Interrupted);
             }
+            self.elsewhere.map_or(Ok(()), Elsewhere::look)?;
             let pause = self.clock.now() + PROGRESS_EVERY;
             driver.run(self.reports, pause.min(self.end)).map_err(LiveError::Wait)?;
             while let Some(report) = self.reports.try_recv() {

@@ -77,6 +77,7 @@ impl<'a> Setup<'a> {
         let flows = || self.flows.iter().enumerate();
         let address = self.address(node);
         HostSpec {
+            node,
             name: self.spec.nodes[node].name.clone(),
             address,
             mtu: self.mtu(node),

@@ -79,7 +79,7 @@ pub(crate) fn connect_to(stream: &TcpStream, remote: SocketAddrV4) -> io::Result
 }
 
 /// The sending kernel's counters of one connection (TCP_INFO).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct KernelCounts {
     /// Data segments sent, retransmissions included (tcpi_data_segs_out).
     pub data_segments: u32,

@@ -1,9 +1,10 @@
 //! `struct tcp_info` (Linux, include/uapi/linux/tcp.h), which only ever grows at its end: what a kernel does not have reads as 0.
 
+use serde::{Deserialize, Serialize};
 use tcp::Decision;
 
 /// What is read of it. Amounts are in segments unless they say otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TcpInfo {
     /// The state of congestion control (TCP_CA_Open to TCP_CA_Loss).
     pub(crate) congestion_state: u8,

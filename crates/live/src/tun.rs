@@ -25,6 +25,11 @@ impl Tun {
         Ok(Self { device })
     }
 
+    /// Returns another handle of the device, which is there until both are dropped.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { device: self.device.try_clone()? })
+    }
+
     /// Reads the next packet that the kernel sent into `buffer`. Returns its length, or `None` when there is none.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.device).read(buffer) {

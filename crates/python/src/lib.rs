@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::batch::run_batch;
     #[pymodule_export]
-    use crate::live_run::run_live;
+    use crate::live_run::{live_part, run_live};
     #[pymodule_export]
     use crate::lookup::{algorithms, doctor, registries, schema};
     #[pymodule_export]

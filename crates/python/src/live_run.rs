@@ -1,38 +1,66 @@
 //! A run in real time.
 
 use std::ops::ControlFlow;
+use std::os::fd::RawFd;
 
-use live::{LiveOutcome, Options, Program};
+use live::{LiveOutcome, Machine, Machines, Options, Program, Streams};
 use pyo3::prelude::*;
 use scenario::Resolved;
+use sim::Spec;
 
 use crate::error::Failure;
 use crate::interrupt::check_in;
 use crate::run::{Run, json_of};
 
+/// Programs in hosts, by name, each with the file for what it writes or an empty name.
+type Programs = Vec<(String, Vec<String>, String)>;
+/// Machines: what each is called, where its datagrams go, the first port if it is chosen, its hosts.
+type Given = Vec<(String, String, Option<u16>, Vec<String>)>;
+
 /// Runs a resolved scenario between kernels; with a `command`, that is run in the first host instead of the flows.
-/// `programs` run in hosts, by name, until the run is over, each with the file for what it writes or an empty name.
-/// `progress` is called now and then with the run's time in seconds, and what it raises ends the run.
+/// `programs` run in hosts until the run is over. `progress` is called now and then with the run's time in seconds, and what
+/// it raises ends the run. Hosts of `machines` are there: their parts are spoken with over the descriptors `streams`, to read
+/// and to write, which are taken over.
 ///
 /// Call it in a process of its own, before there is a second thread.
 #[pyfunction]
-#[pyo3(name = "live", signature = (resolved_json, command=vec![], programs=vec![], progress=None))]
+#[pyo3(name = "live", signature = (resolved_json, command=vec![], programs=vec![], progress=None, machines=vec![], streams=(-1, -1)))]
 pub(crate) fn run_live(
     py: Python<'_>,
     resolved_json: &str,
     command: Vec<String>,
-    programs: Vec<(String, Vec<String>, String)>,
+    programs: Programs,
     progress: Option<Py<PyAny>>,
+    machines: Given,
+    streams: (RawFd, RawFd),
 ) -> Result<Run, Failure> {
     let resolved = Resolved::from_json(resolved_json)?;
-    let outcome = py.detach(|| outcome_of(&resolved, command, programs, progress.as_ref()))?;
+    let spec = resolved.to_spec()?;
+    let machines = machines_of(&spec, machines, streams, resolved_json)?;
+    let outcome = py.detach(|| {
+        let options = Options {
+            programs: programs_of(&spec, programs),
+            command: command.into_iter().map(Into::into).collect(),
+            machines,
+            ..Options::of(&resolved)
+        };
+        outcome_of(&spec, options, progress.as_ref())
+    })?;
     Ok(Run::new(json_of(&outcome.summary), outcome.tables, outcome.captures))
 }
 
+/// Runs a machine's part of a run in real time, as the other end of the descriptors `streams` says, which are taken over.
+///
+/// Call it in a process of its own, before there is a second thread, and end the process behind it.
+#[pyfunction]
+pub(crate) fn live_part(py: Python<'_>, streams: (RawFd, RawFd)) -> Result<(), Failure> {
+    let streams = take_over(streams)?;
+    Ok(py.detach(|| live::part(streams))?)
+}
+
 fn outcome_of(
-    resolved: &Resolved,
-    command: Vec<String>,
-    programs: Vec<(String, Vec<String>, String)>,
+    spec: &Spec,
+    options: Options<'_>,
     progress: Option<&Py<PyAny>>,
 ) -> Result<LiveOutcome, Failure> {
     let mut raised = None;
@@ -43,25 +71,42 @@ fn outcome_of(
             ControlFlow::Break(())
         }
     };
-    let spec = resolved.to_spec()?;
-    let nodes = spec.nodes.iter().enumerate();
-    let simulated = nodes.filter(|(_, node)| resolved.live.simulates(&node.name)).map(|(place, _)| place);
-    let node = |host: &str| spec.nodes.iter().position(|node| node.name == host);
+    let outcome = live::run(spec, Options { progress: Some(&mut look), ..options });
+    raised.map_or(Ok(()), |error| Err(Failure::Python(error)))?;
+    Ok(outcome?)
+}
+
+fn node(spec: &Spec, host: &str) -> Option<usize> {
+    spec.nodes.iter().position(|node| node.name == host)
+}
+
+fn programs_of(spec: &Spec, programs: Programs) -> Vec<Program> {
     let program = |(host, words, output): (String, Vec<String>, String)| {
         let output = (!output.is_empty()).then(|| output.into());
-        Some(Program { host: node(&host)?, words: words.into_iter().map(Into::into).collect(), output })
+        Some(Program { host: node(spec, &host)?, words: words.into_iter().map(Into::into).collect(), output })
     };
-    let options = Options {
-        programs: programs.into_iter().filter_map(program).collect(),
-        tainted_from: resolved.live.tainted_from,
-        simulated: simulated.collect(),
-        stacks: resolved.stacks(),
-        congestion: resolved.live.congestion.clone(),
-        sysctls: resolved.live.settings(),
-        command: command.into_iter().map(Into::into).collect(),
-        progress: Some(&mut look),
-        ..Options::default()
+    programs.into_iter().filter_map(program).collect()
+}
+
+fn machines_of(
+    spec: &Spec,
+    machines: Given,
+    streams: (RawFd, RawFd),
+    resolved_json: &str,
+) -> Result<Option<Machines>, Failure> {
+    if machines.is_empty() {
+        return Ok(None);
+    }
+    let machine = |(name, address, port, hosts): (String, String, Option<u16>, Vec<String>)| Machine {
+        name,
+        address,
+        port,
+        hosts: hosts.iter().filter_map(|host| node(spec, host)).collect(),
     };
-    let outcome = live::run(&spec, options)?;
-    raised.map_or(Ok(outcome), |error| Err(error.into()))
+    let machines = machines.into_iter().map(machine).collect();
+    Ok(Some(Machines { machines, streams: take_over(streams)?, scenario: resolved_json.to_owned() }))
+}
+
+fn take_over((input, output): (RawFd, RawFd)) -> Result<Streams, Failure> {
+    Ok(Streams::take_over(input, output).map_err(live::LiveError::Control)?)
 }

@@ -13,7 +13,7 @@ use sim::workload::Application;
 use units::{Bytes, Duration};
 
 use crate::error::InputError;
-use crate::file::{Live, Record, Stack};
+use crate::file::{Live, Machine, Record, Stack};
 
 /// A scenario that can be run: a pure function of this gives its result.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -94,6 +94,9 @@ pub struct Host {
     /// Its stack, where the file names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
+    /// Its machine in a live run, where the file names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Machine>,
 }
 
 /// One link.
@@ -110,6 +113,9 @@ pub struct Link {
     pub down: link::Config,
     /// From the second node to the first.
     pub up: link::Config,
+    /// The machine that carries all links in a live run, where the file names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Machine>,
 }
 
 /// A shared channel, which takes the place of its users' links' direction `down`.

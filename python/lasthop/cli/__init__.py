@@ -41,6 +41,9 @@ _COMMANDS = {
 }
 """The module of each command, and its line in the help. A module is imported when its command is run."""
 
+_FOR_PROGRAMS = {"live-part": ("lasthop.cli.live_part", "")}
+"""Commands that we call ourselves: in no list."""
+
 INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
 """What a shell expects of a command that was stopped by a signal."""
@@ -57,9 +60,10 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _COMMANDS:
+        known = {**_COMMANDS, **_FOR_PROGRAMS}
+        if cmd_name not in known:
             return None
-        module, _ = _COMMANDS[cmd_name]
+        module, _ = known[cmd_name]
         command: click.Command = import_module(module).command
         return command
 

@@ -135,6 +135,25 @@ def print_real_time(summary: Mapping[str, Any]) -> None:
         stdout.print(f"TAINTED: a device dropped {dropped} packets before the links saw them.")
     if dropped := summary["outside"].get("socket_drops"):
         stdout.print(f"{dropped} packets found no room at a socket behind the links.")
+    for machine in summary.get("machines", ()):
+        _print_machine(machine)
+
+
+def _print_machine(machine: Mapping[str, Any]) -> None:
+    """Print how true the tunnels to a machine were."""
+    ways = [way for tunnel in machine["tunnels"] for way in (tunnel["to_host"], tunnel["from_host"])]
+    lost, reordered = sum(way["lost"] for way in ways), sum(way["reordered"] for way in ways)
+    slowest = max((way["delay"]["max_ms"] for way in ways), default=0.0)
+    hosts = ", ".join(tunnel["host"] for tunnel in machine["tunnels"])
+    packets = sum(way["packets"] for way in ways)
+    name = machine["machine"].partition("?")[0]
+    stdout.print(
+        f"{hosts} on {name} ({machine['kernel']}): {packets} packets through the tunnel, {lost} lost, "
+        f"{reordered} reordered, {slowest:.3f} ms at most; its clock is {machine['clock_ahead_ms']:.3f} ms ahead, "
+        f"± {machine['round_trip_ms'] / 2:.3f} ms"
+    )
+    if machine["tainted"]:
+        stdout.print("TAINTED: the tunnel lost, reordered or held up packets, which no link had asked for.")
 
 
 def print_beside_virtual(compared: Sequence[Compared], congestion: str, profiles: Sequence[str]) -> None:

@@ -4,6 +4,7 @@
 //! shape and units only; names are looked up and defaults written out by `resolve`.
 
 mod flow;
+mod machine;
 mod measure;
 mod preset;
 mod profile;
@@ -11,6 +12,7 @@ mod scenario;
 mod study;
 
 pub use flow::{Flow, Start};
+pub use machine::Machine;
 pub use measure::{Measure, WarmUp};
 pub use preset::Preset;
 pub use profile::Profile;

@@ -11,7 +11,7 @@ use stacks::StackId;
 use units::text::{PacketsOrBytes, QueueLimit, REMEDY};
 use units::{Bytes, Duration, Rate};
 
-use super::{Flow, Measure};
+use super::{Flow, Machine, Measure};
 use crate::topology::Topology;
 
 /// A scenario file: a path, its hosts and its flows. The same file runs in virtual and in real time.
@@ -71,6 +71,9 @@ pub struct Host {
     pub tcp: serde_json::Map<String, serde_json::Value>,
     /// Its address; without it, one of 10.0.0.0/8 that comes from the host's name.
     pub address: Option<Ipv4Addr>,
+    /// The machine whose kernel it has in a live run; without it, that of the links. A peer of another version is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Machine>,
 }
 
 /// A network stack.
@@ -135,6 +138,9 @@ pub struct Link {
     /// The user of the shared channel.
     #[serde(default)]
     pub user: CellUser,
+    /// The machine that carries all links in a live run; without it, that of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Machine>,
 }
 
 /// A user of a shared channel.

@@ -6,6 +6,7 @@
 mod cells;
 mod flows;
 mod lines;
+mod machines;
 mod reach;
 mod stacks;
 
@@ -43,6 +44,7 @@ pub(crate) fn resolve(tree: &Tree, stem: &str, seed: Option<u64>) -> Result<Reso
     let cells = check.cells(&flows)?;
     check.captures()?;
     check.simulated(&flows)?;
+    check.machines()?;
     let resolved = Resolved {
         name: file.name.clone().unwrap_or_else(|| stem.to_owned()),
         summary: file.summary.clone(),
@@ -197,7 +199,8 @@ impl Check<'_> {
             return Err(self.tree.error(&KeyPath::of(["hosts", name]), message, help));
         }
         let (profile, tcp) = (file.profile.clone().unwrap_or_default(), Value::Object(file.tcp.clone()));
-        let host = Host { name: name.to_owned(), address, profile, tcp, stack: file.stack };
+        let host =
+            Host { name: name.to_owned(), address, profile, tcp, stack: file.stack, at: file.at.clone() };
         tcp_config(&host).map_err(|error| self.host_error(name, &error))?;
         Ok(Host { tcp: schema::with_defaults(host.tcp), ..host })
     }
@@ -262,7 +265,7 @@ impl Check<'_> {
         let down = direction(self.tree, &place_of("links", i, "down"), file.down.clone())?;
         let up = direction(self.tree, &place_of("links", i, "up"), file.up.clone())?;
         let (name, between) = (file.name.clone(), file.between.clone());
-        Ok(Link { name, between, mtu, down, up })
+        Ok(Link { name, between, mtu, down, up, at: file.at.clone() })
     }
 
     fn captures(&self) -> Result<(), InputError> {

@@ -1,0 +1,298 @@
+//! A machine's part of a run: its hosts, set up here, and their packets forwarded to the emulator.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
+use std::time::Duration as StdDuration;
+
+use scenario::Resolved;
+use sim::{CapturePoint, FlowSpec, Spec};
+use units::Instant;
+
+use super::Streams;
+use super::control::{Listener, Speaker};
+use super::datagram::Token;
+use super::device_capture::DeviceCapture;
+use super::forwarder::Forwarder;
+use super::offset::Drift;
+use super::outputs::Outputs;
+use super::protocol::{Begin, Ended, FromPart, Ready, ToPart, hex};
+use super::tunnel::Tunnel;
+use crate::LiveError;
+use crate::channel::{ReportReceiver, report_channel};
+use crate::clock::Clock;
+use crate::doctor::{kernel_version, obstacles};
+use crate::drops::Drops;
+use crate::host::{Host, HostSpec, Report, Start};
+use crate::namespace;
+use crate::options::{Options, Program};
+use crate::session::{Named, environment, named};
+use crate::setup::Setup;
+use crate::stop::Stop;
+
+/// Runs a machine's part of a live run, as the streams' other end says.
+///
+/// Call it in a process of its own that has one thread, and end the process when it returns.
+///
+/// # Errors
+/// Why the part could not go on, which the other end has been told too, or that the other end is gone.
+pub fn part(streams: Streams) -> Result<(), LiveError> {
+    let (mut listener, mut speaker) = (Listener::new(streams.input), Speaker::new(streams.output));
+    let Some(ToPart::Begin(begin)) = listener.hear().map_err(LiveError::Control)? else {
+        return Err(LiveError::ControlLost);
+    };
+    let ended = run(&begin, listener, &mut speaker);
+    if let Err(error) = &ended {
+        // The other end may be what has failed.
+        let _ = speaker.say(&FromPart::Failed { message: error.to_string() });
+    }
+    ended
+}
+
+fn run(begin: &Begin, listener: Listener, speaker: &mut Speaker) -> Result<(), LiveError> {
+    let wrong = |error: scenario::InputError| LiveError::Control(io::Error::other(error.to_string()));
+    let resolved = Resolved::from_json(&begin.scenario).map_err(wrong)?;
+    let spec = resolved.to_spec().map_err(wrong)?;
+    let outputs = Outputs::new(begin.programs.len()).map_err(LiveError::Control)?;
+    let options = options(begin, &resolved, &outputs);
+    let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
+    if !missing.is_empty() {
+        return Err(LiveError::CannotStart(missing));
+    }
+    let right = namespace::obtain_right().map_err(LiveError::UserNamespace)?;
+    let (all, own) = host_specs(begin, &spec, &options);
+    let clock = Clock::start();
+    let mut part = Part::set_up(begin, &spec, own, clock)?;
+    let ports = part.forward(begin, &spec)?;
+    let sysctls = part.hosts.iter().map(|host| host.sysctls.clone()).collect();
+    let (kernel, date_of_zero) = (kernel_version(), clock.date_of_zero());
+    let ready = Ready { ports, kernel, right, sysctls, date_of_zero };
+    speaker.say(&FromPart::Ready(ready)).map_err(LiveError::Control)?;
+    let orders = listen(listener)?;
+    let ended = part.follow(&orders, &all, speaker)?;
+    let ended = Ended { outputs: outputs.texts(&own_programs(begin)), ..ended };
+    speaker.say(&FromPart::Ended(Box::new(ended))).map_err(LiveError::Control)
+}
+
+fn options(begin: &Begin, resolved: &Resolved, outputs: &Outputs) -> Options<'static> {
+    let own = own_programs(begin);
+    let program = |(place, (host, words)): (usize, &(usize, Vec<String>))| Program {
+        host: *host,
+        words: words.iter().map(Into::into).collect(),
+        output: own.contains(&place).then(|| outputs.path(place)),
+    };
+    Options {
+        command: begin.command.iter().map(Into::into).collect(),
+        programs: begin.programs.iter().enumerate().map(program).collect(),
+        ..Options::of(resolved)
+    }
+}
+
+/// The places of the programs that run here.
+fn own_programs(begin: &Begin) -> Vec<usize> {
+    let places = begin.programs.iter().enumerate();
+    places.filter(|(_, (host, _))| begin.hosts.contains(host)).map(|(place, _)| place).collect()
+}
+
+/// The names and addresses of all hosts, how many have programs, and the hosts that are set up here.
+fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<HostSpec>) {
+    let stacks = options.stacks.in_process();
+    let is_simulated = |node: usize| options.simulated.contains(&node);
+    let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
+    let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
+    let hosts: Vec<usize> = (0..spec.nodes.len())
+        .filter(|node| spec.nodes[*node].kind.address().is_some() && !is_simulated(*node))
+        .collect();
+    let specs = Setup::new(spec, &flows, &hosts, &stacks).host_specs(options);
+    let with_programs = specs.iter().filter(|host| !host.programs.is_empty()).count();
+    let all = All { named: named(&specs), with_programs };
+    (all, specs.into_iter().filter(|host| begin.hosts.contains(&host.node)).collect())
+}
+
+/// What is known of all hosts of the run.
+struct All {
+    named: Vec<Named>,
+    with_programs: usize,
+}
+
+/// The hosts that are set up here.
+struct Part {
+    clock: Clock,
+    specs: Vec<HostSpec>,
+    hosts: Vec<Host>,
+    forwarders: Vec<Forwarder>,
+    stop: Arc<Stop>,
+    reports: ReportReceiver<Result<Report, LiveError>>,
+}
+
+/// What the other end has said, or that it is gone.
+type Orders = Receiver<Option<ToPart>>;
+
+impl Part {
+    fn set_up(begin: &Begin, spec: &Spec, specs: Vec<HostSpec>, clock: Clock) -> Result<Self, LiveError> {
+        let stop = Arc::new(Stop::default());
+        let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
+        let set_up = |spec: &HostSpec| Host::set_up(spec.clone(), Arc::clone(&stop), sender.clone());
+        let hosts = specs.iter().map(set_up).collect::<Result<_, _>>()?;
+        debug_assert!(begin.hosts.iter().all(|node| *node < spec.nodes.len()), "nodes of the scenario");
+        Ok(Self { clock, specs, hosts, forwarders: Vec::new(), stop, reports })
+    }
+
+    /// Opens the hosts' tunnels. Returns their ports.
+    fn forward(&mut self, begin: &Begin, spec: &Spec) -> Result<Vec<u16>, LiveError> {
+        let token = Token::read(&begin.token).ok_or(LiveError::ControlLost)?;
+        let mut ports = Vec::new();
+        for (place, host) in self.hosts.iter().enumerate() {
+            let failed = |step| {
+                let host = host.name.clone();
+                move |source| LiveError::Host { host, step, source }
+            };
+            let number = begin.first + place as u16;
+            let port = begin.port.map_or(0, |port| port.saturating_add(place as u16));
+            let tunnel =
+                Tunnel::open(token, number, self.clock, port, None).map_err(failed("open its tunnel"))?;
+            ports.push(tunnel.port().map_err(failed("open its tunnel"))?);
+            let tun = host.tun.try_clone().map_err(failed("forward its packets"))?;
+            let node = self.specs[place].node;
+            let captured = spec.record.captures.contains(&CapturePoint::Node(node));
+            let name = format!("{}-device", host.name);
+            let capture = captured.then(|| DeviceCapture::new(name, self.clock, spec.record.payload));
+            self.forwarders
+                .push(Forwarder::start(tun, tunnel, capture).map_err(failed("forward its packets"))?);
+        }
+        Ok(ports)
+    }
+
+    /// Does what the other end says until it says stop.
+    fn follow(self, orders: &Orders, all: &All, speaker: &mut Speaker) -> Result<Ended, LiveError> {
+        let starting = Arc::new(AtomicUsize::new(all.with_programs));
+        let (mut known, mut start, mut late) = (all.with_programs, None, 0);
+        let order = loop {
+            match orders.recv_timeout(LOOK_EVERY) {
+                Ok(Some(ToPart::Start { at_ns, ahead_ns })) => {
+                    let at = Instant::from_nanos(at_ns);
+                    late = self.start(at, ahead_ns, &starting, all);
+                    start = Some(at);
+                }
+                Ok(Some(ToPart::Up)) => {
+                    starting.fetch_sub(1, Ordering::SeqCst);
+                    known -= 1;
+                }
+                Ok(Some(ToPart::Stop { gained_ns, over_ns })) => {
+                    break Drift { gained: gained_ns, over: over_ns };
+                }
+                Ok(Some(ToPart::Begin(_)) | None) | Err(RecvTimeoutError::Disconnected) => {
+                    self.take_down();
+                    return Err(LiveError::ControlLost);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            known = tell_of_ports(&starting, known, speaker)?;
+            self.report(speaker)?;
+            self.look(start.is_some())?;
+        };
+        self.finish(order, start.unwrap_or(Instant::START), late)
+    }
+
+    /// Starts the hosts at a time of our clock. Returns how late that was, in nanoseconds.
+    fn start(&self, at: Instant, ahead: i64, starting: &Arc<AtomicUsize>, all: &All) -> u64 {
+        self.forwarders.iter().for_each(|forwarder| forwarder.set_ahead(ahead));
+        self.stop.wait_until(self.clock, at);
+        let late = self.clock.now().saturating_since(at).as_nanos();
+        let clock = self.clock.from_then(at);
+        for host in &self.hosts {
+            let environment = environment(&all.named, &self.hosts, &host.name);
+            host.start(Start { clock, environment, starting: Arc::clone(starting) });
+        }
+        late
+    }
+
+    fn report(&self, speaker: &mut Speaker) -> Result<(), LiveError> {
+        while let Some(report) = self.reports.try_recv() {
+            speaker.say(&FromPart::Report(report?.into())).map_err(LiveError::Control)?;
+        }
+        Ok(())
+    }
+
+    /// Looks whether packets still come and go.
+    fn look(&self, started: bool) -> Result<(), LiveError> {
+        for (forwarder, host) in self.forwarders.iter().zip(&self.hosts) {
+            let failed = |words: String| LiveError::Host {
+                host: host.name.clone(),
+                step: "forward its packets",
+                source: io::Error::other(words),
+            };
+            if forwarder.has_failed() {
+                return Err(failed("its device or its tunnel has failed".to_owned()));
+            }
+            if started && forwarder.silent_for() > LONGEST_SILENCE.as_nanos() as u64 {
+                let seconds = LONGEST_SILENCE.as_secs();
+                return Err(failed(format!("nothing of the emulator has come for {seconds} s")));
+            }
+        }
+        Ok(())
+    }
+
+    fn take_down(&self) {
+        self.stop.stop();
+    }
+
+    fn finish(self, drift: Drift, start: Instant, late_ns: u64) -> Result<Ended, LiveError> {
+        self.stop.stop();
+        let mut ended = Ended { late_ns, ..Ended::default() };
+        for forwarder in self.forwarders {
+            let forwarded = forwarder.end().map_err(LiveError::Wait)?;
+            ended.counts.push(forwarded.counts);
+            if let Some(capture) = forwarded.capture {
+                let (name, file) = capture.write(start, drift).map_err(LiveError::Wait)?;
+                ended.captures.push((name, hex(&file)));
+            }
+        }
+        let drops: Drops = self.hosts.into_iter().map(Host::join).sum();
+        (ended.device_drops, ended.socket_drops) = (drops.device, drops.socket);
+        for (name, samples) in self.specs.iter().filter_map(|spec| Some((&spec.name, spec.samples.as_ref()?)))
+        {
+            let line = |sample: crate::sock_diag::Sample| {
+                (drift.correct(sample.at).as_nanos(), sample.ends, sample.info)
+            };
+            ended.samples.push((name.clone(), samples.take().into_iter().map(line).collect()));
+        }
+        Ok(ended)
+    }
+}
+
+/// Tells the others when a host here has opened the ports of its programs. Returns how many hosts have yet to.
+fn tell_of_ports(starting: &AtomicUsize, known: usize, speaker: &mut Speaker) -> Result<usize, LiveError> {
+    let now = starting.load(Ordering::SeqCst);
+    for _ in now..known {
+        speaker.say(&FromPart::Up).map_err(LiveError::Control)?;
+    }
+    Ok(now)
+}
+
+/// Starts a thread that hears the other end. When that is gone, it ends the process, should nobody else.
+fn listen(mut listener: Listener) -> Result<Orders, LiveError> {
+    let (sender, orders) = channel();
+    let hear = move || {
+        while let Ok(Some(order)) = listener.hear::<ToPart>() {
+            if sender.send(Some(order)).is_err() {
+                return;
+            }
+        }
+        let _ = sender.send(None);
+        #[expect(clippy::disallowed_methods, reason = "this thread has nothing else to do")]
+        std::thread::sleep(LONGEST_TAKE_DOWN);
+        std::process::exit(1);
+    };
+    Builder::new().name("control".to_owned()).spawn(hear).map_err(LiveError::Control)?;
+    Ok(orders)
+}
+
+/// How often reports are looked for.
+const LOOK_EVERY: StdDuration = StdDuration::from_millis(10);
+/// The emulator pings each second: after this long it, or the way to it, is gone.
+const LONGEST_SILENCE: StdDuration = StdDuration::from_secs(30);
+/// How long a part may take to end once nobody listens to it.
+const LONGEST_TAKE_DOWN: StdDuration = StdDuration::from_secs(3);

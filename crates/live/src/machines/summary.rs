@@ -1,0 +1,145 @@
+//! What is told of the machines of a run.
+
+use serde::Serialize;
+use units::Duration;
+
+use super::elsewhere::{Elsewhere, Peer};
+use super::protocol::sample;
+use super::tunnel::{Counts, Delay};
+use crate::clock::Clock;
+use crate::namespace::Right;
+use crate::sock_diag::Sample;
+
+/// A machine of a run, with the tunnels to its hosts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MachineSummary {
+    /// The machine.
+    pub machine: String,
+    /// Name and release of its kernel.
+    pub kernel: String,
+    /// The right by which its namespaces were made.
+    pub right: Right,
+    /// By how much its clock is ahead of the emulator's at the beginning: date and time of day, in milliseconds.
+    pub clock_ahead_ms: f64,
+    /// How much its clock gained on the emulator's, in millionths.
+    pub clock_drift_ppm: f64,
+    /// The shortest round trip of a datagram, in milliseconds: the offset is right within half of it.
+    pub round_trip_ms: f64,
+    /// How late its hosts began, in milliseconds.
+    pub late_start_ms: f64,
+    /// The tunnels, in the order of its hosts.
+    pub tunnels: Vec<TunnelSummary>,
+    /// Whether the tunnels did what no link asked for: lost or reordered packets, or delayed them unevenly.
+    pub tainted: bool,
+}
+
+/// The tunnel to a host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TunnelSummary {
+    /// The host.
+    pub host: String,
+    /// From the emulator to the host.
+    pub to_host: WaySummary,
+    /// From the host to the emulator.
+    pub from_host: WaySummary,
+}
+
+/// One direction of a tunnel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WaySummary {
+    /// Packets that were sent.
+    pub packets: u64,
+    /// Those that did not come.
+    pub lost: u64,
+    /// Those that came after one that was sent later.
+    pub reordered: u64,
+    /// How long they took.
+    pub delay: Delay,
+}
+
+/// What the machines of a run tell.
+#[derive(Debug, Default)]
+pub(crate) struct Others {
+    pub(crate) summaries: Vec<MachineSummary>,
+    /// Samples of the kernels' connections, by host.
+    pub(crate) samples: Vec<(String, Vec<Sample>)>,
+    /// Captures at the hosts' devices, by name.
+    pub(crate) captures: Vec<(String, Vec<u8>)>,
+}
+
+impl Elsewhere {
+    /// Returns what the machines have told. A delay that varies by more than `bound` taints the run.
+    pub(crate) fn others(self, bound: Duration, name: &dyn Fn(usize) -> String) -> Others {
+        let mut others = Others { captures: self.captures(), ..Others::default() };
+        for mut part in self.parts {
+            others.summaries.push(summary(&part, self.clock, bound, name));
+            let samples = part.ended.samples.drain(..);
+            others
+                .samples
+                .extend(samples.map(|(host, lines)| (host, lines.into_iter().map(sample).collect())));
+        }
+        others
+    }
+}
+
+fn summary(part: &Peer, clock: Clock, bound: Duration, name: &dyn Fn(usize) -> String) -> MachineSummary {
+    let ends = part.machine.hosts.iter().zip(&part.tunnels).zip(&part.ended.counts);
+    let tunnels: Vec<_> = ends
+        .map(|((host, tunnel), theirs)| {
+            let ours = tunnel.counts();
+            TunnelSummary { host: name(*host), to_host: way(&ours, theirs), from_host: way(theirs, &ours) }
+        })
+        .collect();
+    let ahead =
+        i128::from(part.first.ahead) + i128::from(part.ready.date_of_zero) - i128::from(clock.date_of_zero());
+    let late_start_ms = part.ended.late_ns as f64 / 1e6;
+    let bound_ms = bound.as_secs_f64() * 1e3;
+    let mut ways = tunnels.iter().flat_map(|tunnel: &TunnelSummary| [tunnel.to_host, tunnel.from_host]);
+    let tainted = late_start_ms > bound_ms || ways.any(|way| way.taints(bound_ms));
+    drop(ways);
+    MachineSummary {
+        machine: part.machine.name.clone(),
+        kernel: part.ready.kernel.clone(),
+        right: part.ready.right,
+        clock_ahead_ms: ahead as f64 / 1e6,
+        clock_drift_ppm: part.drift.parts_per_million(),
+        round_trip_ms: part.first.round_trip.as_secs_f64() * 1e3,
+        late_start_ms,
+        tunnels,
+        tainted,
+    }
+}
+
+fn way(sender: &Counts, receiver: &Counts) -> WaySummary {
+    WaySummary {
+        packets: sender.sent,
+        lost: sender.sent.saturating_sub(receiver.received),
+        reordered: receiver.reordered,
+        delay: receiver.delay,
+    }
+}
+
+impl WaySummary {
+    fn taints(&self, bound_ms: f64) -> bool {
+        self.lost > 0 || self.reordered > 0 || self.delay.max_ms - self.delay.min_ms > bound_ms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_link_asked_for_taints() {
+        let counts = |sent, received| Counts { sent, received, ..Counts::default() };
+        let whole = way(&counts(5, 0), &counts(0, 5));
+        assert_eq!((whole.packets, whole.lost), (5, 0));
+        assert!(!whole.taints(10.0));
+        assert!(way(&counts(5, 0), &counts(0, 4)).taints(10.0));
+        let mut uneven = whole;
+        (uneven.delay.min_ms, uneven.delay.max_ms) = (20.0, 29.0);
+        assert!(!uneven.taints(10.0), "a long way is not an uneven one");
+        uneven.delay.max_ms = 31.0;
+        assert!(uneven.taints(10.0));
+    }
+}

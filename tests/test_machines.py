@@ -1,0 +1,188 @@
+"""`lasthop live` on several machines: three network namespaces, two of them with an sshd."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from command import Lasthop
+from lasthop.doctor import checks
+from several_machines import LASTHOP, Machines, obstacles, three_machines
+
+MISSING = [
+    *obstacles(),
+    *(check["says"] for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]),
+]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"NOT TESTED: three machines with sshd need {MISSING}")
+
+SHORT = ("--set", 'flows.download.bytes="200 kB"')
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    """The three machines."""
+    with three_machines(tmp_path_factory.mktemp("machines")) as made:
+        yield made
+
+
+def placed(machines: Machines, **places: str) -> list[str]:
+    """Return the options that place parts of a scenario."""
+    return [word for key, name in places.items() for word in ("--set", f'{_path(key)}="{machines.at(name)}"')]
+
+
+def _path(key: str) -> str:
+    return "links.lasthop.at" if key == "links" else f"hosts.{key}.at"
+
+
+def comes_true(holds: Callable[[], bool]) -> bool:
+    """Try for some seconds: the kernel takes things down behind a process's end."""
+    for _ in range(300):
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_transfer_between_two_machines_arrives_whole(machines: Machines, lasthop: Lasthop) -> None:
+    ran = machines.lasthop("live", "quickstart", *SHORT, *placed(machines, server="b", mobile="c"), "--json")
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads(ran.stdout)
+    flow = summary["flows"][0]
+    assert (flow["bytes"], flow["completed"]) == (200_000, True)
+    assert summary["kernel"]["flows"][0]["received"] == 200_000
+    server, mobile = summary["machines"]
+    assert (server["machine"], mobile["machine"]) == (machines.at("b"), machines.at("c"))
+    assert [tunnel["host"] for tunnel in server["tunnels"]] == ["server"]
+    down = {(link["link"], link["direction"]): link for link in summary["links"]}["lasthop", "down"]
+    assert server["tunnels"][0]["from_host"]["packets"] == down["packets_in"]
+    assert mobile["tunnels"][0]["to_host"]["packets"] == down["packets_out"]
+    assert all(way["lost"] == 0 for one in (server, mobile) for way in _ways(one))
+    # A clock is compared with itself, since these machines have one processor.
+    assert abs(server["clock_ahead_ms"]) < 50
+    here = lasthop("live", "quickstart", *SHORT, "--json")
+    assert here.status == 0, here.err
+    ratio = flow["elapsed_s"] / here.json["flows"][0]["elapsed_s"]
+    assert 0.5 < ratio < 2, "generous: other tests run beside this one"
+
+
+def _ways(machine: dict[str, list[dict[str, dict[str, float]]]]) -> list[dict[str, float]]:
+    return [way for tunnel in machine["tunnels"] for way in (tunnel["to_host"], tunnel["from_host"])]
+
+
+def test_the_links_may_be_on_a_machine_of_their_own(machines: Machines, tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    ran = machines.lasthop(
+        *("live", "quickstart", *SHORT, *placed(machines, server="b", links="c"), "--out", str(out)),
+        *("--set", 'record.captures=["server", "mobile"]'),
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "server on ssh://b" in ran.stdout
+    summary = json.loads((out / "run.json").read_text())["summary"]
+    assert summary["flows"][0]["completed"]
+    assert [one["machine"] for one in summary["machines"]] == [machines.at("b")], "mobile is with the links"
+    captures = sorted(path.name for path in out.glob("capture-*"))
+    assert captures == ["capture-mobile.pcapng", "capture-server-device.pcapng", "capture-server.pcapng"]
+    assert (out / "packets.parquet").stat().st_size > 0
+
+
+def test_programs_run_in_hosts_on_other_machines(machines: Machines, tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    server = "sh -c 'echo at $LASTHOP_ADDRESS; exec python3 -m http.server 80'"
+    client = "import os, urllib.request as r; r.urlopen('http://' + os.environ['LASTHOP_PEER']).read()"
+    ran = machines.lasthop(
+        *("live", "quickstart", *placed(machines, server="b", mobile="c"), "--out", str(out)),
+        *("--in", "server", server, "--", "python3", "-c", client),
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    written = (out / "output-server-1.txt").read_text()
+    assert written.startswith("at 10."), written
+    assert '"GET / HTTP/1.1" 200' in written
+
+
+def test_a_program_that_fails_elsewhere_fails_the_run(machines: Machines) -> None:
+    ran = machines.lasthop("live", "quickstart", *placed(machines, server="b"), "--", "sh", "-c", "echo so; exit 3")
+    assert ran.returncode == 1
+    assert "so" in ran.stderr
+    assert "the program in the first host ended with status 3" in ran.stderr
+
+
+def test_another_version_is_refused_with_both_named(machines: Machines, tmp_path: Path) -> None:
+    other = tmp_path / "lasthop"
+    other.write_text('#!/bin/sh\necho welcome\necho \'{"lasthop": "9.8.7"}\'\ncat > /dev/null\n')
+    other.chmod(0o755)
+    ran = machines.lasthop("live", "quickstart", "--set", f'hosts.server.at="ssh://b?lasthop={other}"')
+    assert ran.returncode == 2
+    assert "hosts.server.at: " in ran.stderr
+    assert "has lasthop 9.8.7, and this machine has 0." in ran.stderr
+    assert "install the same version on both" in ran.stderr
+
+
+def test_a_machine_that_ssh_does_not_reach_is_told_in_its_words(machines: Machines) -> None:
+    ran = machines.lasthop("live", "quickstart", "--set", 'hosts.server.at="ssh://192.0.2.2:9"')
+    assert ran.returncode == 1
+    assert "ssh://192.0.2.2:9: ssh has no connection: " in ran.stderr
+    assert "Connection refused" in ran.stderr
+
+
+def test_a_machine_without_lasthop_is_told_with_the_remedy(machines: Machines) -> None:
+    ran = machines.lasthop("live", "quickstart", "--set", 'hosts.server.at="ssh://b?lasthop=no-such-lasthop"')
+    assert ran.returncode == 1
+    assert "ssh://b?lasthop=no-such-lasthop: there is no lasthop: " in ran.stderr
+    assert "install it there" in ran.stderr
+
+
+@pytest.mark.parametrize("links", ["here", "c"])
+@pytest.mark.parametrize("victim", ["the first ssh", "lasthop"])
+def test_a_lost_connection_ends_the_run_on_every_machine(machines: Machines, victim: str, links: str) -> None:
+    """Whether a connection or the command is killed: no process of the run is left, and so none of its namespaces."""
+    places = {"server": "b", **({"links": links} if links != "here" else {"mobile": "c"})}
+    mark = f"31{os.getpid()}"
+    run = machines.start(
+        *(str(LASTHOP), "live", "quickstart", *placed(machines, **places)),
+        *("--", "sh", "-c", f"echo up >&2; sleep {mark} & exec sleep {mark}"),
+    )
+    try:
+        assert comes_true(lambda: _runs("sleep", mark) or run.poll() is not None)
+        assert run.poll() is None, run.communicate()
+        if victim == "lasthop":
+            run.kill()
+        else:
+            os.kill(_ssh_of(run), signal.SIGKILL)
+            _, err = run.communicate(timeout=60)
+            assert run.returncode == 1
+            assert f"{machines.at('b')}: the control connection was lost: ssh ended by signal 9" in err
+        assert comes_true(lambda: not _runs("sleep", mark)), "its program lives on"
+        assert comes_true(lambda: not _runs("live-part")), "a part lives on"
+        assert comes_true(lambda: not _runs("lasthop.live_process")), "the emulator lives on"
+    finally:
+        run.kill()
+        run.wait()
+        for stream in (run.stdout, run.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _runs(*words: str) -> bool:
+    """Whether a process has these words in a row in its command line."""
+    wanted = "\0".join(words)
+    return any(wanted in line for line in map(_line, Path("/proc").glob("[0-9]*")))
+
+
+def _line(process: Path) -> str:
+    try:
+        return (process / "cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def _ssh_of(run: subprocess.Popen[str]) -> int:
+    """The first ssh that lasthop has started: that of the first machine."""
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    return min(int(child) for child in children if _line(Path("/proc", child)).startswith("ssh"))
