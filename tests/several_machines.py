@@ -84,9 +84,9 @@ def three_machines(folder: Path) -> Iterator[Machines]:
             _ip("netns", "del", machines.namespace(name), check=False)
 
 
-def address(name: str) -> str:
+def address(name: str, family: int = 4) -> str:
     """Return a machine's address."""
-    return f"192.0.2.{NAMES.index(name) + 1}"
+    return f"{'192.0.2.' if family == 4 else '2001:db8::'}{NAMES.index(name) + 1}"
 
 
 def _ip(*words: str, check: bool = True) -> None:
@@ -105,6 +105,7 @@ def _wire(machines: Machines) -> None:
         _ip("-n", machine, "link", "add", "eth0", "type", "veth", "peer", "name", name, "netns", switch)
         _ip("-n", switch, "link", "set", "dev", name, "master", "bridge", "up")
         _ip("-n", machine, "addr", "add", f"{address(name)}/24", "dev", "eth0")
+        _ip("-n", machine, "addr", "add", f"{address(name, 6)}/64", "dev", "eth0", "nodad")
         for device in ("lo", "eth0"):
             _ip("-n", machine, "link", "set", "dev", device, "up")
 

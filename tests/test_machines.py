@@ -14,7 +14,7 @@ import pytest
 
 from command import Lasthop
 from lasthop.doctor import checks
-from several_machines import LASTHOP, Machines, obstacles, three_machines
+from several_machines import LASTHOP, Machines, address, obstacles, three_machines
 
 MISSING = [
     *obstacles(),
@@ -90,6 +90,36 @@ def test_the_links_may_be_on_a_machine_of_their_own(machines: Machines, tmp_path
     captures = sorted(path.name for path in out.glob("capture-*"))
     assert captures == ["capture-mobile.pcapng", "capture-server-device.pcapng", "capture-server.pcapng"]
     assert (out / "packets.parquet").stat().st_size > 0
+
+
+def test_two_hosts_on_a_machine_by_another_address_and_port(machines: Machines) -> None:
+    at = machines.at("b", f"&udp=[{address('b', 6)}]:4100")
+    places = ("--set", f'hosts.server.at="{at}"', "--set", f'hosts.mobile.at="{at}"')
+    ran = machines.lasthop("live", "quickstart", *SHORT, *places, "--json")
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads(ran.stdout)
+    assert summary["flows"][0]["completed"]
+    (both,) = summary["machines"]
+    assert [tunnel["host"] for tunnel in both["tunnels"]] == ["server", "mobile"]
+
+
+def test_datagrams_that_do_not_come_through_are_told(machines: Machines) -> None:
+    at = machines.at("b", "&udp=192.0.2.99")
+    ran = machines.lasthop("live", "quickstart", "--set", f'hosts.server.at="{at}"')
+    assert ran.returncode == 1
+    assert f"{at}: no answer to datagrams that were sent to 192.0.2.99 for 5 s" in ran.stderr
+    assert "does a firewall drop UDP?" in ran.stderr
+
+
+def test_what_a_machine_lacks_is_told_with_its_name_and_the_remedy(machines: Machines) -> None:
+    no_tun = 'unshare --mount sh -c \'mount -t tmpfs none /dev/net; exec "$0" "$@"\''
+    wrapper = machines.folder / "without-tun"
+    wrapper.write_text(f'#!/bin/sh\nexec {no_tun} {LASTHOP} "$@"\n')
+    wrapper.chmod(0o755)
+    ran = machines.lasthop("live", "quickstart", "--set", f'hosts.server.at="ssh://b?lasthop={wrapper}"')
+    assert ran.returncode == 1
+    assert f"ssh://b?lasthop={wrapper}: a live run is not possible here: /dev/net/tun does not exist" in ran.stderr
+    assert "modprobe tun" in ran.stderr
 
 
 def test_programs_run_in_hosts_on_other_machines(machines: Machines, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lasthop.errors import InputError
+from lasthop.machines import placement_of
 from lasthop.scenario import Scenario
 
 SETTINGS: Final = Path("/proc/sys")
@@ -28,6 +29,8 @@ def congestion_control(scenario: Scenario) -> str:
     named = scenario.specification.get("live", {}).get("congestion")
     if named:
         return str(named)
+    if not placement_of(scenario).is_here:
+        return "default congestion control"
     default = SETTINGS / "net/ipv4/tcp_congestion_control"
     return f"{default.read_text().strip()}, this machine's default" if default.is_file() else "default"
 

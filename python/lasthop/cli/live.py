@@ -17,6 +17,7 @@ from lasthop.cli.names import completing
 from lasthop.cli.summary import print_beside_virtual, print_real_time, print_summary
 from lasthop.errors import InputError, RunError
 from lasthop.live_settings import congestion_control
+from lasthop.machines import placement_of
 from lasthop.real_against_virtual import Compared, compare_runs, measures_of
 from lasthop.real_time import live_result
 from lasthop.results.run import Run, RunResult
@@ -70,6 +71,9 @@ def command(
       lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
       lasthop live quickstart --in server 'python3 -m http.server 80' -- sh -c 'curl -s $LASTHOP_ADDRESS_SERVER'
 
+    Hosts and links with `at = "ssh://machine"` are there: lasthop of the same version is started by ssh, and packets
+    go as IP in UDP (docs/recipes/several-machines.md).
+
     A COMMAND that fails makes the run fail (status 1); its own status is in the summary.
     """
     others = [(host, shlex.split(words)) for host, words in programs]
@@ -77,8 +81,9 @@ def command(
         raise InputError("a COMMAND, or a result folder, is one run", key="--repeat", help="leave it out")
     scenario = load_scenario(file, overrides=overrides, seed=seed)
     metered = scenario if program else _metered(file, scenario, overrides, seed)
-    for too_fast in beyond_calibration(scenario):
-        warn(too_fast)
+    if placement_of(scenario).emulator is None:
+        for too_fast in beyond_calibration(scenario):
+            warn(too_fast)
     with live_result(metered, command=program, programs=others, out=out, quiet_output=as_json) as result:
         summary = result.summary
         real = [] if program else [_measures(result)]

@@ -47,7 +47,7 @@ fn is_of_a_name(letter: char) -> bool {
 
 fn check_option(option: &str) -> Result<(), String> {
     // Words for the shell of the other machine: nothing in them may mean something to it.
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || " ._-/~+".contains(letter);
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || " ._-/~+=".contains(letter);
     match option.split_once('=') {
         Some(("lasthop", path)) if !path.is_empty() && path.chars().all(is_plain) => Ok(()),
         Some(("udp", to))
