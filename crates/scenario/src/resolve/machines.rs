@@ -89,7 +89,7 @@ mod tests {
     fn what_is_no_machine_is_refused_at_its_place() {
         let said = read(&with("at = \"b\"", ""), &[]).unwrap_err().to_string();
         assert!(
-            said.contains("good.toml:4: hosts.server.at: \"b\" is no machine — write \"ssh://host\""),
+            said.contains("good.toml:4: hosts.server.at: \"b\" is no machine; write \"ssh://host\""),
             "{said}"
         );
     }
