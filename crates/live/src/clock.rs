@@ -18,7 +18,7 @@ impl Clock {
     }
 
     /// Returns the clock whose zero is `time` of this one. Until then it stands at zero.
-    pub(crate) fn from_then(&self, time: Instant) -> Self {
+    pub(crate) fn with_zero_at(&self, time: Instant) -> Self {
         Self { start: self.start + StdDuration::from_nanos(time.as_nanos()) }
     }
 

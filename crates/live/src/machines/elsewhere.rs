@@ -143,7 +143,7 @@ impl Elsewhere {
         self.pinged.set(at);
         #[expect(clippy::disallowed_methods, reason = "this crate waits by the system's clock")]
         std::thread::sleep(StdDuration::from_nanos(at.saturating_since(self.clock.now()).as_nanos()));
-        Ok(self.clock.from_then(at))
+        Ok(self.clock.with_zero_at(at))
     }
 
     /// Returns the tunnel to a host, if it is elsewhere.

@@ -201,7 +201,7 @@ impl Part {
         self.forwarders.iter().for_each(|forwarder| forwarder.set_ahead(ahead));
         self.stop.wait_until(self.clock, at);
         let late = self.clock.now().saturating_since(at).as_nanos();
-        let clock = self.clock.from_then(at);
+        let clock = self.clock.with_zero_at(at);
         for host in &self.hosts {
             let environment = environment(&all.named, &self.hosts, &host.name);
             host.start(Start { clock, environment, starting: Arc::clone(starting) });
