@@ -1,6 +1,7 @@
 """The Rust engine, through a shell of PyO3 (crates/python). A test holds this stub equal to the built module."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from ipaddress import IPv4Address
 from os import PathLike
 from pathlib import Path
 from typing import Literal
@@ -67,6 +68,16 @@ def live(
     streams: tuple[int, int] = ...,
 ) -> Run: ...
 def live_part(streams: tuple[int, int]) -> None: ...
+def fetch(
+    resolved_json: str,
+    server: str | IPv4Address | None,
+    port: int,
+    outside: Sequence[str],
+    name: str,
+    talk: Callable[[int], None],
+    announce: Callable[[str], None],
+    progress: Callable[[float], None],
+) -> tuple[Run, str]: ...
 def router(
     source: str,
     library: str,

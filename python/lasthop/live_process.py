@@ -29,18 +29,27 @@ PREFIX = "lasthop-live-"
 def main(exchange: Path) -> int:
     """Carry out the request in `exchange`; return the exit status."""
     request = json.loads((exchange / "request.json").read_text())
+    return carry_out(exchange, request, lambda: _live(request))
+
+
+def carry_out(exchange: Path, request: dict[str, Any], action: Callable[[], None]) -> int:
+    """Do what was requested; what went wrong goes to `exchange`. Return the exit status."""
     try:
-        run = run_request(request, tuple(request["streams"]), _stop_when_orphaned(request["parent"]))
+        action()
     except LasthopError as error:
         (exchange / "error.json").write_text(json.dumps(described(error)))
         return 1
     except _Orphaned:
-        _remove(exchange, Path(request["folder"]))
+        _remove(exchange, *([Path(request["folder"])] if request["folder"] else []))
         return 1
     except KeyboardInterrupt:
         return 1
-    write_result(run, request)
     return 0
+
+
+def _live(request: dict[str, Any]) -> None:
+    run = run_request(request, tuple(request["streams"]), stop_when_orphaned(request["parent"]))
+    write_result(run, request)
 
 
 def run_request(request: dict[str, Any], streams: tuple[int, int], progress: Callable[[float], None] | None) -> Run:
@@ -61,7 +70,7 @@ class _Orphaned(Exception):  # noqa: N818 - no error of this process: its parent
     """Raised inside the run when nobody waits for it any more."""
 
 
-def _stop_when_orphaned(parent: int) -> Any:
+def stop_when_orphaned(parent: int) -> Any:
     """Return a progress callback that ends the run when its parent process was killed."""
 
     def check_parent(_seconds: float) -> None:

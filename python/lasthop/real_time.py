@@ -153,9 +153,27 @@ def _run_here(
     """Carry out a request in a child, which inherits some descriptors."""
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as exchange:
         (Path(exchange) / "request.json").write_text(json.dumps(request))
-        status = _status_of_child(Path(exchange), quiet_output, descriptors, meanwhile)
-        if status != 0:
-            _raise_for(status, Path(exchange))
+        run_child(
+            Path(exchange),
+            "lasthop.live_process",
+            quiet_output=quiet_output,
+            descriptors=descriptors,
+            meanwhile=meanwhile,
+        )
+
+
+def run_child(
+    exchange: Path,
+    module: str,
+    *,
+    quiet_output: bool = False,
+    descriptors: tuple[int, ...] = (),
+    meanwhile: Callable[[], None] | None = None,
+) -> None:
+    """Run a module in a child that carries out the request in `exchange`. Raise what it could not do."""
+    status = _status_of_child(exchange, module, quiet_output, descriptors, meanwhile)
+    if status != 0:
+        _raise_for(status, exchange)
 
 
 def remove_left_folders() -> list[Path]:
@@ -186,10 +204,14 @@ def _with_outputs(programs: Sequence[Program]) -> list[tuple[str, list[str], str
 
 
 def _status_of_child(
-    exchange: Path, quiet_output: bool, descriptors: tuple[int, ...], meanwhile: Callable[[], None] | None
+    exchange: Path,
+    module: str,
+    quiet_output: bool,
+    descriptors: tuple[int, ...],
+    meanwhile: Callable[[], None] | None,
 ) -> int:
     child = subprocess.Popen(
-        [sys.executable, "-m", "lasthop.live_process", str(exchange)],
+        [sys.executable, "-m", module, str(exchange)],
         stdout=sys.stderr.fileno() if quiet_output else None,
         pass_fds=descriptors,
     )

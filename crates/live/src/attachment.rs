@@ -1,11 +1,13 @@
-//! What stands at each end of the network: a kernel's device, or a stack in this process.
+//! What stands at each end of the network: a kernel's device, or a stack in this process, with transfers or with programs.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use nix::poll::{PollFd, PollFlags};
 use units::Instant;
 
+use crate::bridge::Bridge;
 use crate::host;
 use crate::machines::Tunnel;
 use crate::network::Network;
@@ -39,6 +41,14 @@ impl Device<'_> {
             }
         }
     }
+
+    /// What is readable when a packet has come.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Here(tun) => tun.as_fd(),
+            Self::Elsewhere(tunnel) => tunnel.as_fd(),
+        }
+    }
 }
 
 /// What stands at a host's end of the network.
@@ -47,6 +57,8 @@ pub(crate) enum Attachment<'a> {
     Device(Device<'a>),
     /// A stack in this process.
     Stack(Box<stacks::Host>),
+    /// A stack in this process whose streams are those of programs.
+    Programs(Box<Bridge>),
     /// A stack in this process that has nothing to do: packets to it vanish.
     Nothing,
 }
@@ -73,21 +85,12 @@ pub(crate) fn attach<'a>(
     network.nodes().iter().map(attachment).collect()
 }
 
-impl<'a> Attachment<'a> {
-    /// What is readable when a kernel's packet has come.
-    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        match self {
-            Self::Device(Device::Here(tun)) => Some(tun.as_fd()),
-            Self::Device(Device::Elsewhere(tunnel)) => Some(tunnel.as_fd()),
-            Self::Stack(_) | Self::Nothing => None,
-        }
-    }
-
+impl Attachment<'_> {
     /// The stack in this process.
     pub(crate) fn stack(&self) -> Option<&stacks::Host> {
         match self {
             Self::Stack(host) => Some(host),
-            Self::Device(_) | Self::Nothing => None,
+            Self::Device(_) | Self::Programs(_) | Self::Nothing => None,
         }
     }
 
@@ -95,7 +98,15 @@ impl<'a> Attachment<'a> {
     pub(crate) fn into_stack(self) -> Option<stacks::Host> {
         match self {
             Self::Stack(host) => Some(*host),
-            Self::Device(_) | Self::Nothing => None,
+            Self::Device(_) | Self::Programs(_) | Self::Nothing => None,
+        }
+    }
+
+    /// The streams of programs.
+    pub(crate) fn bridge(&mut self) -> Option<&mut Bridge> {
+        match self {
+            Self::Programs(bridge) => Some(bridge),
+            Self::Device(_) | Self::Stack(_) | Self::Nothing => None,
         }
     }
 
@@ -103,7 +114,37 @@ impl<'a> Attachment<'a> {
     pub(crate) fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         match self {
             Self::Stack(host) => host.poll_timeout(now),
+            Self::Programs(bridge) => bridge.poll_timeout(now),
             Self::Device(_) | Self::Nothing => None,
+        }
+    }
+
+    /// Wakes the stack if it is time, and carries programs' bytes.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        let is_due = self.poll_timeout(now).is_some_and(|due| due <= now);
+        match self {
+            Self::Stack(host) if is_due => host.handle_timeout(now),
+            Self::Programs(bridge) if is_due => bridge.handle_timeout(now),
+            Self::Programs(bridge) => bridge.pump(now),
+            Self::Device(_) | Self::Stack(_) | Self::Nothing => {}
+        }
+    }
+
+    /// The next packet that the stack sends.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        match self {
+            Self::Stack(host) => host.poll_transmit(now),
+            Self::Programs(bridge) => bridge.poll_transmit(now),
+            Self::Device(_) | Self::Nothing => None,
+        }
+    }
+
+    /// What to wait for: a device only where its link accepts packets.
+    pub(crate) fn descriptors(&self, accepts: bool) -> Vec<PollFd<'_>> {
+        match self {
+            Self::Device(device) if accepts => vec![PollFd::new(device.as_fd(), PollFlags::POLLIN)],
+            Self::Programs(bridge) => bridge.descriptors().collect(),
+            Self::Device(_) | Self::Stack(_) | Self::Nothing => Vec::new(),
         }
     }
 }

@@ -116,7 +116,7 @@ impl<'a> Driver<'a> {
     fn receive(&mut self, host: usize) -> io::Result<usize> {
         match self.attachments[host] {
             Attachment::Device(device) => self.receive_from_device(host, device),
-            Attachment::Stack(_) => self.receive_from_stack(host),
+            Attachment::Stack(_) | Attachment::Programs(_) => self.receive_from_stack(host),
             Attachment::Nothing => Ok(0),
         }
     }
@@ -124,11 +124,7 @@ impl<'a> Driver<'a> {
     /// Lets a stack do what is due and takes a batch of its packets.
     fn receive_from_stack(&mut self, host: usize) -> io::Result<usize> {
         let now = self.catch_up()?;
-        if let Attachment::Stack(stack) = &mut self.attachments[host]
-            && stack.poll_timeout(now).is_some_and(|due| due <= now)
-        {
-            stack.handle_timeout(now);
-        }
+        self.attachments[host].handle_timeout(now);
         let sent = self.send_from_stack(host, now);
         self.deliver()?;
         Ok(sent)
@@ -137,11 +133,10 @@ impl<'a> Driver<'a> {
     /// Lets a stack send a batch of what it can, as long as its link takes it. Returns how many packets there were.
     fn send_from_stack(&mut self, host: usize, now: Instant) -> usize {
         for sent in 0..BATCH {
-            let Attachment::Stack(stack) = &mut self.attachments[host] else { return sent };
             if !self.network.accepts(host) {
                 return sent;
             }
-            let Some(packet) = stack.poll_transmit(now) else { return sent };
+            let Some(packet) = self.attachments[host].poll_transmit(now) else { return sent };
             if let Some(id) = self.network.handle_packet(now, host, &packet) {
                 self.captures.handle_packet(now, host, id, &packet);
             }
@@ -190,9 +185,8 @@ impl<'a> Driver<'a> {
                     device.send(&packet.bytes)?;
                     actual = self.clock.now();
                 }
-                Attachment::Stack(stack) => {
-                    stack.handle_packet(actual, &packet.bytes);
-                }
+                Attachment::Stack(stack) => stack.handle_packet(actual, &packet.bytes),
+                Attachment::Programs(bridge) => bridge.handle_packet(actual, &packet.bytes),
                 Attachment::Nothing => {}
             }
             self.lateness.record(packet.due, actual);
@@ -225,9 +219,10 @@ impl<'a> Driver<'a> {
     /// The descriptors to wait for; the first is that of the reports.
     fn descriptors<'b>(&'b self, reports: &'b impl AsFd) -> Vec<PollFd<'b>> {
         // A host whose first link accepts nothing is not read from: flow control by the device's queue.
-        let open = self.attachments.iter().enumerate().filter(|(host, _)| self.network.accepts(*host));
-        let devices = open.filter_map(|(_, attachment)| attachment.descriptor());
-        std::iter::once(reports.as_fd()).chain(devices).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect()
+        let attached = self.attachments.iter().enumerate();
+        let waited_for =
+            attached.flat_map(|(host, attachment)| attachment.descriptors(self.network.accepts(host)));
+        std::iter::once(PollFd::new(reports.as_fd(), PollFlags::POLLIN)).chain(waited_for).collect()
     }
 }
 

@@ -43,6 +43,18 @@ pub enum LiveError {
         source: io::Error,
     },
 
+    /// Without root only the far end can be reached.
+    #[error(
+        "{0} cannot be reached without root: only the far end of the link can, called \"gateway\", and what --outside runs there; or run it as root"
+    )]
+    NoWayOut(std::net::Ipv4Addr),
+
+    /// Without root nobody reaches a server, unless a program runs where it can be reached.
+    #[error(
+        "without root nobody reaches the server from here: give a COMMAND, which runs where it can be reached, or run it as root"
+    )]
+    NoWayIn,
+
     /// A router of this name runs already.
     #[error("a router called {0} runs already")]
     RouterRuns(String),

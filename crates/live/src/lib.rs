@@ -15,10 +15,14 @@
 //!
 //! `machines/` is for hosts on other machines: their part of a run there, and the tunnels to them.
 //!
+//! `fetch.rs` is our own TCP as the client of a real server: `station.rs` sets it up, and `bridge.rs` joins its streams to
+//! programs.
+//!
 //! This crate must never decide what a link does to a packet, change the machine outside its namespaces without a word and
 //! for good, or leave anything behind.
 
 mod attachment;
+mod bridge;
 mod bulk;
 mod channel;
 mod clock;
@@ -29,6 +33,7 @@ mod doctor;
 mod driver;
 mod drops;
 mod error;
+mod fetch;
 mod forwarding;
 mod host;
 mod lateness;
@@ -41,6 +46,7 @@ mod netlink;
 mod network;
 mod options;
 mod outcome;
+mod outside;
 mod passage;
 mod place;
 mod policy;
@@ -54,14 +60,17 @@ mod shell;
 mod sock_diag;
 mod socket;
 mod sockets_table;
+mod station;
 mod stop;
 mod sysctl;
 mod tcp_info;
 mod tun;
+mod way_out;
 
 pub use control::Reload;
 pub use doctor::{Check, doctor};
 pub use error::LiveError;
+pub use fetch::{FetchOptions, FetchOutcome, fetch};
 pub use lateness::{Lateness, LatenessBin, TAINTED_FROM};
 pub use machines::{Delay, Machine, MachineSummary, Machines, Streams, TunnelSummary, WaySummary, part};
 pub use namespace::Right;
@@ -73,4 +82,5 @@ pub use run::run;
 pub use scheduling::Scheduling;
 pub use shell::{ShellOptions, ShellOutcome, shell};
 pub use socket::KernelCounts;
+pub use station::{ConnectionSummary, Conversation};
 pub use sysctl::Sysctls;

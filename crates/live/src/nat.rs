@@ -16,16 +16,17 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, sendto, socket,
 };
 
-/// Packets from one address leave this namespace with the address of the interface that they leave by, as long as this
-/// lives.
+/// Packets from one address leave this namespace with the address of the interface that they leave by, and connections to
+/// a port that come in may be led to that address, as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Masquerade {
+pub(crate) struct Translation {
     _owner: OwnedFd,
 }
 
-impl Masquerade {
-    /// Translates packets from `source`, in this thread's network namespace.
-    pub(crate) fn begin(source: Ipv4Addr) -> io::Result<Self> {
+impl Translation {
+    /// Translates packets from `source`, in this thread's network namespace. With a port and interfaces, connections to it
+    /// that come in by one of these lead to `source`.
+    pub(crate) fn begin(source: Ipv4Addr, inward: Option<(u16, &[String])>) -> io::Result<Self> {
         let socket = socket(
             AddressFamily::Netlink,
             SockType::Raw,
@@ -33,10 +34,11 @@ impl Masquerade {
             SockProtocol::NetlinkNetFilter,
         )?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
-        let batch = batch(&table_name(source), source);
+        let changes = changes(&table_name(source), source, inward);
+        let batch = batch(&changes);
         sendto(socket.as_raw_fd(), &batch, &NetlinkAddr::new(0, 0), MsgFlags::empty())?;
-        // Each of the three changes is acknowledged, and the whole is carried out or nothing is.
-        for _ in 0..CHANGES {
+        // Each change is acknowledged, and the whole is carried out or nothing is.
+        for _ in changes {
             let mut answer = [0; 4096];
             // The kernel has answered when the call above returns.
             let length = recv(socket.as_raw_fd(), &mut answer, MsgFlags::MSG_DONTWAIT)?;
@@ -51,32 +53,84 @@ fn table_name(source: Ipv4Addr) -> String {
     format!("lasthop-{}-{source}", process::id())
 }
 
-/// The batch: a table, its chain behind routing, and the rule "ip saddr SOURCE masquerade".
-fn batch(table: &str, source: Ipv4Addr) -> Vec<u8> {
-    let hook = nested(4, &[number(1, POST_ROUTING), number(2, SOURCE_NAT_PRIORITY)].concat());
-    let messages = [
-        message(NFNL_BATCH_BEGIN, 0, 0, BATCH_OF_NF_TABLES, &[]),
-        change(NEW_TABLE, 1, &[text(1, table), number(2, TABLE_IS_OWNED)].concat()),
-        change(NEW_CHAIN, 2, &[text(1, table), text(3, CHAIN), hook, text(7, "nat")].concat()),
-        change(NEW_RULE, 3, &[text(1, table), text(2, CHAIN), nested(4, &rule(source))].concat()),
-        message(NFNL_BATCH_END, 0, 4, BATCH_OF_NF_TABLES, &[]),
+/// A change of the tables: its kind, and its attributes.
+type Change = (u16, Vec<u8>);
+
+/// The table, its chain behind routing with the rule "ip saddr SOURCE masquerade", and what leads in.
+fn changes(table: &str, source: Ipv4Addr, inward: Option<(u16, &[String])>) -> Vec<Change> {
+    let mut changes = vec![
+        (NEW_TABLE, [text(1, table), number(2, TABLE_IS_OWNED)].concat()),
+        chain(table, OUTWARD, POST_ROUTING, SOURCE_NAT_PRIORITY),
+        rule(table, OUTWARD, &[is_from(source), expression("masq", &[])]),
     ];
-    messages.concat()
+    if let Some((port, interfaces)) = inward {
+        changes.push(chain(table, INWARD, PRE_ROUTING, DESTINATION_NAT_PRIORITY));
+        let lead = |name: &String| rule(table, INWARD, &[comes_by(name), is_tcp_to(port), lead_to(source)]);
+        changes.extend(interfaces.iter().map(lead));
+    }
+    changes
 }
 
-/// The expressions of the rule: loads the source address into a register, compares it, translates.
-fn rule(source: Ipv4Addr) -> Vec<u8> {
-    const REGISTER: u32 = 1;
-    const NETWORK_HEADER: u32 = 1;
+fn batch(changes: &[Change]) -> Vec<u8> {
+    let mut batch = message(NFNL_BATCH_BEGIN, 0, 0, BATCH_OF_NF_TABLES, &[]);
+    for (sequence, (kind, body)) in (1..).zip(changes) {
+        batch.extend(change(*kind, sequence, body));
+    }
+    batch.extend(message(NFNL_BATCH_END, 0, changes.len() as u32 + 1, BATCH_OF_NF_TABLES, &[]));
+    batch
+}
+
+fn chain(table: &str, name: &str, hook: u32, priority: i32) -> Change {
+    let hook = nested(4, &[number(1, hook), number(2, priority as u32)].concat());
+    (NEW_CHAIN, [text(1, table), text(3, name), hook, text(7, "nat")].concat())
+}
+
+fn rule(table: &str, chain: &str, expressions: &[Vec<u8>]) -> Change {
+    (NEW_RULE, [text(1, table), text(2, chain), nested(4, &expressions.concat())].concat())
+}
+
+/// "ip saddr SOURCE"
+fn is_from(source: Ipv4Addr) -> Vec<u8> {
     const SOURCE_OFFSET: u32 = 12;
-    const ADDRESS_LEN: u32 = 4;
+    [load_header(NETWORK_HEADER, SOURCE_OFFSET, 4), is(&source.octets())].concat()
+}
+
+/// "iifname NAME"
+fn comes_by(interface: &str) -> Vec<u8> {
+    let mut name = interface.as_bytes().to_vec();
+    name.resize(libc::IFNAMSIZ, 0);
+    [load_meta(META_IN_INTERFACE_NAME), is(&name)].concat()
+}
+
+/// "tcp dport PORT"
+fn is_tcp_to(port: u16) -> Vec<u8> {
+    const DESTINATION_PORT_OFFSET: u32 = 2;
+    let to_port = [load_header(TRANSPORT_HEADER, DESTINATION_PORT_OFFSET, 2), is(&port.to_be_bytes())];
+    [load_meta(META_TRANSPORT), is(&[libc::IPPROTO_TCP as u8]), to_port.concat()].concat()
+}
+
+/// "dnat to ADDRESS": the address goes to the register from which the translation takes it.
+fn lead_to(address: Ipv4Addr) -> Vec<u8> {
+    const DESTINATION: u32 = 1;
+    let value = nested(2, &attribute(1, &address.octets()));
+    let translate = [number(1, DESTINATION), number(2, libc::AF_INET as u32), number(3, REGISTER)].concat();
+    [expression("immediate", &[number(1, REGISTER), value].concat()), expression("nat", &translate)].concat()
+}
+
+fn load_header(header: u32, offset: u32, len: u32) -> Vec<u8> {
+    let load = [number(1, REGISTER), number(2, header), number(3, offset), number(4, len)];
+    expression("payload", &load.concat())
+}
+
+fn load_meta(key: u32) -> Vec<u8> {
+    expression("meta", &[number(1, REGISTER), number(2, key)].concat())
+}
+
+/// Goes on with the rule if the register has this value.
+fn is(value: &[u8]) -> Vec<u8> {
     const EQUAL: u32 = 0;
-    let load =
-        [number(1, REGISTER), number(2, NETWORK_HEADER), number(3, SOURCE_OFFSET), number(4, ADDRESS_LEN)];
-    let value = nested(3, &attribute(1, &source.octets()));
-    let compare = [number(1, REGISTER), number(2, EQUAL), value];
-    [expression("payload", &load.concat()), expression("cmp", &compare.concat()), expression("masq", &[])]
-        .concat()
+    let value = nested(3, &attribute(1, value));
+    expression("cmp", &[number(1, REGISTER), number(2, EQUAL), value].concat())
 }
 
 fn expression(name: &str, data: &[u8]) -> Vec<u8> {
@@ -147,13 +201,23 @@ const BATCH_OF_NF_TABLES: u16 = NF_TABLES;
 const NEW_TABLE: u16 = 0;
 const NEW_CHAIN: u16 = 3;
 const NEW_RULE: u16 = 6;
-const CHANGES: usize = 3;
 /// NFT_TABLE_F_OWNER.
 const TABLE_IS_OWNED: u32 = 2;
-/// NF_INET_POST_ROUTING, and NF_IP_PRI_NAT_SRC.
+/// NF_INET_PRE_ROUTING and NF_INET_POST_ROUTING, NF_IP_PRI_NAT_DST and NF_IP_PRI_NAT_SRC.
+const PRE_ROUTING: u32 = 0;
 const POST_ROUTING: u32 = 4;
-const SOURCE_NAT_PRIORITY: u32 = 100;
-const CHAIN: &str = "postrouting";
+const DESTINATION_NAT_PRIORITY: i32 = -100;
+const SOURCE_NAT_PRIORITY: i32 = 100;
+const OUTWARD: &str = "postrouting";
+const INWARD: &str = "prerouting";
+/// NFT_REG_1: a value on its way from one expression to the next.
+const REGISTER: u32 = 1;
+/// NFT_PAYLOAD_NETWORK_HEADER and NFT_PAYLOAD_TRANSPORT_HEADER.
+const NETWORK_HEADER: u32 = 1;
+const TRANSPORT_HEADER: u32 = 2;
+/// NFT_META_IIFNAME and NFT_META_L4PROTO.
+const META_IN_INTERFACE_NAME: u32 = 6;
+const META_TRANSPORT: u32 = 16;
 
 #[cfg(test)]
 mod tests {
@@ -167,13 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_has_five_messages_of_the_length_that_they_say() {
-        let batch = batch("t", Ipv4Addr::new(198, 18, 1, 2));
+    fn a_batch_has_messages_of_the_length_that_they_say() {
+        let inward = ["eth0".to_owned(), "wlan0".to_owned()];
+        let batch = batch(&changes("t", Ipv4Addr::new(198, 18, 1, 2), Some((8080, &inward))));
         let (mut at, mut messages) = (0, 0);
         while at < batch.len() {
             at += u32::from_ne_bytes(batch[at..at + 4].try_into().unwrap()) as usize;
             messages += 1;
         }
-        assert_eq!((at, messages), (batch.len(), 5));
+        assert_eq!((at, messages), (batch.len(), 8));
     }
 }

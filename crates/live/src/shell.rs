@@ -9,7 +9,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::mpsc::{self, channel};
@@ -21,23 +20,22 @@ use units::Duration;
 use crate::LiveError;
 use crate::channel::{ReportReceiver, ReportSender, report_channel};
 use crate::clock::Clock;
-use crate::command::{CommandLine, Environment};
+use crate::command::Environment;
 use crate::device::{self, Ends};
 use crate::doctor::obstacles;
 use crate::forwarding::Forwarder;
 use crate::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
-use crate::lease::{self, Forwarding};
-use crate::listening::{listeners, wait_for_listener};
-use crate::namespace::{self, Right};
-use crate::nat::Masquerade;
-use crate::netlink::{Interface, Netlink};
+use crate::lease;
+use crate::namespace;
 use crate::options::Progress;
+use crate::outside::{self, OutsideProgram, command_line, status_of};
 use crate::passage::Passage;
-use crate::resolver::{Relay, Resolver};
+use crate::resolver::Resolver;
 use crate::scheduling::Priority;
 use crate::stop::Stop;
 use crate::sysctl::{self, Sysctls};
 use crate::tun::Tun;
+use crate::way_out::{Place, WayOut, failed};
 
 /// What a shell runs, and whom it tells.
 pub struct ShellOptions<'a> {
@@ -83,13 +81,13 @@ pub fn shell(spec: &Spec, mut options: ShellOptions<'_>) -> Result<ShellOutcome,
     let resolver = Resolver::on_loopback().filter(|_| matches!(place, Place::Caller));
     let settings = Settings { ends: ends.clone(), mtu, names_resolver: resolver.is_some() };
     let inside = Inside::set_up(settings, &options, Arc::clone(&stop), sender.clone())?;
-    let way_out = WayOut::open(&place, &ends, resolver.as_ref(), &mut *options.announce);
-    let outside_program = OutsideProgram::start(&mut options, &ends, &stop, &sender, &reports)?;
+    let way_out = WayOut::open(place, &ends, resolver.as_ref(), None, &mut *options.announce);
+    let outside_program = start_outside(&mut options, &ends, &stop, &sender, &reports)?;
     let clock = Clock::start();
     let priority = Priority::raise();
     let Inside { tun, start, thread } = inside;
     let mut forwarder = Forwarder::new(passage, clock, [outside, tun], LatenessRecorder::new(TAINTED_FROM));
-    (options.announce)(&introduction(&options.name, &ends, &place));
+    (options.announce)(&place.introduction(&options.name, &ends));
     let _ = start.send(environment(&options.name, &ends));
     let ended = drive(&mut forwarder, &reports, &mut options);
     drop(priority);
@@ -130,7 +128,7 @@ fn drive(
         while let Some(report) = reports.try_recv() {
             match report? {
                 Report::Exited(status) => return Ok(status),
-                Report::OutsideExited(status) => (options.announce)(&outside_ended(status)),
+                Report::OutsideExited(status) => (options.announce)(&outside::ended(status)),
             }
         }
         let now = forwarder.clock.now();
@@ -139,36 +137,6 @@ fn drive(
         }
         forwarder.run(reports, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
     }
-}
-
-/// Where the far end is.
-enum Place {
-    /// In the caller's network namespace.
-    Caller,
-    /// In a network namespace of our own.
-    Own,
-}
-
-impl Place {
-    fn obtain() -> Result<Self, LiveError> {
-        if namespace::obtain_right().map_err(LiveError::UserNamespace)? == Right::Privilege {
-            return Ok(Self::Caller);
-        }
-        let made = namespace::enter_new_network().and_then(|()| {
-            sysctl::set_defaults();
-            Netlink::open()?.up(Interface::named("lo")?)
-        });
-        made.map_err(failed("outside", "make a network namespace"))?;
-        Ok(Self::Own)
-    }
-}
-
-fn introduction(name: &str, ends: &Ends, place: &Place) -> String {
-    let far = match place {
-        Place::Caller => "where you called from",
-        Place::Own => "a network of its own, since the way out of here takes root",
-    };
-    format!("behind {name}: {} is here, {} is {far}", ends.inside, ends.outside)
 }
 
 /// The variables of the program behind the links.
@@ -245,123 +213,24 @@ fn enter(settings: &Settings) -> Result<(Tun, u64), LiveError> {
     Ok((tun, cookie))
 }
 
-/// The program at the far end.
-struct OutsideProgram {
-    stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl OutsideProgram {
-    /// Starts it, and waits until it listens on a port, has ended, or some seconds have passed.
-    fn start(
-        options: &mut ShellOptions<'_>,
-        ends: &Ends,
-        stop: &Arc<Stop>,
-        reports: &Reports,
-        ended: &ReportReceiver<Result<Report, LiveError>>,
-    ) -> Result<Self, LiveError> {
-        let Some(command) = command_line(&options.outside) else {
-            return Ok(Self { stop: Arc::clone(stop), thread: None });
-        };
-        let environment = BTreeMap::from([
-            ("LASTHOP_ADDRESS".to_owned(), ends.outside.to_string()),
-            ("LASTHOP_PEER".to_owned(), ends.inside.to_string()),
-        ]);
-        let before = listeners();
-        let (own, reports) = (Arc::clone(stop), reports.clone());
-        let run = move || reports.send(command.run(&environment, &own).map(Report::OutsideExited));
-        let thread = thread::Builder::new()
-            .name("outside".into())
-            .spawn(run)
-            .map_err(failed("outside", "start its thread"))?;
-        let program = Self { stop: Arc::clone(stop), thread: Some(thread) };
-        let mut over = None;
-        wait_for_listener(before, stop, || {
-            over = ended.try_recv();
-            over.is_some()
-        });
-        if let Some(Report::OutsideExited(status)) = over.transpose()? {
-            (options.announce)(&outside_ended(status));
-        }
-        Ok(program)
+/// Starts the program at the far end, and waits until it listens on a port, has ended, or some seconds have passed.
+fn start_outside(
+    options: &mut ShellOptions<'_>,
+    ends: &Ends,
+    stop: &Arc<Stop>,
+    reports: &Reports,
+    ended: &ReportReceiver<Result<Report, LiveError>>,
+) -> Result<OutsideProgram, LiveError> {
+    let (sender, mut over) = (reports.clone(), None);
+    let report = move |ended: Result<ExitStatus, LiveError>| sender.send(ended.map(Report::OutsideExited));
+    let program = OutsideProgram::start_server(&options.outside, ends, stop, report, || {
+        over = ended.try_recv();
+        over.is_some()
+    })?;
+    if let Some(Report::OutsideExited(status)) = over.transpose()? {
+        (options.announce)(&outside::ended(status));
     }
-}
-
-impl Drop for OutsideProgram {
-    fn drop(&mut self) {
-        self.stop.stop();
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
-fn outside_ended(status: ExitStatus) -> String {
-    format!("the program outside has ended with status {}", status_of(status))
-}
-
-/// What leads from the far end on: forwarding and address translation, taken back at the end.
-struct WayOut {
-    changed: Vec<Forwarding>,
-    translation: Option<Masquerade>,
-    relay: Option<Relay>,
-}
-
-impl WayOut {
-    /// Opens what this machine allows, and announces what it changes and what it cannot.
-    fn open(place: &Place, ends: &Ends, resolver: Option<&Resolver>, announce: &mut dyn FnMut(&str)) -> Self {
-        let mut way = Self { changed: Vec::new(), translation: None, relay: None };
-        match resolver.map(|resolver| resolver.serve(ends.outside)).transpose() {
-            Ok(relay) => way.relay = relay,
-            Err(error) => announce(&format!("names are not resolved behind the link: {error}")),
-        }
-        let uplinks = device::uplinks(&ends.device);
-        if matches!(place, Place::Own) || uplinks.is_empty() {
-            return way;
-        }
-        if let Err(error) = way.translate(ends, &uplinks, announce) {
-            announce(&format!(
-                "no way out beyond this machine: {error}; as root: modprobe nf_tables nft_masq, with /proc/sys and /run writable"
-            ));
-        }
-        way
-    }
-
-    fn translate(
-        &mut self,
-        ends: &Ends,
-        uplinks: &[String],
-        announce: &mut dyn FnMut(&str),
-    ) -> io::Result<()> {
-        let translation = Masquerade::begin(ends.inside)?;
-        lease::set(&ends.device, lease::ON)?;
-        for uplink in uplinks {
-            self.changed.extend(Forwarding::take(uplink)?);
-        }
-        announce(&format!(
-            "packets from {} leave by {} with this machine's address (nf_tables)",
-            ends.inside,
-            uplinks.join(", ")
-        ));
-        self.changed.iter().for_each(|setting| announce(&format!("{} = 1 until the end", setting.name())));
-        self.translation = Some(translation);
-        Ok(())
-    }
-
-    fn close(self, announce: &mut dyn FnMut(&str)) {
-        self.changed.iter().for_each(|setting| announce(&format!("{} = 0 again", setting.name())));
-    }
-}
-
-fn command_line(words: &[OsString]) -> Option<CommandLine> {
-    let (program, arguments) = words.split_first()?;
-    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output: None })
-}
-
-fn status_of(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-}
-
-fn failed(host: &'static str, step: &'static str) -> impl Fn(io::Error) -> LiveError {
-    move |source| LiveError::Host { host: host.to_owned(), step, source }
+    Ok(program)
 }
 
 /// Interval of the progress callback: as often as a person reads it.

@@ -9,6 +9,7 @@
 mod analyze;
 mod batch;
 mod error;
+mod fetch_run;
 mod files;
 mod interrupt;
 mod live_run;
@@ -29,6 +30,8 @@ mod _native {
     use crate::analyze::{analyze, capture_packets};
     #[pymodule_export]
     use crate::batch::run_batch;
+    #[pymodule_export]
+    use crate::fetch_run::fetch;
     #[pymodule_export]
     use crate::live_run::{live_part, run_live};
     #[pymodule_export]

@@ -86,11 +86,24 @@ pub fn summarise(spec: &FlowSpec, names: [&str; 2], captured: Option<&Flow>) -> 
     let [from, to] = names.map(str::to_owned);
     let named = FlowSummary { flow: spec.name.clone(), from, to, ..FlowSummary::default() };
     let Some(flow) = captured else { return named };
-    let sender = flow.half(Side::Opener);
+    let measured = summary_of(flow, Side::Opener);
+    FlowSummary {
+        flow: named.flow,
+        from: named.from,
+        to: named.to,
+        milestones: milestones(spec, flow),
+        ..measured
+    }
+}
+
+/// Returns the statistics of what one side of a captured flow sent, without names and milestones.
+#[must_use]
+pub fn summary_of(flow: &Flow, side: Side) -> FlowSummary {
+    let sender = flow.half(side);
     let counters = sender.counters();
     let diagnosis = sender.diagnosis();
     let bytes = sender.acked().0;
-    let elapsed_s = flow.elapsed(Side::Opener).map(|elapsed| elapsed.as_secs_f64());
+    let elapsed_s = flow.elapsed(side).map(|elapsed| elapsed.as_secs_f64());
     FlowSummary {
         bytes,
         elapsed_s,
@@ -101,10 +114,9 @@ pub fn summarise(spec: &FlowSpec, names: [&str; 2], captured: Option<&Flow>) -> 
         timeouts: counters.timeouts,
         spurious_timeouts: diagnosis.spurious_timeouts(),
         fast_retransmits: counters.fast_retransmits,
-        completed: flow.completed(Side::Opener),
-        milestones: milestones(spec, flow),
+        completed: flow.completed(side),
         causes: diagnosis.causes().into_iter().map(|(cause, count)| (cause.to_owned(), count)).collect(),
-        ..named
+        ..FlowSummary::default()
     }
 }
 

@@ -178,7 +178,7 @@ const fn words(reason: tcp::CloseReason) -> &'static str {
 }
 
 /// The segment in an IPv4 packet for `address`, and who sent it; nothing where a checksum is wrong.
-fn read_segment(packet: &[u8], address: Ipv4Addr) -> Option<(SocketAddrV4, Segment)> {
+pub(crate) fn read_segment(packet: &[u8], address: Ipv4Addr) -> Option<(SocketAddrV4, Segment)> {
     let parsed = wire::parse(packet).ok()?;
     let damaged = |oddity: &Oddity| matches!(oddity, Oddity::Checksum | Oddity::HeaderChecksum);
     let ip::Header::V4(header) = parsed.header else { return None };

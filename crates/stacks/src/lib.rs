@@ -7,13 +7,14 @@
 //!
 //! Where to read: `stack.rs` for the trait; `lasthop.rs`, `smoltcp.rs`, `quinn/` for the stacks, each an entry of
 //! `registry.rs`; `transfer.rs` and `host.rs` for what is sent; `flows.rs` for which hosts need a stack; `run.rs` for virtual
-//! time; `captures.rs` and `observe.rs` for what is told of flows.
+//! time; `streams.rs` for connections with anybody, whose bytes are those of programs elsewhere; `captures.rs` and `observe.rs` for what is told of flows.
 //!
 //! A run whose hosts all have our own TCP needs none of this: [`Run`] then is the World alone, at its full speed.
 //!
 //! This crate must never read a clock (but for the origin that quinn's times are counted from), draw a random number
 //! that is not from the run's streams, or decide what a link does to a packet.
 
+mod arrived;
 mod captures;
 mod flows;
 mod host;
@@ -24,13 +25,16 @@ mod registry;
 mod run;
 mod smoltcp;
 mod stack;
+mod streams;
 mod transfer;
+mod unreachable;
 
-pub use captures::{HostCaptures, summarise};
+pub use captures::{HostCaptures, summarise, summary_of};
 pub use flows::{Assignment, Refusal, ends, hosts};
 pub use host::{Corrupted, Host};
 pub use observe::{Observer, observe};
 pub use registry::{ENTRIES, Entry, StackId, Transport};
 pub use run::{Run, SetupError};
 pub use stack::{Counters, Ends, Phase, Setup, SocketId, Stack};
+pub use streams::{ConnectionId, StreamCounts, StreamHost};
 pub use transfer::TransferEnd;

@@ -1,0 +1,176 @@
+"""`lasthop fetch`: our own TCP as the client of a real web server."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from lasthop.cli.console import a_number, print_json, print_table, remark, stdout
+from lasthop.cli.names import completing
+from lasthop.errors import InputError, RunError
+from lasthop.fetching import Fetched, Target, Way, fetch_once, gain_of, target_of
+from lasthop.fetching.fetched import DELAYED, check_profiles
+from lasthop.fetching.target import redirected
+
+NOTHING = "none"
+"""Instead of a profile: compare with nothing."""
+
+MOST_REDIRECTIONS = 5
+
+
+@click.command(name="fetch")
+@click.argument("url")
+@click.option(
+    "--profile",
+    default="taba",
+    show_default=True,
+    shell_complete=completing("profiles"),
+    metavar="NAME|FILE",
+    help="The client's TCP.",
+)
+@click.option(
+    "--against",
+    default=DELAYED,
+    show_default=True,
+    metavar="delayed|NAME|FILE|none",
+    help="Fetch it with this TCP too; delayed: the profile, with ordinary delayed ACKs.",
+)
+@click.option(
+    "--link",
+    "links",
+    multiple=True,
+    metavar="PRESET|FILE",
+    shell_complete=completing("presets"),
+    help="A link of `lasthop list links`, or a file like one; several are crossed one behind the other.",
+)
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Pairs of fetches, in turn.")
+@click.option("--outside", metavar="COMMAND", help="Run this server at the far end, gateway in the URL.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream of the links.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Override a key: links.lte.down.rate=…, or hosts.client.tcp.… of the profile.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    callback=a_number,
+    metavar="SECONDS",
+    help="How long to wait for the next byte.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write a result folder for each fetch below DIR."
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the body to FILE."
+)
+@click.option("--quiet", is_flag=True, help="Do not say on standard error what is set up and changed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def command(
+    url: str,
+    profile: str,
+    against: str,
+    links: tuple[str, ...],
+    repeat: int,
+    outside: str | None,
+    seed: int | None,
+    overrides: tuple[str, ...],
+    timeout_s: float,
+    out: Path | None,
+    output: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Fetch URL from a real web server by our own TCP, through emulated links, and say what its profile gained.
+
+    The client is the endpoint of `lasthop run`, behind a device of its own; the server is whatever the URL names. As
+    root the way leads from the far end of the links on by this machine's connection, as in `lasthop shell`. Without
+    root there is only the far end itself, called gateway, with the server that --outside runs there. http and https
+    are spoken, over IPv4. Both bodies must be the same.
+
+    \b
+    Examples:
+      lasthop fetch http://192.0.2.1/file --link bluetooth-2006
+      lasthop fetch http://gateway:8000/README.md --outside 'python3 -m http.server 8000' --link gsm-9600
+      lasthop fetch https://www.example.org/ --profile taba --against delayed --repeat 5
+      lasthop fetch http://192.0.2.1/file --profile linux-6 --against none --link lte --out results/fetch
+      lasthop report results/fetch
+    """
+    way = Way(links, tuple(shlex.split(outside or "")), overrides, seed, timeout_s)
+    profiles = [profile] if against == NOTHING else [profile, against]
+    if len(set(profiles)) < len(profiles):
+        raise InputError(f"{profile} is compared with itself", key="--against", help="name another, or none")
+    check_profiles(way, profiles, profile)
+    fetches = _fetch_all(target_of(url), way, profiles, repeat, out, output, announces=not quiet)
+    _check_bodies(url, fetches)
+    by_profile = [[one for one in fetches if one.profile == name] for name in profiles]
+    gain = gain_of(*by_profile) if len(by_profile) == 2 else None
+    if as_json:
+        told = None if gain is None else {"median": gain.median, "interval": gain.interval, "pairs": gain.pairs}
+        print_json({"url": url, "links": list(links), "fetches": [one.to_json() for one in fetches], "gain": told})
+        return
+    _print(fetches)
+    if gain is not None:
+        stdout.print(f"\n{profile} against {against}: {gain.in_words()}")
+
+
+def _fetch_all(
+    target: Target, way: Way, profiles: list[str], repeat: int, out: Path | None, output: Path | None, announces: bool
+) -> list[Fetched]:
+    """Fetch with each profile in turn. The first fetch finds out where the server sends us."""
+    fetches: list[Fetched] = []
+    for number in range(1, repeat + 1):
+        for profile in profiles:
+            folder = None if out is None else _folder(out, profile, number, len(profiles) * repeat, repeat)
+            scenario = way.scenario(profile, like=profiles[0], records=folder is not None)
+            for _ in range(MOST_REDIRECTIONS + 1):
+                body = output if not fetches else None
+                fetched = fetch_once(
+                    target, scenario, way, profile=profile, out=folder, body=body, announces=announces and not fetches
+                )
+                if fetched.location is None:
+                    break
+                target = redirected(target, fetched.location)
+                remark(f"redirected to {target.url}")
+            else:
+                raise RunError(f"{target.url}: redirected more than {MOST_REDIRECTIONS} times")
+            fetches.append(fetched)
+    return fetches
+
+
+def _folder(out: Path, profile: str, number: int, fetches: int, repeat: int) -> Path:
+    if fetches == 1:
+        return out
+    name = Path(profile).stem
+    return out / (name if repeat == 1 else f"{name}-{number}")
+
+
+def _check_bodies(url: str, fetches: list[Fetched]) -> None:
+    if len({one.sha256 for one in fetches}) > 1:
+        sizes = ", ".join(str(one.bytes) for one in fetches)
+        raise RunError(f"{url}: the server gave different bodies ({sizes} bytes): nothing can be compared")
+
+
+def _print(fetches: list[Fetched]) -> None:
+    columns = ["profile", "seconds", "bytes", "byte/s", "ACKs", "retransmitted", "duplicates", "timeouts"]
+    rows = [
+        [
+            one.profile,
+            one.seconds,
+            one.bytes,
+            one.goodput,
+            one.connection["acks"],
+            one.retransmissions,
+            one.connection["duplicates"],
+            one.connection["flow"]["timeouts"],
+        ]
+        for one in fetches
+    ]
+    print_table(None, columns, rows)

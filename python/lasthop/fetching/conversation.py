@@ -1,0 +1,68 @@
+"""HTTP over a stream whose bytes our own TCP carries: Python's own client, and its TLS for https."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+from lasthop.fetching.target import Target
+
+_PIECE = 65_536
+
+
+def converse(descriptor: int, target: Target, timeout_s: float, folder: Path) -> None:
+    """Ask for the target and write the body to `folder`, and what was said to `answer.json` beside it.
+
+    `descriptor` is that of a connected stream socket, which is closed at the end. Nothing is raised: what goes wrong is
+    written too.
+    """
+    answer: dict[str, Any] = {}
+    try:
+        with socket.socket(fileno=descriptor) as plain:
+            plain.settimeout(timeout_s)
+            _ask(_secured(plain, target), target, folder / "body", answer)
+    except TimeoutError:
+        answer["error"] = f"nothing came for {timeout_s:g} s"
+    except ssl.SSLCertVerificationError as error:
+        answer["error"] = f"the server's certificate is refused: {error.verify_message}"
+    except http.client.IncompleteRead as error:
+        missing = f"{error.expected} bytes are missing" if error.expected else "its end is missing"
+        answer["error"] = f"the answer broke off: {missing}"
+    except http.client.RemoteDisconnected:
+        answer["error"] = "the server closed the connection without an answer"
+    except (OSError, http.client.HTTPException) as error:
+        answer["error"] = str(error) or type(error).__name__
+    (folder / "answer.json").write_text(json.dumps(answer))
+
+
+def _secured(plain: socket.socket, target: Target) -> socket.socket:
+    if target.scheme == "http":
+        return plain
+    return ssl.create_default_context().wrap_socket(plain, server_hostname=target.host)
+
+
+def _ask(stream: socket.socket, target: Target, body: Path, answer: dict[str, Any]) -> None:
+    connection = http.client.HTTPConnection(target.host, target.port)
+    connection.default_port = {"http": 80, "https": 443}[target.scheme]
+    connection.sock = stream
+    # The connection is the one that was measured: no other is opened behind its back.
+    connection.auto_open = 0
+    headers = {"Accept-Encoding": "identity", "Connection": "close", "User-Agent": "lasthop"}
+    connection.request("GET", target.path, headers=headers)
+    response = connection.getresponse()
+    answer.update(status=response.status, reason=response.reason, location=response.getheader("Location"))
+    answer["length_known"] = response.length is not None or response.chunked
+    digest, length = hashlib.sha256(), 0
+    with body.open("wb") as file:
+        while piece := response.read(_PIECE):
+            digest.update(piece)
+            length += file.write(piece)
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+    answer.update(bytes=length, sha256=digest.hexdigest())
+    stream.close()

@@ -1,0 +1,173 @@
+"""One fetch: our own TCP, with a profile, asks a real server through links."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lasthop.errors import InputError, RunError
+from lasthop.fetching.target import Target
+from lasthop.links_in_a_row import scenario_of_links
+from lasthop.live_process import PREFIX
+from lasthop.real_time import remove_left_folders, run_child
+from lasthop.results.folder import whole_folder
+from lasthop.scenario import Scenario
+
+DELAYED = "delayed"
+"""Instead of a profile: the one under test, but with the ordinary delayed ACKs of RFC 5681 §4.2."""
+
+REDIRECTIONS = (301, 302, 303, 307, 308)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to get there: links, what runs at their far end, and how long to wait for the next byte."""
+
+    links: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    seed: int | None = None
+    timeout_s: float = 60.0
+
+    @property
+    def name(self) -> str:
+        """What the links are called."""
+        return " + ".join(Path(link).stem for link in self.links) or "no emulated link"
+
+    def scenario(self, profile: str, *, like: str, records: bool) -> Scenario:
+        """Return the scenario of a client with a profile, or for DELAYED with that of `like` and delayed ACKs.
+
+        Overrides of the client's TCP are for the profile under test, `like`. Raises InputError.
+        """
+        tested = profile == like
+        ack = "" if profile != DELAYED else ', tcp = { ack = { algorithm = "delayed" } }'
+        named = json.dumps(like if profile == DELAYED else profile)
+        hosts = {
+            "server": 'profile = "linux-6", stack = "kernel"',
+            "client": f'profile = {named}, stack = "lasthop"{ack}',
+        }
+        kept = [override for override in self.overrides if tested or not override.startswith("hosts.")]
+        return scenario_of_links(
+            self.links, hosts=hosts, more=_RECORDS if records else "", overrides=kept, seed=self.seed
+        )
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What one fetch brought, and what its connection did."""
+
+    profile: str
+    status: int
+    location: str | None
+    bytes: int
+    sha256: str
+    seconds: float
+    connection: dict[str, Any]
+
+    @property
+    def goodput(self) -> float:
+        """Bytes of the body a second, from the first SYN to the last byte."""
+        return self.bytes / self.seconds
+
+    @property
+    def retransmissions(self) -> int:
+        """Segments that the server sent again, seen where its packets enter the links."""
+        return int(self.connection["flow"]["retransmissions"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the keys that `lasthop fetch --json` prints."""
+        connection = self.connection
+        return {
+            "profile": self.profile,
+            "seconds": self.seconds,
+            "bytes": self.bytes,
+            "goodput_Bps": self.goodput,
+            "first_byte_s": connection["first_byte_s"],
+            "acks": connection["acks"],
+            "packets": connection["packets"],
+            "retransmissions": self.retransmissions,
+            "duplicates": connection["duplicates"],
+            "timeouts": connection["flow"]["timeouts"],
+            "sha256": self.sha256,
+        }
+
+
+def fetch_once(
+    target: Target,
+    scenario: Scenario,
+    way: Way,
+    *,
+    profile: str,
+    out: Path | None = None,
+    body: Path | None = None,
+    announces: bool = True,
+) -> Fetched:
+    """Fetch a target once. Where the answer is a redirection it is returned, not followed.
+
+    `out` is where the result folder goes, `body` where the body goes. Raises RunError where there is no answer or one
+    that tells of an error, and LiveError where this machine does not allow it.
+    """
+    remove_left_folders()
+    kept = whole_folder(out) if out is not None else nullcontext()
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as name, kept as folder:
+        exchange = Path(name)
+        request = {
+            "scenario": scenario.json,
+            "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
+            "target": asdict(target),
+            "server": target.address(),
+            "outside": list(way.outside),
+            "links": way.name,
+            "timeout_s": way.timeout_s,
+            "announces": announces,
+            "folder": None if folder is None else str(folder.absolute()),
+            "parent": os.getpid(),
+        }
+        (exchange / "request.json").write_text(json.dumps(request))
+        run_child(exchange, "lasthop.fetching.process", quiet_output=True)
+        fetched = _read(exchange, target, profile)
+        if body is not None and fetched.location is None:
+            shutil.copyfile(exchange / "body", body)
+    return fetched
+
+
+def check_profiles(way: Way, profiles: Sequence[str], tested: str) -> None:
+    """Raise InputError where a profile, a link or an override is wrong, before anything is fetched."""
+    for profile in profiles:
+        if not profile:
+            raise InputError("no profile is named", key="--profile", help="lasthop list profiles")
+        way.scenario(profile, like=tested, records=False)
+
+
+def _read(exchange: Path, target: Target, profile: str) -> Fetched:
+    answer = json.loads((exchange / "answer.json").read_text())
+    connection = json.loads((exchange / "connection.json").read_text())
+    broken = connection["broken"]
+    whole = "sha256" in answer and (answer["length_known"] or not broken)
+    if not whole:
+        raise RunError(f"{target.url}: {broken or answer.get('error', 'the answer broke off')}")
+    redirects = answer["status"] in REDIRECTIONS and answer["location"] is not None
+    if not redirects and not 200 <= answer["status"] < 300:
+        raise RunError(f"{target.url}: the server answers {answer['status']} {answer['reason']}")
+    return Fetched(
+        profile=profile,
+        status=answer["status"],
+        location=answer["location"] if redirects else None,
+        bytes=answer["bytes"],
+        sha256=answer["sha256"],
+        seconds=connection["read_s"],
+        connection=connection,
+    )
+
+
+_RECORDS = """[record]
+tables = ["packets", "segments", "queue", "tcp"]
+captures = ["server", "client"]
+"""

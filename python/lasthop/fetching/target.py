@@ -1,0 +1,90 @@
+"""What a URL asks for: which host, which port, which path."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv4Address, ip_address
+from urllib.parse import quote, urljoin, urlsplit
+
+from lasthop.errors import InputError, RunError
+
+GATEWAY = "gateway"
+"""The host of a URL that stands for the far end of the links."""
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A URL that can be fetched."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def is_far_end(self) -> bool:
+        """Whether the far end of the links is meant."""
+        return self.host in (GATEWAY, "$lasthop_gateway")
+
+    def address(self) -> str | None:
+        """Ask this machine's resolver for the host's address; None for the far end of the links.
+
+        Raises RunError where the name is not known, and InputError where the address is one that no link leads to.
+        """
+        if self.is_far_end:
+            return None
+        try:
+            found = socket.getaddrinfo(self.host, self.port, socket.AF_INET, socket.SOCK_STREAM)
+        except socket.gaierror as error:
+            raise RunError(f"{self.host}: {error.strerror}") from error
+        address = IPv4Address(found[0][4][0])
+        if address.is_loopback or address.is_unspecified:
+            raise InputError(
+                f"{self.host} is this machine's loopback, which no link leads to",
+                key=self.url,
+                help=f"a server that listens on every address is at {self.scheme}://{GATEWAY}:{self.port}{self.path}",
+            )
+        return str(address)
+
+
+def target_of(url: str) -> Target:
+    """Read a URL. Raises InputError with what would be right."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise _refusal(url, str(error)) from error
+    if parts.scheme not in _PORTS:
+        raise _refusal(url, f"{parts.scheme!r} is not spoken here" if parts.scheme else "the scheme is missing")
+    if not parts.hostname:
+        raise _refusal(url, "the host is missing")
+    if parts.username is not None:
+        raise _refusal(url, "names and passwords are not sent")
+    if _is_ipv6(parts.hostname):
+        raise _refusal(url, "only IPv4 crosses the links")
+    path = quote(parts.path or "/", safe=_SAFE) + (f"?{quote(parts.query, safe=_SAFE)}" if parts.query else "")
+    return Target(url, parts.scheme, parts.hostname, port or _PORTS[parts.scheme], path)
+
+
+def redirected(target: Target, location: str) -> Target:
+    """Return where a server sends its client."""
+    return target_of(urljoin(target.url, location))
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        return ip_address(host).version == 6
+    except ValueError:
+        return False
+
+
+def _refusal(url: str, what: str) -> InputError:
+    return InputError(what, key=url, help="write http://HOST[:PORT]/PATH, or https://")
+
+
+_SAFE = "/%:=&?~#+!$,;'@()*[]"
+"""What a URL may have as it is (RFC 3986 §2.2), and what is quoted already."""
