@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import lasthop as library
 from command import Lasthop
 from lasthop.doctor import checks
 from several_machines import LASTHOP, Machines, address, obstacles, three_machines
@@ -80,7 +82,7 @@ def test_the_links_may_be_on_a_machine_of_their_own(machines: Machines, tmp_path
     out = tmp_path / "result"
     ran = machines.lasthop(
         *("live", "quickstart", *SHORT, *placed(machines, server="b", links="c"), "--out", str(out)),
-        *("--set", 'record.captures=["server", "mobile"]'),
+        *("--set", 'record.captures=["server", "mobile"]', "--set", 'record.tables=["tcp"]'),
     )
     assert ran.returncode == 0, ran.stderr
     assert "server on ssh://b" in ran.stdout
@@ -89,7 +91,47 @@ def test_the_links_may_be_on_a_machine_of_their_own(machines: Machines, tmp_path
     assert [one["machine"] for one in summary["machines"]] == [machines.at("b")], "mobile is with the links"
     captures = sorted(path.name for path in out.glob("capture-*"))
     assert captures == ["capture-mobile.pcapng", "capture-server-device.pcapng", "capture-server.pcapng"]
-    assert (out / "packets.parquet").stat().st_size > 0
+    result = library.open_run(out)
+    assert result.table("packets").num_rows > 0
+    windows = result.table("tcp").to_pydict()
+    assert max(windows["cwnd"]) > min(windows["cwnd"]), "samples of the kernel there"
+    assert 0 <= windows["time_ns"][0] < summary["stopped_s"] * 1e9, "by the clock of the run"
+
+
+def test_the_capture_at_a_device_and_that_of_the_emulator_are_of_the_same_packets(
+    machines: Machines, lasthop: Lasthop, tmp_path: Path
+) -> None:
+    out = tmp_path / "result"
+    ran = machines.lasthop(
+        *("live", "quickstart", *SHORT, *placed(machines, server="b"), "--out", str(out)),
+        *("--set", 'record.captures=["server"]'),
+    )
+    assert ran.returncode == 0, ran.stderr
+    device, emulator = (str(out / f"capture-server{where}.pcapng") for where in ("-device", ""))
+    joined = lasthop("analyze", device, emulator, "--json")
+    assert joined.status == 0, joined.err
+    assert joined.json
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="NOT TESTED: setpriv is not installed")
+def test_a_machine_needs_no_root(machines: Machines) -> None:
+    wrapper = machines.folder / "as-nobody"
+    wrapper.write_text(
+        "#!/bin/sh\nexec unshare --mount sh -c '"
+        f"mknod -m 0666 {machines.folder}/tun c 10 200 && mount --bind {machines.folder}/tun /dev/net/tun && "
+        f'exec setpriv --reuid=65534 --regid=65534 --clear-groups {LASTHOP} "$@"\' lasthop "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    ran = machines.lasthop(
+        "live", "quickstart", *SHORT, "--set", f'hosts.server.at="ssh://b?lasthop={wrapper}"', "--json"
+    )
+    refused = [word for word in ("mknod:", "mount:", "unshare:", "namespaces are refused") if word in ran.stderr]
+    if refused:
+        pytest.skip(f"NOT TESTED: this machine keeps users from it: {ran.stderr}")
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads(ran.stdout)
+    assert summary["flows"][0]["completed"]
+    assert (summary["right"], summary["machines"][0]["right"]) == ("privilege", "user_namespace")
 
 
 def test_two_hosts_on_a_machine_by_another_address_and_port(machines: Machines) -> None:
@@ -169,7 +211,7 @@ def test_a_machine_without_lasthop_is_told_with_the_remedy(machines: Machines) -
 
 
 @pytest.mark.parametrize("links", ["here", "c"])
-@pytest.mark.parametrize("victim", ["the first ssh", "lasthop"])
+@pytest.mark.parametrize("victim", ["the first ssh", "lasthop", "nobody: Ctrl-C"])
 def test_a_lost_connection_ends_the_run_on_every_machine(machines: Machines, victim: str, links: str) -> None:
     """Whether a connection or the command is killed: no process of the run is left, and so none of its namespaces."""
     places = {"server": "b", **({"links": links} if links != "here" else {"mobile": "c"})}
@@ -183,6 +225,9 @@ def test_a_lost_connection_ends_the_run_on_every_machine(machines: Machines, vic
         assert run.poll() is None, run.communicate()
         if victim == "lasthop":
             run.kill()
+        elif victim == "nobody: Ctrl-C":
+            run.send_signal(signal.SIGINT)
+            assert run.wait(60) == 130
         else:
             os.kill(_ssh_of(run), signal.SIGKILL)
             _, err = run.communicate(timeout=60)
