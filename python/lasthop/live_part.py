@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ def main(*, emulator: bool) -> int:
     _say(streams[1], {"lasthop": _native.__version__})
     if emulator:
         return _emulate(streams)
+    # The engine does not return to Python before the end, and whatever ends the process takes its namespaces with it.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         _native.live_part(streams)
     except LasthopError:
