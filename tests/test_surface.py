@@ -22,7 +22,7 @@ from lasthop.scenario import RECORD_NOTHING
 
 STUB = Path(lasthop.__file__).parent / "_native.pyi"
 COMMANDS = [
-    *("run", "study", "live", "shell", "fetch", "router", "set"),
+    *("run", "study", "live", "shell", "fetch", "serve-file", "router", "set"),
     *("packetdrill", "plot", "report", "trace", "list", "doctor"),
 ]
 
@@ -101,7 +101,8 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as left:
         main(["fly"])
     assert left.value.code == 2
-    assert "The commands are new, run, study, live, shell, fetch, router, set, plot, " in capsys.readouterr().err
+    commands = "new, run, study, live, shell, fetch, serve-file, router, set, plot, "
+    assert f"The commands are {commands}" in capsys.readouterr().err
 
 
 HEAVY = ("numpy", "pyarrow", "matplotlib", "rich", "lasthop._native")

@@ -88,6 +88,16 @@ def router(
     announce: Callable[[str], None],
     show: Callable[[str], None],
 ) -> str: ...
+def serve(
+    resolved_jsons: Sequence[str],
+    port: int,
+    path: str,
+    command: Sequence[str],
+    name: str,
+    answer: Callable[[int], None],
+    announce: Callable[[str], None],
+    tell: Callable[[str], None],
+) -> tuple[Run, int | None]: ...
 def shell(
     resolved_json: str,
     command: Sequence[str],

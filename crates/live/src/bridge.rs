@@ -48,7 +48,6 @@ impl Bridge {
     }
 
     /// Gives every connection that somebody else begins to `accept`.
-    #[cfg_attr(not(test), expect(dead_code, reason = "servers come next"))]
     pub(crate) fn accept_by(&mut self, accept: Accept) {
         self.accept = Some(accept);
     }

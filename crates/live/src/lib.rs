@@ -15,8 +15,8 @@
 //!
 //! `machines/` is for hosts on other machines: their part of a run there, and the tunnels to them.
 //!
-//! `fetch.rs` is our own TCP as the client of a real server: `station.rs` sets it up, and `bridge.rs` joins its streams to
-//! programs.
+//! `fetch.rs` is our own TCP as the client of a real server, `serve.rs` as the server of real clients: `station.rs` sets it
+//! up, and `bridge.rs` joins its streams to programs.
 //!
 //! This crate must never decide what a link does to a packet, change the machine outside its namespaces without a word and
 //! for good, or leave anything behind.
@@ -54,6 +54,7 @@ mod resolver;
 mod router;
 mod run;
 mod scheduling;
+mod serve;
 mod session;
 mod setup;
 mod shell;
@@ -80,6 +81,7 @@ pub use passage::LinkState;
 pub use router::{RouterOptions, RouterState, router};
 pub use run::run;
 pub use scheduling::Scheduling;
+pub use serve::{Answer, ServeOptions, ServeOutcome, serve};
 pub use shell::{ShellOptions, ShellOutcome, shell};
 pub use socket::KernelCounts;
 pub use station::{ConnectionSummary, Conversation};

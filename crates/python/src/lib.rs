@@ -18,6 +18,7 @@ mod packetdrill_run;
 mod router_run;
 mod run;
 mod scenario_file;
+mod serve_run;
 mod shell_run;
 mod table;
 
@@ -46,6 +47,8 @@ mod _native {
     use crate::scenario_file::{
         Scenario, link_trace, load_scenario, load_study, parse_scenario, study_parts,
     };
+    #[pymodule_export]
+    use crate::serve_run::serve;
     #[pymodule_export]
     use crate::shell_run::shell;
     #[pymodule_export]

@@ -24,6 +24,7 @@ _COMMANDS = {
     "live": ("lasthop.cli.live", "Run the same scenario in real time, between real kernels."),
     "shell": ("lasthop.cli.shell", "Run a program, or your shell, behind an emulated link."),
     "fetch": ("lasthop.cli.fetch", "Fetch from a real web server by our own TCP: what a profile gains."),
+    "serve-file": ("lasthop.cli.serve_file", "Serve a file to real clients by our own TCP."),
     "router": ("lasthop.cli.router", "Forward real traffic through the links of a scenario."),
     "set": ("lasthop.cli.set_router", "Change the links of a router that runs."),
     "plot": ("lasthop.cli.plot", "Draw a result: time sequence, cwnd, queue, …"),

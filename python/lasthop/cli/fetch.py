@@ -111,9 +111,10 @@ def command(
     fetches = _fetch_all(target_of(url), way, profiles, repeat, out, output, announces=not quiet)
     _check_bodies(url, fetches)
     by_profile = [[one for one in fetches if one.profile == name] for name in profiles]
-    gain = gain_of(*by_profile) if len(by_profile) == 2 else None
+    goodputs = [[one.goodput for one in those] for those in by_profile]
+    gain = gain_of(*goodputs) if len(goodputs) == 2 else None
     if as_json:
-        told = None if gain is None else {"median": gain.median, "interval": gain.interval, "pairs": gain.pairs}
+        told = None if gain is None else gain.to_json()
         print_json({"url": url, "links": list(links), "fetches": [one.to_json() for one in fetches], "gain": told})
         return
     _print(fetches)

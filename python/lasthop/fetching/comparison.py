@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from lasthop.fetching.fetched import Fetched
 from lasthop.stats import median_interval
 
 
@@ -18,6 +18,10 @@ class Gain:
     interval: tuple[float, float] | None
     pairs: int
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the keys of `--json`."""
+        return {"median": self.median, "interval": self.interval, "pairs": self.pairs}
+
     def in_words(self) -> str:
         """Say it in a few words."""
         text = f"{100 * self.median:+.1f} %"
@@ -28,9 +32,9 @@ class Gain:
         return f"{text} (median of {self.pairs} pairs; {held}: {100 * low:+.1f} to {100 * high:+.1f} %)"
 
 
-def gain_of(tested: Sequence[Fetched], against: Sequence[Fetched]) -> Gain:
-    """Return the gain of the first over the second. Both lists are in the order of the pairs."""
-    gains = sorted(one.goodput / other.goodput - 1 for one, other in zip(tested, against, strict=True))
+def gain_of(tested: Sequence[float], against: Sequence[float]) -> Gain:
+    """Return the gain of the first goodputs over the second. Both lists are in the order of the pairs."""
+    gains = sorted(one / other - 1 for one, other in zip(tested, against, strict=True))
     interval = median_interval(gains) if len(gains) > 1 else None
     return Gain(statistics.median(gains), interval, len(gains))
 

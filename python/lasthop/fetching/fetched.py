@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from lasthop.errors import InputError, RunError
+from lasthop.fetching.scenarios import RECORDS, client_scenario
 from lasthop.fetching.target import Target
-from lasthop.links_in_a_row import scenario_of_links
 from lasthop.live_process import PREFIX
 from lasthop.real_time import remove_left_folders, run_child
 from lasthop.results.folder import whole_folder
@@ -46,16 +46,15 @@ class Way:
 
         Overrides of the client's TCP are for the profile under test, `like`. Raises InputError.
         """
-        tested = profile == like
-        ack = "" if profile != DELAYED else ', tcp = { ack = { algorithm = "delayed" } }'
-        named = json.dumps(like if profile == DELAYED else profile)
-        hosts = {
-            "server": 'profile = "linux-6", stack = "kernel"',
-            "client": f'profile = {named}, stack = "lasthop"{ack}',
-        }
-        kept = [override for override in self.overrides if tested or not override.startswith("hosts.")]
-        return scenario_of_links(
-            self.links, hosts=hosts, more=_RECORDS if records else "", overrides=kept, seed=self.seed
+        delayed = profile == DELAYED
+        return client_scenario(
+            self.links,
+            like if delayed else profile,
+            delayed=delayed,
+            tested=profile == like,
+            more=RECORDS if records else "",
+            overrides=self.overrides,
+            seed=self.seed,
         )
 
 
@@ -165,9 +164,3 @@ def _read(exchange: Path, target: Target, profile: str) -> Fetched:
         seconds=connection["read_s"],
         connection=connection,
     )
-
-
-_RECORDS = """[record]
-tables = ["packets", "segments", "queue", "tcp"]
-captures = ["server", "client"]
-"""

@@ -1,0 +1,160 @@
+"""`lasthop serve-file`: our own TCP as the server of real clients."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lasthop import _native
+from lasthop.cli.console import print_json, remark, stdout
+from lasthop.cli.names import completing
+from lasthop.errors import InputError
+from lasthop.fetching import gain_of
+from lasthop.fetching.scenarios import RECORDS, server_scenario
+from lasthop.fetching.serving import answer, path_of
+from lasthop.results.folder import check_target
+from lasthop.results.run import write_run
+from lasthop.scenario import in_memory
+
+
+@click.command(name="serve-file")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False, readable=True))
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND…]")
+@click.option(
+    "--profile",
+    default="aix",
+    show_default=True,
+    shell_complete=completing("profiles"),
+    metavar="NAME|FILE",
+    help="The server's TCP.",
+)
+@click.option("--against", metavar="NAME|FILE", help="Every other connection has this TCP, and the gain is told.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
+@click.option(
+    "--link",
+    "links",
+    multiple=True,
+    metavar="PRESET|FILE",
+    shell_complete=completing("presets"),
+    help="A link of `lasthop list links`, or a file like one; down leads to the clients.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream of the links.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Override a key: links.lte.down.rate=…, or hosts.server.tcp.… of the profile.",
+)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR at the end.")
+@click.option("--quiet", is_flag=True, help="Do not say on standard error what is set up and changed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a connection, and the gain at the end.")
+def command(
+    file: Path,
+    program: tuple[str, ...],
+    profile: str,
+    against: str | None,
+    port: int,
+    links: tuple[str, ...],
+    seed: int | None,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Serve FILE over HTTP by our own TCP, through emulated links, until Ctrl-C or SIGTERM, and say of each connection
+    what its sender did.
+
+    As root the URL that is printed is reached by every program of this machine, and from outside by this machine's
+    address and --port. With a COMMAND that is run beside it, with the URL in $LASTHOP_URL, and the server ends with it;
+    without root it has to have one. The exit status is that of COMMAND.
+
+    \b
+    Examples:
+      lasthop serve-file film.mp4 --profile aix --link gsm-9600
+      lasthop serve-file README.md --profile eifel --against newreno --link gprs \\
+          -- sh -c 'for n in 1 2 3 4; do curl -s -o /tmp/got $LASTHOP_URL; done'
+      lasthop serve-file README.md --profile 2w --link umts --out results/served -- sh -c 'curl -s $LASTHOP_URL'
+      lasthop plot results/served cwnd
+    """
+    profiles = [profile] if against is None else [profile, against]
+    if profile == against:
+        raise InputError(f"{profile} is compared with itself", key="--against", help="name another, or leave it out")
+    if out is not None:
+        check_target(out)
+    more = RECORDS if out is not None else ""
+    scenarios = [
+        server_scenario(links, name, tested=name == profile, more=more, overrides=overrides, seed=seed)
+        for name in profiles
+    ]
+    told = _Connections(profiles, file.stat().st_size, as_json)
+    run, status = _native.serve(
+        [scenario.json for scenario in scenarios],
+        port,
+        path_of(file),
+        program,
+        " + ".join(Path(link).stem for link in links) or "no emulated link",
+        lambda descriptor: answer(descriptor, file),
+        (lambda _line: None) if quiet else (lambda line: remark(f"lasthop: {line}")),
+        told.tell,
+    )
+    told.tell_gain()
+    if out is not None:
+        write_run(in_memory(run, scenarios[0]), out)
+        remark(f"wrote {out}")
+    return status or 0
+
+
+class _Connections:
+    """The connections so far, a line each."""
+
+    def __init__(self, profiles: list[str], size: int, as_json: bool) -> None:
+        self.profiles = profiles
+        self.size = size
+        self.as_json = as_json
+        self.goodputs: list[list[float]] = [[] for _ in profiles]
+
+    def tell(self, text: str) -> None:
+        """Tell of a connection that is over."""
+        told = json.loads(text)
+        flow, name = told["flow"], self.profiles[told["profile"]]
+        if told["broken"] is None and flow["bytes"] >= self.size and flow["throughput_Bps"]:
+            self.goodputs[told["profile"]].append(flow["throughput_Bps"])
+        if self.as_json:
+            print_json({**told, "profile": name})
+        else:
+            stdout.print(f"{told['peer']}  {name}: {_in_words(told, flow)}")
+
+    def tell_gain(self) -> None:
+        """Tell what the first profile gained, where there are pairs of whole transfers."""
+        if len(self.profiles) < 2:
+            return
+        pairs = min(map(len, self.goodputs))
+        if pairs == 0:
+            remark("no pair of whole transfers: nothing can be compared")
+            return
+        gain = gain_of(self.goodputs[0][:pairs], self.goodputs[1][:pairs])
+        if self.as_json:
+            print_json({"gain": gain.to_json()})
+        else:
+            stdout.print(f"{self.profiles[0]} against {self.profiles[1]}: {gain.in_words()}")
+
+
+def _in_words(told: dict[str, Any], flow: dict[str, Any]) -> str:
+    if flow["elapsed_s"] is None or not flow["throughput_Bps"]:
+        return f"no data ({told['broken'] or 'the client closed'})"
+    words = [
+        f"{flow['bytes']} bytes in {flow['elapsed_s']:.2f} s",
+        f"{flow['throughput_Bps']:.0f} byte/s",
+        f"{flow['retransmissions']} retransmitted",
+    ]
+    causes = ", ".join(f"{count} {cause.replace('_', ' ')}" for cause, count in flow["causes"].items())
+    if flow["unnecessary_retransmissions"]:
+        words.append(f"{flow['unnecessary_retransmissions']} needless ({causes})")
+    words.append(f"{flow['timeouts']} timeouts, {flow['spurious_timeouts']} spurious")
+    if told["broken"] is not None:
+        words.append(str(told["broken"]))
+    return ", ".join(words)

@@ -1,0 +1,49 @@
+"""The scenarios of a real server or of real clients: our own TCP at one end, a kernel somewhere behind the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from lasthop.links_in_a_row import scenario_of_links
+from lasthop.scenario import Scenario
+
+RECORDS: Final = """[record]
+tables = ["packets", "segments", "queue", "tcp"]
+captures = ["server", "client"]
+"""
+"""What is recorded where a result is kept."""
+
+_KERNEL: Final = 'profile = "linux-6", stack = "kernel"'
+
+
+def client_scenario(
+    links: Sequence[str],
+    profile: str,
+    *,
+    delayed: bool,
+    tested: bool,
+    more: str,
+    overrides: Iterable[str],
+    seed: int | None,
+) -> Scenario:
+    """Return the scenario of a client with a profile, perhaps with ordinary delayed ACKs instead of its own policy.
+
+    Overrides of the client's TCP are for the profile under test. Raises InputError.
+    """
+    ack = ', tcp = { ack = { algorithm = "delayed" } }' if delayed else ""
+    hosts = {"server": _KERNEL, "client": f'profile = {json.dumps(profile)}, stack = "lasthop"{ack}'}
+    return scenario_of_links(links, hosts=hosts, more=more, overrides=_kept(overrides, tested), seed=seed)
+
+
+def server_scenario(
+    links: Sequence[str], profile: str, *, tested: bool, more: str, overrides: Iterable[str], seed: int | None
+) -> Scenario:
+    """Return the scenario of a server with a profile. Overrides of its TCP are for the profile under test."""
+    hosts = {"server": f'profile = {json.dumps(profile)}, stack = "lasthop"', "client": _KERNEL}
+    return scenario_of_links(links, hosts=hosts, more=more, overrides=_kept(overrides, tested), seed=seed)
+
+
+def _kept(overrides: Iterable[str], tested: bool) -> list[str]:
+    return [override for override in overrides if tested or not override.startswith("hosts.")]
