@@ -113,33 +113,45 @@ pub(crate) fn run(
         _ => Ok(()),
     };
     stop.stop();
-    let mut sysctls: Vec<_> = hosts.iter().map(|host| host.sysctls.clone()).collect();
-    let mut drops: Drops = hosts.into_iter().map(Host::join).sum();
+    let told = take_down(hosts, elsewhere, tainted_from, &network);
     let (mut received, all_done) = driven?;
     parted?;
     while let Some(report) = reports.try_recv() {
         received.push(report?);
-    }
-    let mut others = Others::default();
-    if let Some(elsewhere) = elsewhere {
-        sysctls.extend(elsewhere.sysctls());
-        drops = [drops, elsewhere.drops()].into_iter().sum();
-        others = elsewhere.others(tainted_from, &|node| network.name(node));
     }
     Ok(Session {
         network,
         captures,
         reports: received,
         all_done,
-        drops,
+        drops: told.drops,
         lateness: lateness.summary(),
         scheduling,
         right,
-        sysctls,
+        sysctls: told.sysctls,
         ended,
         stacks,
-        others,
+        others: told.others,
     })
+}
+
+/// What the kernels tell once they are taken down.
+struct Told {
+    sysctls: Vec<Sysctls>,
+    drops: Drops,
+    others: Others,
+}
+
+fn take_down(hosts: Vec<Host>, elsewhere: Option<Elsewhere>, bound: Duration, network: &Network) -> Told {
+    let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
+    let drops = hosts.into_iter().map(Host::join).sum();
+    let mut told = Told { sysctls, drops, others: Others::default() };
+    if let Some(elsewhere) = elsewhere {
+        told.sysctls.extend(elsewhere.sysctls());
+        told.drops = [told.drops, elsewhere.drops()].into_iter().sum();
+        told.others = elsewhere.others(bound, &|node| network.name(node));
+    }
+    told
 }
 
 /// How many hosts have programs, and how many of these have yet to open their ports.
