@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -143,6 +144,49 @@ def test_two_hosts_on_a_machine_by_another_address_and_port(machines: Machines) 
     assert summary["flows"][0]["completed"]
     (both,) = summary["machines"]
     assert [tunnel["host"] for tunnel in both["tunnels"]] == ["server", "mobile"]
+
+
+LOSSY = """
+import selectors, socket, sys
+inside, outside = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+inside.bind(("127.0.0.1", 4200))
+print("up", flush=True)
+both = selectors.DefaultSelector()
+both.register(inside, selectors.EVENT_READ)
+both.register(outside, selectors.EVENT_READ)
+emulator, count = None, 0
+while True:
+    for key, _ in both.select():
+        datagram, source = key.fileobj.recvfrom(65535)
+        count += 1
+        if key.fileobj is inside:
+            emulator = source
+            if len(datagram) < 1000 or count % 20:
+                outside.sendto(datagram, (sys.argv[1], 4200))
+        else:
+            inside.sendto(datagram, emulator)
+"""
+"""Passes datagrams on between the emulator and a machine, and loses some of the large ones."""
+
+
+def test_what_a_tunnel_loses_is_counted_and_taints_the_run(machines: Machines) -> None:
+    lossy = machines.start(sys.executable, "-c", LOSSY, address("c"))
+    try:
+        assert lossy.stdout is not None
+        assert lossy.stdout.readline() == "up\n"
+        at = machines.at("c", "&udp=127.0.0.1:4200")
+        place = ("--set", f'hosts.mobile.at="{at}"')
+        ran = machines.lasthop("live", "quickstart", *SHORT, *place, "--json")
+    finally:
+        lossy.kill()
+        lossy.communicate()
+    assert ran.returncode == 0, ran.stderr
+    summary = json.loads(ran.stdout)
+    assert summary["flows"][0]["completed"], "TCP repairs what the tunnel loses"
+    (machine,) = summary["machines"]
+    assert machine["tunnels"][0]["to_host"]["lost"] > 0
+    assert machine["tunnels"][0]["from_host"]["lost"] == 0
+    assert machine["tainted"]
 
 
 def test_datagrams_that_do_not_come_through_are_told(machines: Machines) -> None:
