@@ -50,13 +50,6 @@ def test_a_topology_of_a_few_lines_runs_between_kernels_too(lasthop: Lasthop) ->
 
 
 @POSSIBLE
-def test_a_workload_that_only_virtual_time_has_is_refused_with_the_reason(lasthop: Lasthop) -> None:
-    live = lasthop("live", "background")
-    assert live.status == 1
-    assert "the workload background runs in virtual time only; in real time flows have bytes or until" in live.err
-
-
-@POSSIBLE
 def test_a_live_run_writes_a_result(lasthop: Lasthop, tmp_path: Path) -> None:
     live = lasthop("live", "quickstart", *SHORT, "--out", "r", "--json")
     summary = json.loads((tmp_path / "r" / "run.json").read_text())["summary"]

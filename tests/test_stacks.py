@@ -60,13 +60,14 @@ def test_a_batch_of_runs_has_the_stacks_too() -> None:
 def test_what_stacks_cannot_do_is_refused(lasthop: Lasthop) -> None:
     kernel = lasthop("run", "quickstart", *of("kernel", "lasthop"))
     assert kernel.status == 2
-    assert "host server has the kernel's stack, which runs in real time only; use lasthop live" in kernel.err
+    said = "hosts.server.stack: host server has the kernel's stack, which runs in real time only — use lasthop live"
+    assert said in kernel.err
     quic = lasthop("run", "quickstart", *of("quinn", "smoltcp"))
     assert quic.status == 2
     assert "server (quinn) speaks QUIC and mobile (smoltcp) speaks TCP" in quic.err
     web = lasthop("run", "web-users", "--set", "hosts.server.stack=smoltcp")
     assert web.status == 2
-    assert "the workload web runs over our own TCP in virtual time only" in web.err
+    assert "the workload web runs over our own TCP in virtual time and between kernels in real time" in web.err
 
 
 def test_the_stacks_are_listed(lasthop: Lasthop) -> None:

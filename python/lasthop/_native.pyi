@@ -40,6 +40,7 @@ def load_scenario(source: str, library: str, overrides: Sequence[str] = ..., see
 def parse_scenario(
     text: str, source: str, library: str, overrides: Sequence[str] = ..., seed: int | None = None
 ) -> Scenario: ...
+def check_virtual_time(source: str, text: str | None, library: str, overrides: Sequence[str] = ...) -> None: ...
 def run(
     resolved_json: str,
     record: Mapping[str, Sequence[str]] | None = None,
@@ -66,6 +67,7 @@ def live(
     progress: Callable[[float], None] | None = None,
     machines: Sequence[tuple[str, str, int | None, Sequence[str]]] = ...,
     streams: tuple[int, int] = ...,
+    output: str | PathLike[str] | None = None,
 ) -> Run: ...
 def live_part(streams: tuple[int, int]) -> None: ...
 def fetch(

@@ -57,7 +57,8 @@ def run_request(request: dict[str, Any], streams: tuple[int, int], progress: Cal
     folder = Path(request["folder"])
     programs = [(host, words, str(folder / output)) for host, words, output in request["programs"]]
     machines = [(name, address, port, hosts) for name, address, port, hosts in request["machines"]]
-    return _native.live(request["scenario"], request["command"], programs, progress, machines, streams)
+    output = str(folder / request["output"]) if request["output"] else None
+    return _native.live(request["scenario"], request["command"], programs, progress, machines, streams, output)
 
 
 def _remove(*folders: Path) -> None:

@@ -35,6 +35,11 @@ MEASURES: Final = (
     Measure("retransmissions", "retransmissions", within=0.25, least=5),
     Measure("timeouts", "timeouts", least=1),
     Measure("fairness", "fairness (Jain)", least=0.05),
+    Measure("transfers", "transfers", within=0.05, least=1),
+    Measure("transfer_mean_s", "mean transfer, s", within=0.15, least=0.01),
+    Measure("transfer_p95_s", "95 % transfer, s", within=0.25, least=0.02),
+    Measure("frame_loss", "datagrams lost or late", least=0.02),
+    Measure("delay_mean_s", "mean delay of datagrams, s", within=0.1, least=0.002),
     Measure("round_trip_mean_s", "mean round trip, s", within=0.1, least=0.002),
     Measure("round_trip_p95_s", "95 % round trip, s", within=0.1, least=0.002),
     Measure("queue_mean", "mean queue, packets", within=0.25, least=2),
@@ -94,6 +99,7 @@ def measures_of(summary: Mapping[str, Any], packets: pa.Table | None = None) -> 
         "retransmissions": float(sum(flow["retransmissions"] for flow in flows)),
         "timeouts": float(sum(flow["timeouts"] for flow in flows)),
     }
+    found |= _of_transfers(flows) | _of_datagrams(flows)
     if len(rates) > 1:
         found["fairness"] = jain_index(rates)
     queues = [float(link["queue_mean"]) for link in summary["links"] if link["queue_mean"] is not None]
@@ -102,6 +108,27 @@ def measures_of(summary: Mapping[str, Any], packets: pa.Table | None = None) -> 
     if packets is not None and packets.num_rows:
         found |= _round_trips(packets)
     return found
+
+
+def _of_transfers(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the measures of pages, echoes and files: of all flows together, the 95 % quantile of the slowest flow."""
+    with_some = [flow for flow in flows if flow.get("transfers")]
+    count = sum(int(flow["transfers"]) for flow in with_some)
+    if not count:
+        return {}
+    return {
+        "transfers": float(count),
+        "transfer_mean_s": sum(flow["transfer_mean_s"] * flow["transfers"] for flow in with_some) / count,
+        "transfer_p95_s": max(float(flow["transfer_p95_s"]) for flow in with_some),
+    }
+
+
+def _of_datagrams(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the measures of flows of datagrams: their mean."""
+    known = [flow for flow in flows if flow.get("frame_loss") is not None]
+    delays = [float(flow["delay_mean_s"]) for flow in known if flow["delay_mean_s"] is not None]
+    found = {"frame_loss": sum(float(flow["frame_loss"]) for flow in known) / len(known)} if known else {}
+    return found | ({"delay_mean_s": sum(delays) / len(delays)} if delays else {})
 
 
 def _round_trips(packets: pa.Table) -> dict[str, float]:

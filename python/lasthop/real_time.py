@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 Program = tuple[str, Sequence[str]]
 """A host, and a program with its arguments."""
 
+COMMAND_OUTPUT = "output-command.txt"
+"""What the command has written, in the result's folder."""
+
 GRACE_S = 2.0
 """How long a stopped run may take to end on its own."""
 
@@ -44,9 +47,10 @@ def live_result(
     """Run a scenario in real time and yield its result; without `out` the result is gone after the block.
 
     `command` is run instead of the scenario's flows, in the first host that has no other program. With `quiet_output`
-    its standard output goes to standard error. `programs` run in the hosts that they name until the run is over; what
-    they write is kept in the result's folder, `output-HOST-N.txt`. Raises InputError where the scenario names what this
-    kernel does not have, and LiveError, with the remedy, where this machine does not allow it.
+    its standard output goes to standard error. What it writes is kept in the folder `out`, `output-command.txt`.
+    `programs` run in the hosts that they name until the run is over; what they write is kept in the result's folder,
+    `output-HOST-N.txt`. Raises InputError where the scenario names what this kernel does not have, and LiveError, with
+    the remedy, where this machine does not allow it.
     """
     if placement_of(scenario).is_here:
         check_settings(scenario)
@@ -54,11 +58,11 @@ def live_result(
     remove_left_folders()
     if out is None:
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
-            _run_child(scenario, command, programs, Path(folder), quiet_output)
+            _run_child(scenario, command, programs, Path(folder), None, quiet_output)
             yield open_run(Path(folder))
     else:
         with whole_folder(out) as folder:
-            _run_child(scenario, command, programs, folder, quiet_output)
+            _run_child(scenario, command, programs, folder, COMMAND_OUTPUT, quiet_output)
         yield open_run(out)
 
 
@@ -94,15 +98,21 @@ def _in_memory(result: RunResult) -> Run:
 
 
 def _run_child(
-    scenario: Scenario, command: Sequence[str], programs: Sequence[Program], folder: Path, quiet_output: bool
+    scenario: Scenario,
+    command: Sequence[str],
+    programs: Sequence[Program],
+    folder: Path,
+    output: str | None,
+    quiet_output: bool,
 ) -> None:
     """Run the scenario in a child, which writes its result into `folder`; with hosts or links elsewhere, in several."""
     placement = placement_of(scenario)
-    request = {
+    request: dict[str, Any] = {
         "scenario": scenario.json,
         "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
         "command": list(command),
         "programs": _with_outputs(programs),
+        "output": output if command else None,
         "folder": str(folder.absolute()),
         "parent": os.getpid(),
         "streams": (-1, -1),

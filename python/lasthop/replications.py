@@ -13,7 +13,7 @@ from typing import Any
 from lasthop import _native
 from lasthop.errors import RunError
 from lasthop.parallel import processors
-from lasthop.scenario import RECORD_NOTHING, Scenario
+from lasthop.scenario import RECORD_NOTHING, Scenario, check_virtual_time
 from lasthop.stats import Spread, are_alike, spread
 
 Tick = Callable[[int], None]
@@ -60,6 +60,7 @@ def replicate(scenarios: Sequence[Scenario], *, jobs: int | None = None, tick: T
 
     Raises RunError, naming the seed, where a run fails; the others end soon then.
     """
+    check_virtual_time(scenarios[0])
     seeds = [scenario.seed for scenario in scenarios]
     summaries: dict[int, Summary] = {}
 

@@ -26,7 +26,7 @@ RECORD_NOTHING: Record = {"tables": [], "captures": []}
 class Scenario:
     """A resolved scenario: a pure value. Two with the same `hash` give the same run.
 
-    `source` and `overrides` say whence it came, for messages.
+    `source` and `overrides` say whence it came, for messages; `text` is that of one that was not read from a file.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Scenario:
     json: str
     source: str = field(default="", compare=False)
     overrides: tuple[str, ...] = field(default=(), compare=False)
+    text: str | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def specification(self) -> Mapping[str, Any]:
@@ -69,7 +70,7 @@ def parse_scenario(
         given if isinstance(given, str) else "".join(f"{_key(key)} = {_toml(value)}\n" for key, value in given.items())
     )
     loaded = _native.parse_scenario(text, source, str(catalogue.LIBRARY), applied, seed)
-    return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, source, applied)
+    return Scenario(loaded.name, loaded.seed, loaded.hash, loaded.json, source, applied, text)
 
 
 def scenario_of(given: Given, *, overrides: Iterable[str] = (), seed: int | None = None) -> Scenario:
@@ -96,7 +97,14 @@ def run(
     the run itself fails.
     """
     meant = scenario_of(scenario, overrides=overrides, seed=seed)
+    check_virtual_time(meant)
     return in_memory(_native.run(meant.json, record, progress), meant)
+
+
+def check_virtual_time(scenario: Scenario) -> None:
+    """Raise InputError, with the place where it is written, if a host has the kernel's stack: it needs real time."""
+    if any(host.get("stack") == "kernel" for host in scenario.specification["hosts"]):
+        _native.check_virtual_time(scenario.source, scenario.text, str(catalogue.LIBRARY), scenario.overrides)
 
 
 def _toml(value: object) -> str:
@@ -114,6 +122,7 @@ def _key(key: object) -> str:
 
 def summary_of(scenario: Scenario, *, progress: Progress | None = None) -> Mapping[str, Any]:
     """Run a scenario in virtual time and return its summary alone. Nothing that it records is kept."""
+    check_virtual_time(scenario)
     summary: Mapping[str, Any] = json.loads(_native.summary(scenario.json, progress))
     return summary
 
@@ -124,6 +133,7 @@ def run_to_folder(scenario: Scenario, folder: Path, *, progress: Progress | None
     Tables and captures are written as the run goes on: a long run needs no more memory than a short one. Raises
     InputError where the folder exists and is not an earlier result, and RunError where the run itself fails.
     """
+    check_virtual_time(scenario)
     with whole_folder(folder) as partial:
         finished = _native.run(scenario.json, None, progress, partial)
         write_index(partial, json.loads(finished.summary_json), scenario.hash, scenario.specification)

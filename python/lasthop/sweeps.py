@@ -20,7 +20,7 @@ from lasthop import _native
 from lasthop.errors import InputError, RunError, naming
 from lasthop.parallel import processors
 from lasthop.provenance import machine, versions
-from lasthop.scenario import RECORD_NOTHING, Given, Scenario, scenario_of
+from lasthop.scenario import RECORD_NOTHING, Given, Scenario, check_virtual_time, scenario_of
 from lasthop.stats import Spread, are_alike, jain_index, spread
 
 if TYPE_CHECKING:
@@ -288,6 +288,8 @@ def _scenario(
 
 
 def _run_all(cases: Sequence[Scenario], seeds: Sequence[int], jobs: int, tick: Tick) -> list[Mapping[str, Any]]:
+    for case in cases:
+        check_virtual_time(case)
     runs = [(place, seed) for place in range(len(cases)) for seed in seeds]
     summaries: dict[int, Mapping[str, Any]] = {}
 

@@ -75,6 +75,8 @@ pub(crate) struct Received {
     pub(crate) flow: String,
     /// Bytes that were read and checked.
     pub(crate) bytes: u64,
+    /// When the last of them was read, in nanoseconds of the run.
+    pub(crate) last_read_ns: u64,
 }
 
 impl Sender {
@@ -138,20 +140,20 @@ impl Receiver {
 
 impl ListeningReceiver {
     /// Accepts one connection, reads it to its end and checks every byte.
-    pub(crate) fn run(self, stop: &Stop) -> Result<Received, LiveError> {
+    pub(crate) fn run(self, clock: Clock, stop: &Stop) -> Result<Received, LiveError> {
         let listener = self.listener.try_clone().map_err(failed(&self.flow, "listen"))?;
         stop.watch(TcpStream::from(OwnedFd::from(listener)));
-        let mut bytes = 0;
-        match self.receive(stop, &mut bytes) {
+        let (mut bytes, mut last_read_ns) = (0, 0);
+        match self.receive(stop, &mut bytes, &mut || last_read_ns = clock.now().as_nanos()) {
             Err(error) if error.get_ref().is_some_and(|cause| cause.is::<WrongByte>()) => {
                 Err(LiveError::Corrupted { flow: self.flow, position: bytes })
             }
             // A broken connection is an outcome; the sender reports it.
-            _ => Ok(Received { flow: self.flow, bytes }),
+            _ => Ok(Received { flow: self.flow, bytes, last_read_ns }),
         }
     }
 
-    fn receive(&self, stop: &Stop, bytes: &mut u64) -> io::Result<()> {
+    fn receive(&self, stop: &Stop, bytes: &mut u64, on_read: &mut dyn FnMut()) -> io::Result<()> {
         let mut stream = self.listener.accept()?.0;
         stop.watch(stream.try_clone()?);
         let mut chunk = vec![0; CHUNK as usize];
@@ -159,7 +161,10 @@ impl ListeningReceiver {
             match stream.read(&mut chunk) {
                 // Dropping the stream would not close the socket: `stop` holds a clone of it.
                 Ok(0) => return stream.shutdown(Shutdown::Write),
-                Ok(count) => check(&chunk[..count], bytes)?,
+                Ok(count) => {
+                    on_read();
+                    check(&chunk[..count], bytes)?;
+                }
                 Err(error) if is_passing(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -250,7 +255,7 @@ mod tests {
     #[test]
     fn every_byte_arrives_and_is_checked() {
         let (listening, remote) = listening();
-        let receiving = thread::spawn(move || listening.run(&Stop::default()).unwrap());
+        let receiving = thread::spawn(move || listening.run(Clock::start(), &Stop::default()).unwrap());
         let sent = sender(remote, Amount::Bytes(300_001)).run(Clock::start(), &Stop::default()).unwrap();
         assert_eq!(sent.end, ConnectionEnd::Closed);
         assert_eq!(receiving.join().unwrap().bytes, 300_001);
@@ -259,7 +264,7 @@ mod tests {
     #[test]
     fn a_wrong_byte_is_found_at_its_place() {
         let (listening, remote) = listening();
-        let receiving = thread::spawn(move || listening.run(&Stop::default()).unwrap_err());
+        let receiving = thread::spawn(move || listening.run(Clock::start(), &Stop::default()).unwrap_err());
         let mut bytes = Vec::new();
         Payload::Pattern { offset: 0, len: 1000 }.write_to(&mut bytes);
         bytes[700] ^= 1;

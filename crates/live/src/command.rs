@@ -18,6 +18,7 @@ use nix::sys::wait::{WaitStatus, wait};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::LiveError;
+use crate::copies::Copies;
 use crate::stop::Stop;
 
 /// A program and its arguments.
@@ -25,8 +26,18 @@ use crate::stop::Stop;
 pub(crate) struct CommandLine {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
-    /// The file for what it writes; without one, that goes where ours goes.
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) output: Output,
+}
+
+/// Where a program's output goes, and what it says on standard error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Where ours goes.
+    Shown,
+    /// Into a file. It has no input.
+    Kept(PathBuf),
+    /// Both where ours goes and into a file.
+    ShownAndKept(PathBuf),
 }
 
 /// Variables that are added to the program's environment.
@@ -38,19 +49,26 @@ impl CommandLine {
     pub(crate) fn run(&self, environment: &Environment, stop: &Stop) -> Result<ExitStatus, LiveError> {
         let failed =
             |source| LiveError::Command { program: self.program.to_string_lossy().into_owned(), source };
-        let mut child = self.spawn(environment).map_err(failed)?;
-        wait_for(&mut child, stop).map_err(failed)
+        // Its threads must be there before the PID namespace is.
+        let mut copies = Copies::begin(&self.output).map_err(failed)?;
+        let mut child = self.spawn(environment, &mut copies).map_err(failed)?;
+        let status = wait_for(&mut child, stop).map_err(failed);
+        copies.end();
+        status
     }
 
-    fn spawn(&self, environment: &Environment) -> io::Result<Child> {
+    fn spawn(&self, environment: &Environment, copies: &mut Copies) -> io::Result<Child> {
         // All processes of a PID namespace end with its init process. Where the namespace is refused, only the program
         // itself is sure to end with the run.
         let no_namespace = unshare(CloneFlags::CLONE_NEWPID).is_err();
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(environment);
-        if let Some(file) = &self.output {
+        if let Output::Kept(file) = &self.output {
             let file = File::create(file)?;
             command.stdin(Stdio::null()).stderr(file.try_clone()?).stdout(file);
+        }
+        if let Some([output, errors]) = copies.take_ends() {
+            command.stdout(output).stderr(errors);
         }
         // SAFETY: between fork and exec the closure makes system calls only; it allocates nothing
         // and takes no lock. The second fork is of a process with one thread.
@@ -117,7 +135,11 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> CommandLine {
-        CommandLine { program: "sh".into(), arguments: vec!["-c".into(), script.into()], output: None }
+        CommandLine {
+            program: "sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            output: Output::Shown,
+        }
     }
 
     /// Runs the command in a thread of its own, which the PID namespace belongs to.
@@ -130,6 +152,19 @@ mod tests {
     fn the_exit_status_and_the_environment_are_the_programs_own() {
         let status = run(shell("test $LASTHOP_ADDRESS = 10.0.0.1 && exit 7"), Stop::default()).unwrap();
         assert_eq!(status.code(), Some(7));
+    }
+
+    #[test]
+    fn what_it_writes_is_shown_and_kept() {
+        let file = std::env::temp_dir().join(format!("lasthop-output-{}", std::process::id()));
+        let output = Output::ShownAndKept(file.clone());
+        // A child that outlives the program and keeps its output open does not hold the run up.
+        let script = "echo said; echo warned >&2; (sleep 1; true) & exit 3";
+        let status = run(CommandLine { output, ..shell(script) }, Stop::default()).unwrap();
+        assert_eq!(status.code(), Some(3));
+        let kept = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(file).unwrap();
+        assert!(kept.contains("said\n") && kept.contains("warned\n"), "{kept}");
     }
 
     #[test]
@@ -148,7 +183,8 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_exist_is_named() {
-        let missing = CommandLine { program: "no-such-program".into(), arguments: vec![], output: None };
+        let missing =
+            CommandLine { program: "no-such-program".into(), arguments: vec![], output: Output::Shown };
         assert!(run(missing, Stop::default()).unwrap_err().to_string().contains("no-such-program"));
     }
 }

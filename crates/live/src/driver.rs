@@ -138,7 +138,7 @@ impl<'a> Driver<'a> {
             }
             let Some(packet) = self.attachments[host].poll_transmit(now) else { return sent };
             if let Some(id) = self.network.handle_packet(now, host, &packet) {
-                self.captures.handle_packet(now, host, id, &packet);
+                self.captures.handle_sent(now, host, id, &packet);
             }
         }
         self.stacks_have_more = true;
@@ -155,7 +155,7 @@ impl<'a> Driver<'a> {
             let now = self.catch_up()?;
             let packet = &self.buffer[..length];
             if let Some(id) = self.network.handle_packet(now, host, packet) {
-                self.captures.handle_packet(now, host, id, packet);
+                self.captures.handle_sent(now, host, id, packet);
             }
             self.deliver()?;
         }
@@ -190,7 +190,7 @@ impl<'a> Driver<'a> {
                 Attachment::Nothing => {}
             }
             self.lateness.record(packet.due, actual);
-            self.captures.handle_packet(actual, host, packet.id, &packet.bytes);
+            self.captures.handle_received(actual, host, &packet);
             // A stack answers each packet before the next one comes.
             self.send_from_stack(host, actual);
         }

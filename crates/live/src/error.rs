@@ -19,15 +19,18 @@ pub enum LiveError {
     #[error(transparent)]
     Refused(#[from] stacks::Refusal),
 
-    /// The scenario has a workload that only virtual time has.
+    /// A flow's program has both its ends in one process.
     #[error(
-        "flow {flow}: the workload {workload} runs in virtual time only; in real time flows have bytes or until"
+        "flow {flow}: the workload {workload} runs between hosts of one machine, the links', and {host} is on another; \
+         give the flow bytes or until, or leave out the host's at"
     )]
     Workload {
         /// The flow.
         flow: String,
         /// The workload.
         workload: &'static str,
+        /// The host.
+        host: String,
     },
 
     /// Traffic is forwarded between two hosts.

@@ -1,6 +1,7 @@
 //! A host of the scenario as a network namespace: a thread that enters a new namespace, gives it a TUN device and an
-//! address, and runs the host's senders, receivers and program there.
+//! address, and runs the host's senders, receivers and programs there.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,6 +27,7 @@ use crate::sock_diag::Samples;
 use crate::stop::Stop;
 use crate::sysctl::{self, Sysctls};
 use crate::tun::Tun;
+use crate::workload::{Places, Ran, WorkloadSpec};
 
 /// A host's address, device, settings and tasks.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub(crate) struct HostSpec {
     pub(crate) sysctls: Sysctls,
     pub(crate) senders: Vec<Sender>,
     pub(crate) receivers: Vec<Receiver>,
+    /// The flows from this host whose programs run over sockets.
+    pub(crate) workloads: Vec<WorkloadSpec>,
     pub(crate) command: Option<CommandLine>,
     /// Programs that end with the run.
     pub(crate) programs: Vec<CommandLine>,
@@ -53,6 +57,10 @@ pub(crate) enum Report {
     Sent(Sent),
     /// A receiver has ended.
     Received(Received),
+    /// The program of a flow is done, and goes on to receive what is on its way.
+    Done,
+    /// The program of a flow has ended with the run.
+    Ran(Box<Ran>),
     /// The user's program has exited.
     Exited(ExitStatus),
 }
@@ -76,6 +84,8 @@ pub(crate) struct Start {
     pub(crate) clock: Clock,
     /// The environment of the user's program.
     pub(crate) environment: Environment,
+    /// The hosts' namespaces, by the hosts' names.
+    pub(crate) namespaces: Arc<BTreeMap<String, String>>,
     /// How many hosts have programs that may yet have to open their ports; the user's program waits for them.
     pub(crate) starting: Arc<AtomicUsize>,
 }
@@ -88,9 +98,10 @@ struct Prepared {
 }
 
 impl HostSpec {
-    /// Returns how many reports the host sends.
+    /// Returns how many reports the host sends before the end of the run.
     pub(crate) fn reports(&self) -> usize {
-        self.senders.len() + self.receivers.len() + usize::from(self.command.is_some())
+        let flows = self.senders.len() + self.receivers.len() + self.workloads.len();
+        flows + usize::from(self.command.is_some())
     }
 }
 
@@ -198,10 +209,14 @@ fn run_tasks<'scope, 'env>(
     let clock = start.clock;
     let task = Task { host: &spec.name, reports };
     for one in listening {
-        scope.spawn(move || task.run(|| one.run(stop).map(Report::Received)));
+        scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::Received)));
     }
     for one in &spec.senders {
         scope.spawn(move || task.run(|| one.clone().run(clock, stop).map(Report::Sent)));
+    }
+    for one in &spec.workloads {
+        let namespace = start.namespaces.get(&one.peer).map_or("", String::as_str);
+        scope.spawn(move || task.run(|| task.run_workload(one, namespace, clock, stop)));
     }
     for one in &spec.programs {
         scope.spawn(move || task.run_beside(|| one.run(&start.environment, stop)));
@@ -224,7 +239,7 @@ fn run_tasks<'scope, 'env>(
     }
 }
 
-/// A task of a host. It sends exactly one report.
+/// A task of a host. It sends exactly one report, the program of a flow another one before.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     host: &'a str,
@@ -236,6 +251,19 @@ impl Task<'_> {
     fn run(self, task: impl FnOnce() -> Result<Report, LiveError>) {
         let died = |_| Err(failed(self.host, "go on")(io::Error::other("a thread of it panicked")));
         self.reports.send(catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(died));
+    }
+
+    /// Runs the program of a flow, and reports before its end when it is done.
+    fn run_workload(
+        self,
+        workload: &WorkloadSpec,
+        namespace: &str,
+        clock: Clock,
+        stop: &Stop,
+    ) -> Result<Report, LiveError> {
+        let places = Places::open(namespace).map_err(failed(self.host, "open the namespace of its peer"))?;
+        let ran = workload.run(clock, stop, places, || self.reports.send(Ok(Report::Done)))?;
+        Ok(Report::Ran(Box::new(ran)))
     }
 
     /// Runs a task that nobody waits for, and reports only its failure.

@@ -8,7 +8,7 @@
 //! is killed.
 //!
 //! Where to read: `run.rs` for a run in one function; `session.rs` for set-up, main loop and take-down; `driver.rs` for
-//! the event loop around the World; `host.rs` for a host's namespace; `outcome.rs` for the statistics; `doctor.rs` for what a machine must allow.
+//! the event loop around the World; `host.rs` for a host's namespace; `workload/` for the programs of flows; `outcome.rs` for the statistics; `doctor.rs` for what a machine must allow.
 //!
 //! `shell.rs` is a program behind a link, `router.rs` traffic between two places: `forwarding.rs` is their event loop, and
 //! `passage.rs` their links; `nat.rs`, `lease.rs` and `policy.rs` are what they change on the machine and take back.
@@ -28,6 +28,7 @@ mod channel;
 mod clock;
 mod command;
 mod control;
+mod copies;
 mod device;
 mod doctor;
 mod driver;
@@ -67,6 +68,7 @@ mod sysctl;
 mod tcp_info;
 mod tun;
 mod way_out;
+mod workload;
 
 pub use control::Reload;
 pub use doctor::{Check, doctor};

@@ -44,10 +44,14 @@ pub struct Options<'a> {
     /// A program and its arguments. It runs instead of the scenario's flows, in the first kernel's host that has no other
     /// program.
     pub command: Vec<OsString>,
+    /// The file for what that program writes, which is shown as well.
+    pub output: Option<PathBuf>,
     /// Programs that run in hosts beside the flows or the command, and end with the run.
     pub programs: Vec<Program>,
     /// How late a delivery taints the run; without it, [`crate::TAINTED_FROM`].
     pub tainted_from: Option<Duration>,
+    /// How many packets that hosts' devices and sockets drop taint the run; without it, one.
+    pub tainted_from_drops: Option<u64>,
     /// The hosts that are on other machines.
     pub machines: Option<Machines>,
     /// The progress callback.
@@ -79,6 +83,7 @@ impl From<&Live> for Options<'_> {
             congestion: live.congestion.clone(),
             sysctls,
             tainted_from: live.tainted_from,
+            tainted_from_drops: live.tainted_from_drops,
             ..Self::default()
         }
     }

@@ -1,14 +1,19 @@
 //! The results of a live run.
 
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::process::ExitStatusExt;
 
 use arrow_array::RecordBatch;
 use serde::Serialize;
-use sim::{ObservedFlow, Summary};
-use stacks::{Observer, TransferEnd, observe};
+use sim::workload::Transfer;
+use sim::{FlowSpec, ObservedConnection, ObservedFlow, ObservedProgram, Summary};
+use stacks::{Observer, TransferEnd, observe, summarise_all};
+use units::Instant;
 
-use crate::bulk::{ConnectionEnd, Sent};
+use crate::bulk::{ConnectionEnd, Received, Sent};
 use crate::doctor::kernel_version;
+use crate::drops::Drops;
 use crate::host::Report;
 use crate::lateness::Lateness;
 use crate::machines::MachineSummary;
@@ -21,6 +26,7 @@ use crate::sock_diag::{Sample, records};
 use crate::socket::KernelCounts;
 use crate::sockets_table::sockets;
 use crate::sysctl::Sysctls;
+use crate::workload::Ran;
 
 /// The results of a live run.
 #[derive(Clone, Debug)]
@@ -54,18 +60,23 @@ pub struct LiveSummary {
     /// Other machines on which hosts were.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<MachineSummary>,
+    /// Why the run is not valid, in sentences; empty if it is.
+    pub tainted_by: Vec<String>,
 }
 
 /// Packets that never reached a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Outside {
-    /// Packets that a host's device dropped before they were read. The emulated link did not drop them, so a run with
-    /// any is not valid.
+    /// Packets that a host's device dropped before they were read.
     pub device_drops: u64,
     /// Segments and datagrams for which a socket of a host had no room (TCPBacklogDrop, TCPRcvQDrop, RcvbufErrors).
     pub socket_drops: u64,
     /// Packets without a route: to an unknown address, or not IPv4.
     pub unroutable: u64,
+    /// So many drops at devices and sockets taint the run.
+    pub bound: u64,
+    /// Whether there were as many.
+    pub tainted: bool,
 }
 
 /// The kernel under test.
@@ -88,8 +99,10 @@ pub struct KernelFlow {
     pub flow: String,
     /// Bytes that the receiving program read and checked.
     pub received: u64,
-    /// Why the connection broke, if it did.
+    /// Why the connection broke, if it did; of several, the first.
     pub broken: Option<String>,
+    /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time.
+    pub woken_late_ms: Option<f64>,
     /// The counters.
     #[serde(flatten)]
     pub counts: KernelCounts,
@@ -112,15 +125,20 @@ pub(crate) fn gather(
     samples: &[(String, Vec<Sample>)],
 ) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
-    let outside = Outside {
-        device_drops: session.drops.device,
-        socket_drops: session.drops.socket,
-        unroutable: session.network.unroutable(),
-    };
-    let mut flows = observed(setup, &mut session);
-    for (index, flow) in flows.iter_mut().enumerate() {
-        if let Some(sampled) = sampled(setup, index, samples) {
-            flow.records[0] = records(sampled);
+    let outside = Outside::new(session.drops, session.network.unroutable(), options.tainted_from_drops);
+    let mut programs = session.take_programs();
+    let kernel_flows = setup
+        .flows
+        .iter()
+        .filter_map(|flow| KernelFlow::of(&flow.name, &session.reports, &programs))
+        .collect();
+    let mut flows = observed(setup, &mut session, &mut programs);
+    let sampled = BySocket::new(samples);
+    for (spec, flow) in setup.flows.iter().zip(&mut flows) {
+        for connection in &mut flow.connections {
+            if let Some(found) = sampled.find(&setup.spec.nodes[spec.from].name, connection.ends) {
+                connection.records[0] = records(found.iter().copied());
+            }
         }
     }
     let mut outcome = session.network.finish(session.ended, flows);
@@ -135,69 +153,208 @@ pub(crate) fn gather(
         version: kernel_version(),
         congestion: options.congestion.clone(),
         sysctls: session.sysctls.into_iter().next().unwrap_or_default(),
-        flows: setup.flows.iter().filter_map(|flow| KernelFlow::of(&flow.name, &session.reports)).collect(),
+        flows: kernel_flows,
     };
     let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.right);
     let machines = session.others.summaries;
+    let tainted_by = tainted_by(&lateness, &outside, &kernel.flows, &machines);
+    let run = outcome.summary;
     let summary =
-        LiveSummary { run: outcome.summary, lateness, outside, scheduling, right, kernel, command, machines };
+        LiveSummary { run, lateness, outside, scheduling, right, kernel, command, machines, tainted_by };
     outcome.captures.extend(session.others.captures);
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
 }
 
+impl Outside {
+    /// `tainted_from` is how many drops taint the run; without it, one.
+    pub(crate) fn new(drops: Drops, unroutable: u64, tainted_from: Option<u64>) -> Self {
+        let bound = tainted_from.unwrap_or(1);
+        let tainted = drops.device + drops.socket >= bound.max(1);
+        Self { device_drops: drops.device, socket_drops: drops.socket, unroutable, bound, tainted }
+    }
+}
+
+/// Returns what makes the run differ from what the scenario says: packets that were late or dropped elsewhere than on a
+/// link, programs that were woken late.
+pub(crate) fn tainted_by(
+    lateness: &Lateness,
+    outside: &Outside,
+    flows: &[KernelFlow],
+    machines: &[MachineSummary],
+) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let Lateness { misses, releases, bound_ms, .. } = lateness;
+    if lateness.tainted {
+        reasons.push(format!("{misses} of {releases} packets were released over {bound_ms} ms late"));
+    }
+    if outside.tainted && outside.device_drops > 0 {
+        reasons.push(format!("a device dropped {} packets before the links saw them", outside.device_drops));
+    }
+    if outside.tainted && outside.socket_drops > 0 {
+        reasons.push(format!("{} packets found no room at a socket behind the links", outside.socket_drops));
+    }
+    for flow in flows {
+        if let Some(late) = flow.woken_late_ms.filter(|late| late > bound_ms) {
+            reasons.push(format!("the program of flow {} was woken up to {late:.1} ms late", flow.flow));
+        }
+    }
+    for machine in machines.iter().filter(|machine| machine.tainted) {
+        let name = machine.machine.split('?').next().unwrap_or_default();
+        reasons.push(format!("the tunnel to {name} lost, reordered or held up packets"));
+    }
+    reasons
+}
+
+/// The programs of flows that have ended, by their flows' names.
+type Programs = BTreeMap<String, Ran>;
+
+impl Session {
+    fn take_programs(&mut self) -> Programs {
+        let (ran, rest) = std::mem::take(&mut self.reports)
+            .into_iter()
+            .partition::<Vec<_>, _>(|report| matches!(report, Report::Ran(_)));
+        self.reports = rest;
+        let ran = ran.into_iter().filter_map(|report| match report {
+            Report::Ran(ran) => Some((ran.flow.clone(), *ran)),
+            _ => None,
+        });
+        ran.collect()
+    }
+}
+
 /// Returns the flows as captured at their senders, or as the senders' stacks count them.
-fn observed(setup: &Setup<'_>, session: &mut Session) -> Vec<ObservedFlow> {
+fn observed(setup: &Setup<'_>, session: &mut Session, programs: &mut Programs) -> Vec<ObservedFlow> {
     let place = |node: usize| setup.hosts.iter().position(|host| *host == node).expect("a flow joins hosts");
     let mut flows = Vec::new();
     for (index, flow) in setup.flows.iter().enumerate() {
         let [from, to] = [place(flow.from), place(flow.to)];
+        if let Some(ran) = programs.remove(&flow.name) {
+            flows.push(observed_program(setup, session, (index, from), ran));
+            continue;
+        }
         let mut observer =
             Observer { capture: from, sender: None, received: None, receiver_records: Vec::new() };
-        observer.received = received(&flow.name, &session.reports);
+        let received = received(&flow.name, &session.reports);
+        observer.received = received.map(|received| received.bytes);
+        let transfer = received.and_then(|received| transfer(setup, flow, received));
         if let Some(receiver) = &mut session.stacks[to] {
             observer.received = receiver.transfer(index).map(TransferEnd::bytes);
             observer.receiver_records = receiver.take_records(index);
         }
         observer.sender = session.stacks[from].as_mut();
-        flows.push(observe(setup.spec, flow, index, &session.captures, observer));
+        let mut observed = observe(setup.spec, flow, index, &session.captures, observer);
+        if let Some(transfer) = transfer {
+            let mut program = ObservedProgram::new(flow.program(setup.spec.seed).1);
+            program.report(transfer);
+            program.tell(0, true, &mut observed);
+            session.captures.tell(index, &mut observed.summary);
+        }
+        flows.push(observed);
     }
     flows
 }
 
-/// Returns the samples of a flow's connection at its sender, if that is a kernel.
-fn sampled<'a>(
-    setup: &Setup<'_>,
-    flow: usize,
-    samples: &'a [(String, Vec<Sample>)],
-) -> Option<impl Iterator<Item = &'a Sample>> {
-    let ends = setup.ends(flow);
-    let sender = &setup.spec.nodes[setup.flows[flow].from].name;
-    let (_, of_host) = samples.iter().find(|(host, _)| host == sender)?;
-    Some(of_host.iter().filter(move |sample| sample.ends == ends))
+/// Returns the transfer of a bulk flow whose last byte was read.
+fn transfer(setup: &Setup<'_>, flow: &FlowSpec, received: &Received) -> Option<Transfer> {
+    let sim::Workload::Bulk(sim::Amount::Bytes(bytes)) = flow.workload else { return None };
+    let start = flow.start_at(setup.spec.seed);
+    let end = Instant::from_nanos(received.last_read_ns).max(start);
+    (received.bytes == bytes.0).then_some(Transfer { start, end, bytes })
 }
 
-/// Returns how many bytes of a flow its receiver read.
-fn received(flow: &str, reports: &[Report]) -> Option<u64> {
+/// Returns a flow whose program ran over sockets: its segments as they were captured at `from`, its transfers and datagrams
+/// as its sockets saw them.
+fn observed_program(
+    setup: &Setup<'_>,
+    session: &Session,
+    (index, from): (usize, usize),
+    ran: Ran,
+) -> ObservedFlow {
+    let flow = &setup.flows[index];
+    let name = |node: usize| setup.spec.nodes[node].name.as_str();
+    let captured: Vec<_> =
+        ran.connections.iter().filter_map(|ends| session.captures.connection(from, *ends)).collect();
+    let mut summary = summarise_all(flow, [name(flow.from), name(flow.to)], &captured);
+    summary.received = ran.received;
+    summary.connections = ran.connections.len() as u64;
+    summary.completed &= ran.all_closed;
+    let diagnosis = |ends: &[SocketAddrV4; 2]| {
+        let found = session.captures.connection(from, *ends);
+        found.map(|(flow, side)| flow.half(side).diagnosis()).unwrap_or_default()
+    };
+    let ends = setup.ends(index);
+    let used = if ran.connections.is_empty() { vec![ends] } else { ran.connections.clone() };
+    let connection = |ends: &[SocketAddrV4; 2]| ObservedConnection {
+        ends: ends.map(SocketAddr::V4),
+        diagnosis: diagnosis(ends),
+        records: Default::default(),
+    };
+    let connections = used.iter().map(connection).collect();
+    let mut observed = ObservedFlow { summary, connections, transfers: Vec::new() };
+    // Once the links have nothing more under way, what has not arrived is lost.
+    let lost = if session.all_done { u64::MAX } else { session.captures.lost_datagrams(ends) };
+    ran.program.tell(lost, ran.is_done, &mut observed);
+    if !ran.connections.is_empty() {
+        session.captures.tell(index, &mut observed.summary);
+    }
+    observed
+}
+
+/// The samples of each host by connection: the host's own end, then the other.
+struct BySocket<'a>(BTreeMap<(&'a str, [SocketAddr; 2]), Vec<&'a Sample>>);
+
+impl<'a> BySocket<'a> {
+    fn new(samples: &'a [(String, Vec<Sample>)]) -> Self {
+        let mut found: BTreeMap<_, Vec<&Sample>> = BTreeMap::new();
+        for (host, of_host) in samples {
+            for sample in of_host {
+                found.entry((host.as_str(), sample.ends.map(SocketAddr::V4))).or_default().push(sample);
+            }
+        }
+        Self(found)
+    }
+
+    fn find(&self, host: &'a str, ends: [SocketAddr; 2]) -> Option<&Vec<&'a Sample>> {
+        self.0.get(&(host, ends))
+    }
+}
+
+/// Returns what a flow's receiver read.
+fn received<'a>(flow: &str, reports: &'a [Report]) -> Option<&'a Received> {
     reports.iter().find_map(|report| match report {
-        Report::Received(received) if received.flow == flow => Some(received.bytes),
+        Report::Received(received) if received.flow == flow => Some(received),
         _ => None,
     })
 }
 
 impl KernelFlow {
-    fn of(flow: &str, reports: &[Report]) -> Option<Self> {
+    fn of(flow: &str, reports: &[Report], programs: &Programs) -> Option<Self> {
+        programs.get(flow).map(Self::of_program).or_else(|| Self::of_bulk(flow, reports))
+    }
+
+    fn of_program(ran: &Ran) -> Self {
+        Self {
+            flow: ran.flow.clone(),
+            received: ran.received,
+            broken: ran.broken.clone(),
+            woken_late_ms: Some(ran.woken_late_by.as_secs_f64() * 1e3),
+            counts: ran.counts,
+        }
+    }
+
+    fn of_bulk(flow: &str, reports: &[Report]) -> Option<Self> {
         let sent = reports.iter().find_map(|report| match report {
             Report::Sent(sent) if sent.flow == flow => Some(sent),
             _ => None,
         })?;
         let Sent { flow, end, counts, .. } = sent.clone();
-        let received = received(&flow, reports).unwrap_or(0);
+        let received = received(&flow, reports).map_or(0, |received| received.bytes);
         let broken = match end {
             ConnectionEnd::Closed => None,
             ConnectionEnd::Stopped => Some("the run was over".to_owned()),
             ConnectionEnd::Broken(why) => Some(why),
         };
-        Some(Self { flow, received, broken, counts })
+        Some(Self { flow, received, broken, woken_late_ms: None, counts })
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use crate::LiveError;
-use crate::command::{CommandLine, Environment};
+use crate::command::{CommandLine, Environment, Output};
 use crate::device::Ends;
 use crate::listening::{listeners, wait_for_listener};
 use crate::stop::Stop;
@@ -76,7 +76,7 @@ pub(crate) fn ended(status: ExitStatus) -> String {
 /// A program and its arguments; none if there are no words.
 pub(crate) fn command_line(words: &[OsString]) -> Option<CommandLine> {
     let (program, arguments) = words.split_first()?;
-    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output: None })
+    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output: Output::Shown })
 }
 
 /// The exit status as a shell tells it: 128 and the signal's number where a signal ended the program.

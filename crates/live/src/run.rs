@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sim::{FlowSpec, Spec};
+use sim::{FlowSpec, Spec, Workload};
 use stacks::{HostCaptures, StackId};
 
 use crate::LiveError;
@@ -11,7 +11,7 @@ use crate::network::Network;
 use crate::options::Options;
 use crate::outcome::{LiveOutcome, gather};
 use crate::session::{self, Hosts};
-use crate::setup::{self, Setup};
+use crate::setup::Setup;
 use crate::sock_diag::{Sample, Samples};
 
 /// Runs a scenario between kernels, in real time.
@@ -36,10 +36,10 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let network = Network::new(spec, &is_simulated)?;
     let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
-    setup::check(&flows)?;
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
+    flows.iter().try_for_each(|flow| check_workload(spec, flow, &is_elsewhere))?;
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks);
-    let captures = HostCaptures::new(setup.hosts.len(), &flows);
+    let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
     let hosts = Hosts {
         kernels: setup.host_specs(&options),
         stacks: stacks::hosts(spec, &flows, &stacks),
@@ -63,4 +63,71 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         })
         .collect();
     Ok(gather(&setup, session, &options, &samples))
+}
+
+/// Checks that a flow whose program has both its ends in one process has both its hosts here.
+fn check_workload(
+    spec: &Spec,
+    flow: &FlowSpec,
+    is_elsewhere: &dyn Fn(usize) -> bool,
+) -> Result<(), LiveError> {
+    let Workload::Application { application, .. } = &flow.workload else { return Ok(()) };
+    let elsewhere = [flow.from, flow.to].into_iter().find(|node| is_elsewhere(*node));
+    elsewhere.map_or(Ok(()), |node| {
+        let (flow, host) = (flow.name.clone(), spec.nodes[node].name.clone());
+        Err(LiveError::Workload { flow, workload: application.id(), host })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use sim::{NodeKind, NodeSpec, RecordSpec};
+
+    use super::*;
+
+    fn flow(workload: &str) -> FlowSpec {
+        let tcp = Arc::new(tcp::Config::from_profile(&serde_json::json!({})).expect("the default profile"));
+        let application = serde_json::from_str(workload).expect("a workload that the test means");
+        FlowSpec {
+            name: "page".to_owned(),
+            from: 0,
+            to: 1,
+            start: units::Duration::ZERO,
+            start_jitter: None,
+            class: 0,
+            workload: Workload::Application { application, until: None },
+            sender: Arc::clone(&tcp),
+            receiver: tcp,
+            milestones: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_program_between_two_machines_is_refused_with_the_host_that_is_elsewhere() {
+        let host = |name: &str| NodeSpec {
+            name: name.to_owned(),
+            kind: NodeKind::Host { address: Ipv4Addr::LOCALHOST },
+        };
+        let spec = Spec {
+            name: "two".to_owned(),
+            seed: 1,
+            stop: None,
+            nodes: vec![host("server"), host("mobile")],
+            links: Vec::new(),
+            cells: Vec::new(),
+            flows: Vec::new(),
+            record: RecordSpec::default(),
+        };
+        let web = flow(r#"{ "web": {} }"#);
+        assert!(check_workload(&spec, &web, &|_| false).is_ok());
+        let refused = check_workload(&spec, &web, &|node| node == 1).unwrap_err().to_string();
+        assert!(
+            refused.contains("flow page: the workload web") && refused.contains("mobile is on another"),
+            "{refused}"
+        );
+        let bulk = FlowSpec { workload: Workload::Bulk(sim::Amount::Bytes(units::Bytes(1))), ..web };
+        assert!(check_workload(&spec, &bulk, &|_| true).is_ok());
+    }
 }

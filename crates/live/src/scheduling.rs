@@ -53,6 +53,13 @@ impl Drop for Priority {
     }
 }
 
+/// Lets the calling thread wake up soon after a time that it has waited for, among ordinary threads, until its end. Where the
+/// system does not permit it, the thread is as any other.
+pub(crate) fn wake_promptly() {
+    let _ = set_timerslack(1);
+    let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE);
+}
+
 /// Sets the scheduling of the calling thread (sched_setattr(2)). Threads and programs that it starts do not inherit it.
 /// `slice` is in nanoseconds.
 fn schedule(policy: libc::c_int, priority: u32, slice: u64) -> io::Result<()> {

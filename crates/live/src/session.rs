@@ -1,6 +1,6 @@
 //! One live run: sets up the hosts, drives the network between them, and takes everything down.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -96,9 +96,11 @@ pub(crate) fn run(
     let attachments = attach(&network, &hosts, &tunnel, stacks, &|node| in_process.contains(&node));
     let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
     let mut driver = Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from));
+    let namespaces = namespaces(&hosts);
     for host in &hosts {
         let environment = environment(&named, &hosts, &host.name);
-        host.start(Start { clock, environment, starting: Arc::clone(&starting.left) });
+        let (starting, namespaces) = (Arc::clone(&starting.left), Arc::clone(&namespaces));
+        host.start(Start { clock, environment, namespaces, starting });
     }
     let (elsewhere_now, flows) = (elsewhere.as_ref(), &flows[..]);
     let driven = MainLoop { reports: &reports, expected, clock, end, flows, elsewhere: elsewhere_now }
@@ -164,6 +166,11 @@ pub(crate) struct Starting {
 fn set_up(hosts: Vec<HostSpec>, stop: &Arc<Stop>, reports: &Reporting) -> Result<Vec<Host>, LiveError> {
     let set_up = |spec| Host::set_up(spec, Arc::clone(stop), reports.clone());
     hosts.into_iter().map(set_up).collect()
+}
+
+/// Returns the namespaces of hosts here, by the hosts' names.
+pub(crate) fn namespaces(here: &[Host]) -> Arc<BTreeMap<String, String>> {
+    Arc::new(here.iter().map(|host| (host.name.clone(), host.namespace.clone())).collect())
 }
 
 /// A host's name and address.

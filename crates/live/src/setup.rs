@@ -1,4 +1,4 @@
-//! The scenario as hosts to set up, each with its senders and receivers.
+//! The scenario as hosts to set up, each with its senders, receivers and programs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,12 +10,12 @@ use sim::{FlowSpec, Spec, Workload};
 use stacks::StackId;
 use units::{Bytes, Instant};
 
-use crate::LiveError;
 use crate::bulk::{Amount, Receiver, Sender};
-use crate::command::CommandLine;
+use crate::command::{CommandLine, Output};
 use crate::host::HostSpec;
 use crate::options::Options;
 use crate::socket::SocketOptions;
+use crate::workload::{ClientPorts, WorkloadSpec};
 
 /// The scenario, with the flows that run and the nodes that are hosts.
 pub(crate) struct Setup<'a> {
@@ -28,22 +28,13 @@ pub(crate) struct Setup<'a> {
     stacks: &'a BTreeMap<usize, StackId>,
 }
 
-/// Refuses workloads that only virtual time has.
-pub(crate) fn check(flows: &[FlowSpec]) -> Result<(), LiveError> {
-    flows.iter().try_for_each(|flow| match &flow.workload {
-        Workload::Bulk(_) => Ok(()),
-        Workload::Application { application, .. } => {
-            Err(LiveError::Workload { flow: flow.name.clone(), workload: application.id() })
-        }
-    })
-}
-
-/// Returns the amount of a bulk flow, and nothing for a workload that [`check`] refuses.
-fn amount(workload: &Workload) -> Amount {
+/// Returns the amount of a bulk flow. Those have senders and receivers of their own, which block: a flow as fast as a
+/// machine can has both its processors.
+fn amount(workload: &Workload) -> Option<Amount> {
     match workload {
-        Workload::Bulk(sim::Amount::Bytes(bytes)) => Amount::Bytes(bytes.0),
-        Workload::Bulk(sim::Amount::Until(time)) => Amount::Until(Instant::START + *time),
-        Workload::Application { .. } => Amount::Bytes(0),
+        Workload::Bulk(sim::Amount::Bytes(bytes)) => Some(Amount::Bytes(bytes.0)),
+        Workload::Bulk(sim::Amount::Until(time)) => Some(Amount::Until(Instant::START + *time)),
+        Workload::Application { .. } => None,
     }
 }
 
@@ -65,16 +56,24 @@ impl<'a> Setup<'a> {
 
     /// Returns the specification of each kernel's host.
     pub(crate) fn host_specs(&self, options: &Options<'_>) -> Vec<HostSpec> {
+        let ports = Arc::new(ClientPorts::behind(self.flows.len()));
         let kernels: Vec<usize> =
             self.hosts.iter().copied().filter(|node| !self.stacks.contains_key(node)).collect();
         let has_program = |node: &&usize| options.programs.iter().any(|program| program.host == **node);
         let of_command = kernels.iter().find(|node| !has_program(node)).or(kernels.first());
-        let host_spec = |node: &usize| self.host_spec(Some(node) == of_command, *node, options);
+        let host_spec = |node: &usize| self.host_spec(Some(node) == of_command, *node, options, &ports);
         kernels.iter().map(host_spec).collect()
     }
 
-    fn host_spec(&self, has_command: bool, node: usize, options: &Options<'_>) -> HostSpec {
+    fn host_spec(
+        &self,
+        has_command: bool,
+        node: usize,
+        options: &Options<'_>,
+        ports: &Arc<ClientPorts>,
+    ) -> HostSpec {
         let flows = || self.flows.iter().enumerate();
+        let bulk = |flow: &FlowSpec| amount(&flow.workload).is_some();
         let address = self.address(node);
         HostSpec {
             node,
@@ -84,18 +83,22 @@ impl<'a> Setup<'a> {
             sysctls: options.sysctls.clone(),
             senders: flows()
                 .filter(|(_, flow)| flow.from == node)
-                .map(|(i, _)| self.sender(i, options))
+                .filter_map(|(i, flow)| Some(self.sender(i, amount(&flow.workload)?, options)))
                 .collect(),
             receivers: flows()
-                .filter(|(_, flow)| flow.to == node)
+                .filter(|(_, flow)| flow.to == node && bulk(flow))
                 .map(|(i, _)| self.receiver(i, options))
                 .collect(),
-            command: has_command.then(|| command(&options.command, None)).flatten(),
+            workloads: flows()
+                .filter(|(_, flow)| flow.from == node && !bulk(flow))
+                .map(|(i, _)| self.workload(i, options, ports))
+                .collect(),
+            command: has_command.then(|| command(&options.command, shown(options.output.as_ref()))).flatten(),
             programs: options
                 .programs
                 .iter()
                 .filter(|program| program.host == node)
-                .filter_map(|program| command(&program.words, program.output.clone()))
+                .filter_map(|program| command(&program.words, kept(program.output.as_ref())))
                 .collect(),
             samples: self.spec.record.tcp.then(Arc::default),
         }
@@ -108,7 +111,7 @@ impl<'a> Setup<'a> {
         u32::try_from(smallest.0).expect("no larger than 65535")
     }
 
-    fn sender(&self, index: usize, options: &Options<'_>) -> Sender {
+    fn sender(&self, index: usize, amount: Amount, options: &Options<'_>) -> Sender {
         let flow = &self.flows[index];
         let [local, remote] = self.ends(index);
         Sender {
@@ -116,29 +119,47 @@ impl<'a> Setup<'a> {
             local,
             remote,
             start: flow.start_at(self.spec.seed),
-            amount: amount(&flow.workload),
-            options: SocketOptions {
-                congestion: options.congestion.clone(),
-                nodelay: !flow.sender.plain.nagle,
-                maxseg: self.maxseg(flow, &flow.sender),
-                class: flow.class,
-                send_buffer: options.send_buffer,
-                receive_buffer: None,
-            },
+            amount,
+            options: self.sender_options(flow, options),
         }
     }
 
     fn receiver(&self, index: usize, options: &Options<'_>) -> Receiver {
         let flow = &self.flows[index];
-        let options = SocketOptions {
+        let options = self.receiver_options(flow, options);
+        Receiver { flow: flow.name.clone(), local: self.ends(index)[1], options }
+    }
+
+    fn workload(&self, index: usize, options: &Options<'_>, ports: &Arc<ClientPorts>) -> WorkloadSpec {
+        let flow = &self.flows[index];
+        WorkloadSpec {
+            flow: flow.clone(),
+            seed: self.spec.seed,
+            peer: self.spec.nodes[flow.to].name.clone(),
+            ends: self.ends(index),
+            options: [self.sender_options(flow, options), self.receiver_options(flow, options)],
+            ports: Arc::clone(ports),
+        }
+    }
+
+    fn sender_options(&self, flow: &FlowSpec, options: &Options<'_>) -> SocketOptions {
+        SocketOptions { send_buffer: options.send_buffer, ..self.socket_options(flow, &flow.sender, options) }
+    }
+
+    fn receiver_options(&self, flow: &FlowSpec, options: &Options<'_>) -> SocketOptions {
+        let given = self.socket_options(flow, &flow.receiver, options);
+        SocketOptions { receive_buffer: options.receive_buffer, ..given }
+    }
+
+    fn socket_options(&self, flow: &FlowSpec, profile: &tcp::Config, options: &Options<'_>) -> SocketOptions {
+        SocketOptions {
             congestion: options.congestion.clone(),
-            nodelay: !flow.receiver.plain.nagle,
-            maxseg: self.maxseg(flow, &flow.receiver),
+            nodelay: !profile.plain.nagle,
+            maxseg: self.maxseg(flow, profile),
             class: flow.class,
             send_buffer: None,
-            receive_buffer: options.receive_buffer,
-        };
-        Receiver { flow: flow.name.clone(), local: self.ends(index)[1], options }
+            receive_buffer: None,
+        }
     }
 
     /// Returns the profile's segment size where it is smaller than the one that follows from the MTU.
@@ -162,9 +183,17 @@ impl<'a> Setup<'a> {
     }
 }
 
-fn command(words: &[OsString], output: Option<PathBuf>) -> Option<CommandLine> {
+fn command(words: &[OsString], output: Output) -> Option<CommandLine> {
     let (program, arguments) = words.split_first()?;
     Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output })
+}
+
+fn shown(file: Option<&PathBuf>) -> Output {
+    file.map_or(Output::Shown, |file| Output::ShownAndKept(file.clone()))
+}
+
+fn kept(file: Option<&PathBuf>) -> Output {
+    file.map_or(Output::Shown, |file| Output::Kept(file.clone()))
 }
 
 /// The largest IPv4 packet (RFC 791 §3.1).

@@ -1,12 +1,12 @@
-//! TCP sockets with the options of a scenario, set before the handshake that announces them.
+//! Sockets with the options of a scenario; those of TCP are set before the handshake that announces them.
 
 use std::io;
-use std::net::{SocketAddrV4, TcpListener, TcpStream};
+use std::net::{SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::socket::sockopt::{Ipv4Tos, RcvBuf, ReuseAddr, SndBuf, TcpCongestion, TcpMaxSeg};
+use nix::sys::socket::sockopt::{Ipv4Tos, RcvBuf, RcvBufForce, ReuseAddr, SndBuf, TcpCongestion, TcpMaxSeg};
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, listen, setsockopt, socket,
 };
@@ -44,7 +44,7 @@ impl SocketOptions {
     /// Opens a listener on `local`. The sockets that it accepts inherit the options.
     pub(crate) fn listen(&self, local: SocketAddrV4) -> io::Result<TcpListener> {
         let socket = OwnedFd::from(self.open(local)?);
-        listen(&socket, Backlog::new(1)?)?;
+        listen(&socket, Backlog::new(WAITING_CONNECTIONS)?)?;
         Ok(TcpListener::from(socket))
     }
 
@@ -55,9 +55,7 @@ impl SocketOptions {
         if let Some(bytes) = &self.maxseg {
             setsockopt(socket, TcpMaxSeg, bytes)?;
         }
-        if self.class > 0 {
-            setsockopt(socket, Ipv4Tos, &(i32::from(self.class) << wire::ip::v4::PRECEDENCE_SHIFT))?;
-        }
+        self.apply_class(socket)?;
         if let Some(bytes) = &self.send_buffer {
             setsockopt(socket, SndBuf, bytes)?;
         }
@@ -66,6 +64,44 @@ impl SocketOptions {
         }
         Ok(())
     }
+
+    fn apply_class(&self, socket: &OwnedFd) -> io::Result<()> {
+        if self.class > 0 {
+            setsockopt(socket, Ipv4Tos, &(i32::from(self.class) << wire::ip::v4::PRECEDENCE_SHIFT))?;
+        }
+        Ok(())
+    }
+
+    /// Opens a socket for datagrams between two ends, which does not block. Of the options it has the class. It does not
+    /// fragment: a datagram that is too long for the device is refused, as a link refuses it in virtual time.
+    pub(crate) fn open_datagrams(&self, local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<UdpSocket> {
+        let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+        self.apply_class(&socket)?;
+        do_not_fragment(&socket)?;
+        // Without the right to more, the system's default stays, and what finds no room is counted.
+        let _ = setsockopt(&socket, RcvBufForce, &DATAGRAM_BUFFER);
+        bind(socket.as_raw_fd(), &SockaddrIn::from(local))?;
+        connect(socket.as_raw_fd(), &SockaddrIn::from(remote))?;
+        let socket = UdpSocket::from(socket);
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    }
+}
+
+/// Sets the "don't fragment" bit on every packet (IP_MTU_DISCOVER, ip(7)).
+fn do_not_fragment(socket: &OwnedFd) -> io::Result<()> {
+    let value: libc::c_int = libc::IP_PMTUDISC_DO;
+    // SAFETY: the call reads `value`, which lives until it returns, and whose size it is told.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_MTU_DISCOVER,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    Ok(Errno::result(result).map(drop)?)
 }
 
 /// Connects an open socket. Blocks as long as the kernel tries.
@@ -114,6 +150,18 @@ pub(crate) fn kernel_counts(stream: &TcpStream) -> io::Result<KernelCounts> {
 }
 
 impl KernelCounts {
+    /// Adds the counters of another connection, which is the later one.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.data_segments += later.data_segments;
+        self.retransmissions += later.retransmissions;
+        self.dsacked += later.dsacked;
+        self.timeouts = match (self.timeouts, later.timeouts) {
+            (Some(before), Some(more)) => Some(before.saturating_add(more)),
+            (before, more) => before.or(more),
+        };
+        (self.mss, self.srtt_us) = (later.mss, later.srtt_us);
+    }
+
     /// Reads `struct tcp_info` (Linux, include/uapi/linux/tcp.h), which only ever grows at its end.
     fn read(info: &[u8]) -> Self {
         let word = |at: usize| {
@@ -132,6 +180,10 @@ impl KernelCounts {
     }
 }
 
+/// Connections that may wait to be accepted: more than a flow opens between two looks.
+const WAITING_CONNECTIONS: i32 = 512;
+/// The receive buffer of a socket for datagrams: some thousands of them, for the times when its reader has to wait.
+const DATAGRAM_BUFFER: usize = 4 << 20;
 /// Bytes for `struct tcp_info`: more than current kernels return.
 const TCP_INFO_LEN: usize = 512;
 

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::net::UnixStream;
 
 use serde::Serialize;
-use sim::{FlowSummary, ObservedFlow, Spec};
+use sim::{FlowSummary, ObservedConnection, ObservedFlow, Spec};
 use stacks::{ConnectionId, HostCaptures, Phase, StreamHost, summary_of};
 use trace::flow::{Flow, Side};
 use units::{Bytes, Duration, Instant, Streams};
@@ -23,7 +23,7 @@ use crate::drops::Drops;
 use crate::lateness::{LatenessRecorder, TAINTED_FROM};
 use crate::namespace::Right;
 use crate::network::Network;
-use crate::outcome::{Kernel, LiveOutcome, LiveSummary, Outside};
+use crate::outcome::{Kernel, LiveOutcome, LiveSummary, Outside, tainted_by};
 use crate::scheduling::Scheduling;
 use crate::sysctl::Sysctls;
 use crate::tun::Tun;
@@ -97,7 +97,7 @@ impl Station {
             attachments.reverse();
         }
         let lateness = LatenessRecorder::new(TAINTED_FROM);
-        Driver::new(network, HostCaptures::new(attachments.len(), &[]), clock, attachments, lateness)
+        Driver::new(network, HostCaptures::without_flows(attachments.len()), clock, attachments, lateness)
     }
 
     /// Our end of a driver.
@@ -175,7 +175,8 @@ impl Station {
             FlowSummary { flow: name.to_owned(), from, to, received, acks, connections: 1, ..summary.flow };
         let records = if ours_sends { [records, Vec::new()] } else { [Vec::new(), records] };
         let diagnosis = seen.sent.half(seen.sender).diagnosis();
-        Some(ObservedFlow { ends: ends.map(SocketAddr::V4), summary: flow, diagnosis, records })
+        let connection = ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records };
+        Some(ObservedFlow { summary: flow, connections: vec![connection], transfers: Vec::new() })
     }
 
     /// The results of a run that has ended.
@@ -188,13 +189,15 @@ impl Station {
         stopped_by: &str,
     ) -> LiveOutcome {
         let Driver { network, lateness, .. } = driver;
-        let device_drops = Drops::read(&self.ends.device).device;
-        let outside = Outside { device_drops, socket_drops: 0, unroutable: network.unroutable() };
+        let drops = Drops { device: Drops::read(&self.ends.device).device, socket: 0 };
+        let outside = Outside::new(drops, network.unroutable(), None);
+        let lateness = lateness.summary();
         let mut outcome = network.finish(ended, flows);
         stopped_by.clone_into(&mut outcome.summary.stopped_by);
         let summary = LiveSummary {
             run: outcome.summary,
-            lateness: lateness.summary(),
+            tainted_by: tainted_by(&lateness, &outside, &[], &[]),
+            lateness,
             outside,
             scheduling,
             right: match self.place {

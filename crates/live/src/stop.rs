@@ -1,9 +1,10 @@
 //! The end of a run, for threads that block in sockets or wait for a time.
 
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration as StdDuration;
 
+use nix::sys::eventfd::EventFd;
 use units::Instant;
 
 use crate::clock::Clock;
@@ -20,6 +21,7 @@ pub(crate) struct Stop {
 struct State {
     stopped: bool,
     sockets: Vec<TcpStream>,
+    events: Vec<Arc<EventFd>>,
 }
 
 impl Stop {
@@ -31,7 +33,20 @@ impl Stop {
             // A socket that is no longer connected blocks nobody.
             let _ = socket.shutdown(Shutdown::Both);
         }
+        for event in &state.events {
+            let _ = event.write(1);
+        }
         self.changed.notify_all();
+    }
+
+    /// Registers an event for the end of the run, for a thread that waits for descriptors.
+    pub(crate) fn wake(&self, event: Arc<EventFd>) {
+        let mut state = self.lock();
+        if state.stopped {
+            let _ = event.write(1);
+        }
+        // Kept in any case: its descriptor is to stay open.
+        state.events.push(event);
     }
 
     /// Returns whether the run is over.

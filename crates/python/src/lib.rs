@@ -45,7 +45,7 @@ mod _native {
     use crate::run::{Run, run, summary};
     #[pymodule_export]
     use crate::scenario_file::{
-        Scenario, link_trace, load_scenario, load_study, parse_scenario, study_parts,
+        Scenario, check_virtual_time, link_trace, load_scenario, load_study, parse_scenario, study_parts,
     };
     #[pymodule_export]
     use crate::serve_run::serve;

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::os::fd::RawFd;
+use std::path::PathBuf;
 
 use live::{LiveOutcome, Machine, Machines, Options, Program, Streams};
 use pyo3::prelude::*;
@@ -18,13 +19,14 @@ type Programs = Vec<(String, Vec<String>, String)>;
 type Given = Vec<(String, String, Option<u16>, Vec<String>)>;
 
 /// Runs a resolved scenario between kernels; with a `command`, that is run in the first host instead of the flows.
-/// `programs` run in hosts until the run is over. `progress` is called now and then with the run's time in seconds, and what
+/// What the command writes is shown, and with an `output` kept in that file too. `programs` run in hosts until the run is
+/// over. `progress` is called now and then with the run's time in seconds, and what
 /// it raises ends the run. Hosts of `machines` are there: their parts are spoken with over the descriptors `streams`, to read
 /// and to write, which are taken over.
 ///
 /// Call it in a process of its own, before there is a second thread.
 #[pyfunction]
-#[pyo3(name = "live", signature = (resolved_json, command=vec![], programs=vec![], progress=None, machines=vec![], streams=(-1, -1)))]
+#[pyo3(name = "live", signature = (resolved_json, command=vec![], programs=vec![], progress=None, machines=vec![], streams=(-1, -1), output=None))]
 pub(crate) fn run_live(
     py: Python<'_>,
     resolved_json: &str,
@@ -33,6 +35,7 @@ pub(crate) fn run_live(
     progress: Option<Py<PyAny>>,
     machines: Given,
     streams: (RawFd, RawFd),
+    output: Option<PathBuf>,
 ) -> Result<Run, Failure> {
     let resolved = Resolved::from_json(resolved_json)?;
     let spec = resolved.to_spec()?;
@@ -41,6 +44,7 @@ pub(crate) fn run_live(
         let options = Options {
             programs: programs_of(&spec, programs),
             command: command.into_iter().map(Into::into).collect(),
+            output,
             machines,
             ..Options::of(&resolved)
         };

@@ -51,6 +51,19 @@ pub(crate) fn parse_scenario(
     Ok(scenario::parse(text, source, &overrides, seed, &Search::new([library]))?.into())
 }
 
+/// Raises `InputError` where a host of a scenario has the kernel's stack, with the place where that is written: there is no
+/// kernel in virtual time. The scenario is that of a file or a name, or of a `text`.
+#[pyfunction]
+#[pyo3(signature = (source, text, library, overrides=vec![]))]
+pub(crate) fn check_virtual_time(
+    source: &str,
+    text: Option<&str>,
+    library: &str,
+    overrides: Vec<String>,
+) -> Result<(), Failure> {
+    Ok(scenario::check_virtual_time(source, text, &overrides, &Search::new([library]))?)
+}
+
 /// Reads a study by folder or name and returns it resolved, as JSON (see `scenario::study::Study`); of cases that are in none of
 /// the `wanted` tables without their scenarios. No table stands for all.
 #[pyfunction]

@@ -66,6 +66,25 @@ pub fn parse(
     resolve_tree(&Tree::parse(file, text)?, file, overrides, seed, search)
 }
 
+/// Checks that a scenario can run in virtual time, which has no kernels. The scenario is that of a file or, with a `text`, of
+/// this text.
+///
+/// # Errors
+/// As [`load`]; and where a host has the kernel's stack, with the place where that is written.
+pub fn check_virtual_time(
+    path: impl AsRef<Path>,
+    text: Option<&str>,
+    overrides: &[impl AsRef<str>],
+    search: &Search,
+) -> Result<(), InputError> {
+    let tree = match text {
+        Some(text) => Tree::parse(path.as_ref(), text)?,
+        None => Tree::load(&search.given(Kind::Scenario, path.as_ref())?)?,
+    };
+    let overrides: Result<Vec<_>, _> = overrides.iter().map(|text| Override::parse(text.as_ref())).collect();
+    resolve::refuse_kernels(&compose::compose(&tree, &overrides?, search)?)
+}
+
 fn resolve_tree(
     tree: &Tree,
     file: &Path,

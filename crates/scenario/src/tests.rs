@@ -27,7 +27,7 @@ bytes = "100 KiB"
 milestones = ["10 KiB"]
 "#;
 
-fn search() -> Search {
+pub(crate) fn search() -> Search {
     Search::new([Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")])
 }
 

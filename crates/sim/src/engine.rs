@@ -282,7 +282,7 @@ impl<R: Recorder> Engine<R> {
         if R::ON {
             self.recorder.on_received(self.now, &packet.0);
         }
-        let Packet { id, destination: end, corrupted, .. } = *packet.0;
+        let Packet { id, destination: end, corrupted, sent, .. } = *packet.0;
         match &mut packet.0.body {
             // The checksum tells, and the segment is as if it had never come. A copy is not the packet that was sent.
             Body::Segment(_) if corrupted && packet.0.copy => {}
@@ -298,7 +298,7 @@ impl<R: Recorder> Engine<R> {
                 self.receive_datagram(flow, datagram, (!corrupted).then_some(size));
             }
             Body::Raw(bytes) => {
-                let arrived = ExternalPacket { id, due: self.now, bytes: std::mem::take(bytes) };
+                let arrived = ExternalPacket { id, sent, due: self.now, bytes: std::mem::take(bytes) };
                 self.gateway.deliver(packet.0.header.destination, arrived, corrupted);
             }
         }
@@ -420,6 +420,7 @@ impl<R: Recorder> Engine<R> {
         let header = IpHeader { source: node, destination, class: 0 };
         let body = Body::Raw(bytes);
         let mut packet = self.pool.allocate(id, size, first_hop, (EndpointId::default(), header), body);
+        packet.0.sent = self.now;
         self.recorder.on_sent(self.now, &mut packet.0, ConversationId::default());
         self.arrive(packet);
         self.settle();

@@ -13,12 +13,15 @@ use crate::ids::NodeId;
 use crate::packet::CORRUPTED;
 use crate::route::NextHop;
 use crate::summary::FlowSummary;
+use crate::workload::Transfer;
 
 /// A packet that has reached an external node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalPacket {
     /// The packet.
     pub id: PacketId,
+    /// When it was injected.
+    pub sent: Instant,
     /// When it arrived in the time of the run: a driver that hands it over later is late.
     pub due: Instant,
     /// The IP packet.
@@ -66,15 +69,24 @@ pub struct WaitingPacket {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A connection between external nodes, as the driver of the world has observed it: the world passes
-/// its packets on without looking into them.
+/// A flow between external nodes, as the driver of the world has observed it: the world passes its packets on without
+/// looking into them.
 #[derive(Clone, Debug)]
 pub struct ObservedFlow {
-    /// The end that sends the data, then the other.
-    pub ends: [SocketAddr; 2],
     /// Its numbers.
     pub summary: FlowSummary,
-    /// The verdicts on its retransmissions.
+    /// Its connections, in the order in which they were opened; or the one pair of ports of its datagrams.
+    pub connections: Vec<ObservedConnection>,
+    /// What its program asked for and got: rows of the table `transfers`.
+    pub transfers: Vec<Transfer>,
+}
+
+/// A connection of an observed flow.
+#[derive(Clone, Debug)]
+pub struct ObservedConnection {
+    /// The end at the flow's `from`, then the one at its `to`.
+    pub ends: [SocketAddr; 2],
+    /// The verdicts on the retransmissions of the first end.
     pub diagnosis: Diagnosis,
     /// What the first end decided, then the other, where they tell: rows of the table `tcp`.
     pub records: [Vec<ObservedRecord>; 2],

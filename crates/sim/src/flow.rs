@@ -10,9 +10,9 @@ use crate::connection;
 use crate::datagrams::Datagrams;
 use crate::ids::{ConnectionId, PerSide};
 use crate::measure::{DelayHistogram, Delays, FlowMeasures, FlowReading, OneWayDelays};
-use crate::spec::{FlowSpec, Workload};
+use crate::spec::FlowSpec;
 use crate::summary::{FlowSummary, MilestoneSummary};
-use crate::workload::{BULK_PORT, Program, Service, Transfer, Transport, bulk::Bulk};
+use crate::workload::{Program, Service, Transfer, Transport};
 
 /// A flow between two hosts.
 pub(crate) struct Flow {
@@ -69,16 +69,7 @@ impl Flow {
         start: Instant,
         place: ConnectionId,
     ) -> Self {
-        let (program, service): (Box<dyn Program>, _) = match &spec.workload {
-            Workload::Bulk(amount) => {
-                let service = Service { transport: Transport::Tcp, port: BULK_PORT, budget: None };
-                (Box::new(Bulk::new(*amount, start)), service)
-            }
-            Workload::Application { application, until } => {
-                let until = until.map_or(Instant::NEVER, |until| Instant::START + until);
-                (application.program(&streams, start, until), application.service())
-            }
-        };
+        let (program, service) = spec.workload.program(&streams, start);
         Self {
             name: spec.name.clone(),
             tcps,

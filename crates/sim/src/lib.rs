@@ -24,6 +24,7 @@ mod flow;
 mod ids;
 mod link_observer;
 mod measure;
+mod observed_program;
 mod outcome;
 mod packet;
 mod ports;
@@ -42,9 +43,11 @@ mod world;
 pub use build::BuildError;
 pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
 pub use external::{
-    ExternalEvent, ExternalFate, ExternalPacket, ObservedFlow, ObservedRecord, WaitingPacket,
+    ExternalEvent, ExternalFate, ExternalPacket, ObservedConnection, ObservedFlow, ObservedRecord,
+    WaitingPacket,
 };
-pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
+pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan, OneWayDelays};
+pub use observed_program::ObservedProgram;
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};
 pub use spec::{

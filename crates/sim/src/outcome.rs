@@ -21,7 +21,9 @@ pub(crate) fn gather<R: Recorder>(
     let last =
         Reading { delays: engine.delays(), cells: engine.cells.reading(), ..engine.reading(engine.now) };
     let (windows, samples) = std::mem::take(&mut engine.sampler).finish(&last);
-    let transfers = record::transfers(engine.flows.iter().map(|flow| (&*flow.name, &*flow.transfers)));
+    let own = engine.flows.iter().map(|flow| (&*flow.name, &*flow.transfers));
+    let seen = observed.iter().map(|flow| (&*flow.summary.flow, &*flow.transfers));
+    let transfers = record::transfers(own.chain(seen));
     let (mut flows, mut diagnoses) = flows(&mut engine, spec, &windows);
     engine.recorder.identify(&observed, &mut diagnoses);
     flows.extend(observed.into_iter().map(|flow| flow.summary));

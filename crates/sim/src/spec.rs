@@ -8,7 +8,8 @@ use std::sync::Arc;
 use cell::layout::Point;
 use units::{Bytes, Duration, Instant, Streams};
 
-use crate::workload::Application;
+use crate::workload::bulk::Bulk;
+use crate::workload::{Application, BULK_PORT, Program, Service, Transport};
 
 /// A whole run: nodes, links, flows, and what is recorded.
 ///
@@ -209,13 +210,40 @@ impl FlowSpec {
     /// from the stream "flow.<name>.start".
     #[must_use]
     pub fn start_at(&self, seed: u64) -> Instant {
-        let streams = Streams::new(seed).below("flow").below(&self.name);
+        let streams = self.streams(seed);
         // The top 64 bits of a 64 × 64 bit product: uniform over 0..=jitter (Lemire 2019, without
         // the rejection, whose bias of jitter / 2⁶⁴ nobody can measure).
         let jitter = self.start_jitter.map_or(0, |longest| {
             ((u128::from(streams.number("start")) * (u128::from(longest.as_nanos()) + 1)) >> 64) as u64
         });
         Instant::START + self.start + Duration::from_nanos(jitter)
+    }
+
+    /// The flow's program in a run with this master seed, for a driver that runs it over sockets of its own, and what it
+    /// goes over. It draws what the flow's program in a world draws.
+    #[must_use]
+    pub fn program(&self, seed: u64) -> (Box<dyn Program>, Service) {
+        self.workload.program(&self.streams(seed), self.start_at(seed))
+    }
+
+    fn streams(&self, seed: u64) -> Streams {
+        Streams::new(seed).below("flow").below(&self.name)
+    }
+}
+
+impl Workload {
+    /// The program, which begins at `start` and draws from below `streams`, and what it goes over.
+    pub(crate) fn program(&self, streams: &Streams, start: Instant) -> (Box<dyn Program>, Service) {
+        match self {
+            Self::Bulk(amount) => {
+                let service = Service { transport: Transport::Tcp, port: BULK_PORT, budget: None };
+                (Box::new(Bulk::new(*amount, start)), service)
+            }
+            Self::Application { application, until } => {
+                let until = until.map_or(Instant::NEVER, |until| Instant::START + until);
+                (application.program(streams, start, until), application.service())
+            }
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use lasthop_sim::{
-    CapturePoint, ExternalFate, FlowSummary, LinkSpec, NodeKind, NodeSpec, ObservedFlow, RecordSpec, Spec,
-    World,
+    CapturePoint, ExternalFate, FlowSummary, LinkSpec, NodeKind, NodeSpec, ObservedConnection, ObservedFlow,
+    RecordSpec, Spec, World,
 };
 use serde_json::json;
 use units::{Bytes, Instant, Seq};
@@ -88,11 +88,11 @@ fn an_observed_flow_stands_in_the_summary_and_names_its_packets() {
     world.run_until(Instant::from_nanos(1_000_000_000)).unwrap();
     let summary = FlowSummary { flow: "download".to_owned(), bytes: 50, ..FlowSummary::default() };
     let ends = [SocketAddr::from((LEFT, 7)), SocketAddr::from((RIGHT, 9))];
+    let connection = ObservedConnection { ends, diagnosis: Default::default(), records: Default::default() };
     let outcome = world.finish_observed(vec![ObservedFlow {
-        ends,
         summary: summary.clone(),
-        diagnosis: Default::default(),
-        records: Default::default(),
+        connections: vec![connection],
+        transfers: Vec::new(),
     }]);
     assert_eq!(outcome.summary.flows, [summary]);
     let (_, flows) = outcome.tables.iter().find(|(name, _)| *name == "flows").unwrap();

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, SocketAddrV4};
 
-use sim::{ExternalEvent, ExternalFate, FlowSpec, FlowSummary, MilestoneSummary};
+use sim::{ExternalEvent, ExternalFate, ExternalPacket, FlowSpec, FlowSummary, MilestoneSummary, Spec};
 use trace::capture::Capture;
-use trace::flow::{Flow, Side};
+use trace::flow::{Flow, Half, Side};
 use units::{Bytes, Instant, PacketId};
 use wire::Transport;
+
+use crate::passed::PassedPackets;
 
 /// One capture for each host, in the order of the hosts.
 #[derive(Debug)]
@@ -15,24 +17,50 @@ pub struct HostCaptures {
     captures: Vec<Capture>,
     /// Datagrams that were lost on their way between two ends, from the first to the second.
     lost_datagrams: BTreeMap<[SocketAddrV4; 2], u64>,
+    passed: PassedPackets,
 }
 
 impl HostCaptures {
-    /// Makes empty captures for `hosts` hosts. They note when a flow reaches one of the milestones.
+    /// Makes empty captures for `hosts` hosts whose flows nobody knows beforehand.
     #[must_use]
-    pub fn new(hosts: usize, flows: &[FlowSpec]) -> Self {
+    pub fn without_flows(hosts: usize) -> Self {
+        Self {
+            captures: vec![Capture::new(); hosts],
+            lost_datagrams: BTreeMap::new(),
+            passed: PassedPackets::default(),
+        }
+    }
+
+    /// Makes empty captures for `hosts` hosts of `spec`, between which `flows` run. They note when a flow reaches one of the
+    /// milestones.
+    #[must_use]
+    pub fn new(spec: &Spec, hosts: usize, flows: &[FlowSpec]) -> Self {
         let mut milestones: Vec<Bytes> =
             flows.iter().flat_map(|flow| flow.milestones.iter().copied()).collect();
         milestones.sort();
         milestones.dedup();
         let captures = vec![Capture::with_milestones(milestones); hosts];
-        Self { captures, lost_datagrams: BTreeMap::new() }
+        Self { captures, lost_datagrams: BTreeMap::new(), passed: PassedPackets::new(spec, flows) }
     }
 
-    /// Captures a packet that a host sent or received.
-    pub fn handle_packet(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
-        // A packet that is not IP is counted by the capture, and concerns no flow.
-        let _ = self.captures[host].handle_packet(now, id, packet);
+    /// Captures a packet that a host sent.
+    pub fn handle_sent(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
+        // A packet that is not IP concerns no flow.
+        let Ok(parsed) = wire::parse(packet) else { return };
+        self.passed.on_sent(&parsed, packet.len());
+        self.captures[host].handle_parsed(now, id, &parsed);
+    }
+
+    /// Captures a packet that a host received.
+    pub fn handle_received(&mut self, now: Instant, host: usize, packet: &ExternalPacket) {
+        let Ok(parsed) = wire::parse(&packet.bytes) else { return };
+        self.passed.on_received(&parsed, now.saturating_since(packet.sent));
+        self.captures[host].handle_parsed(now, packet.id, &parsed);
+    }
+
+    /// Enters into a flow's summary what its packets tell beside its segments. The flow is the `index`th.
+    pub fn tell(&self, index: usize, summary: &mut FlowSummary) {
+        self.passed.tell(index, summary);
     }
 
     /// Notes a drop or delay of a packet in every capture: the loss of an acknowledgment explains the behaviour of the
@@ -60,6 +88,18 @@ impl HostCaptures {
         self.captures[host].flows().iter().rev().find(|flow| flow.ends() == ends)
     }
 
+    /// Returns the latest connection captured at `host` between two ends, whichever opened it, and the side of the first.
+    #[must_use]
+    pub fn connection(&self, host: usize, ends: [SocketAddrV4; 2]) -> Option<(&Flow, Side)> {
+        let ends = ends.map(SocketAddr::V4);
+        let side = |flow: &Flow| match flow.ends() {
+            known if known == ends => Some(Side::Opener),
+            [opener, answerer] if [answerer, opener] == ends => Some(Side::Answerer),
+            _ => None,
+        };
+        self.captures[host].flows().iter().rev().find_map(|flow| Some((flow, side(flow)?)))
+    }
+
     /// Returns how many datagrams from the first of two ends to the second were lost.
     #[must_use]
     pub fn lost_datagrams(&self, ends: [SocketAddrV4; 2]) -> u64 {
@@ -79,51 +119,64 @@ fn datagram_ends(packet: &[u8]) -> Option<[SocketAddrV4; 2]> {
     ])
 }
 
-/// Returns the statistics of a flow, captured at the host that opens it and sends. A flow without packets has only its
-/// names.
+/// Returns the statistics of a flow with one connection, captured at the host that opens it and sends. A flow without packets
+/// has only its names.
 #[must_use]
 pub fn summarise(spec: &FlowSpec, names: [&str; 2], captured: Option<&Flow>) -> FlowSummary {
+    let connections: Vec<_> = captured.map(|flow| (flow, Side::Opener)).into_iter().collect();
+    summarise_all(spec, names, &connections)
+}
+
+/// Returns the statistics of a flow with all its connections, captured at the flow's `from`, each with the side that is there.
+/// Milestones are those of the first connection, as in virtual time.
+#[must_use]
+pub fn summarise_all(spec: &FlowSpec, names: [&str; 2], connections: &[(&Flow, Side)]) -> FlowSummary {
     let [from, to] = names.map(str::to_owned);
-    let named = FlowSummary { flow: spec.name.clone(), from, to, ..FlowSummary::default() };
-    let Some(flow) = captured else { return named };
-    let measured = summary_of(flow, Side::Opener);
+    let milestones = connections.first().map_or_else(Vec::new, |(flow, side)| milestones(spec, flow, *side));
+    FlowSummary { flow: spec.name.clone(), from, to, milestones, ..total(connections) }
+}
+
+/// Returns the statistics of connections together, without names and milestones.
+fn total(connections: &[(&Flow, Side)]) -> FlowSummary {
+    let mut summary = FlowSummary::default();
+    connections.iter().for_each(|(flow, side)| add(flow.half(*side), &mut summary));
+    let began = connections.iter().map(|(flow, _)| flow.syn_at().unwrap_or(flow.first_seen())).min();
+    let ended = connections.iter().filter_map(|(flow, side)| flow.half(*side).last_progress()).max();
+    let elapsed_s = began.zip(ended).map(|(began, ended)| ended.saturating_since(began).as_secs_f64());
+    let bytes = summary.bytes;
     FlowSummary {
-        flow: named.flow,
-        from: named.from,
-        to: named.to,
-        milestones: milestones(spec, flow),
-        ..measured
+        elapsed_s,
+        throughput_bps: elapsed_s.filter(|elapsed| *elapsed > 0.0).map(|elapsed| bytes as f64 / elapsed),
+        completed: !connections.is_empty() && connections.iter().all(|(flow, side)| flow.completed(*side)),
+        ..summary
     }
 }
 
 /// Returns the statistics of what one side of a captured flow sent, without names and milestones.
 #[must_use]
 pub fn summary_of(flow: &Flow, side: Side) -> FlowSummary {
-    let sender = flow.half(side);
-    let counters = sender.counters();
-    let diagnosis = sender.diagnosis();
-    let bytes = sender.acked().0;
-    let elapsed_s = flow.elapsed(side).map(|elapsed| elapsed.as_secs_f64());
-    FlowSummary {
-        bytes,
-        elapsed_s,
-        throughput_bps: elapsed_s.filter(|elapsed| *elapsed > 0.0).map(|elapsed| bytes as f64 / elapsed),
-        segments_sent: counters.data_segments,
-        retransmissions: counters.retransmissions,
-        unnecessary_retransmissions: diagnosis.unnecessary_retransmissions(),
-        timeouts: counters.timeouts,
-        spurious_timeouts: diagnosis.spurious_timeouts(),
-        fast_retransmits: counters.fast_retransmits,
-        completed: flow.completed(side),
-        causes: diagnosis.causes().into_iter().map(|(cause, count)| (cause.to_owned(), count)).collect(),
-        ..FlowSummary::default()
+    total(&[(flow, side)])
+}
+
+/// Adds what a sender did on one connection.
+fn add(sender: &Half, summary: &mut FlowSummary) {
+    let (counters, diagnosis) = (sender.counters(), sender.diagnosis());
+    summary.bytes += sender.acked().0;
+    summary.segments_sent += counters.data_segments;
+    summary.retransmissions += counters.retransmissions;
+    summary.unnecessary_retransmissions += diagnosis.unnecessary_retransmissions();
+    summary.timeouts += counters.timeouts;
+    summary.spurious_timeouts += diagnosis.spurious_timeouts();
+    summary.fast_retransmits += counters.fast_retransmits;
+    for (cause, count) in diagnosis.causes() {
+        *summary.causes.entry(cause.to_owned()).or_default() += count;
     }
 }
 
 /// Returns the flow's milestones in the order of the specification. The capture notes those of all flows for each.
-fn milestones(spec: &FlowSpec, flow: &Flow) -> Vec<MilestoneSummary> {
+fn milestones(spec: &FlowSpec, flow: &Flow, sender: Side) -> Vec<MilestoneSummary> {
     let began = flow.syn_at().unwrap_or(flow.first_seen());
-    let seen = |bytes: &Bytes| flow.half(Side::Opener).milestones().iter().find(|one| one.bytes == *bytes);
+    let seen = |bytes: &Bytes| flow.half(sender).milestones().iter().find(|one| one.bytes == *bytes);
     let wanted = spec.milestones.iter().filter_map(seen);
     wanted
         .map(|one| MilestoneSummary {

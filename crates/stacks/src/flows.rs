@@ -55,9 +55,9 @@ pub enum Refusal {
         /// What its links carry.
         mtu: Bytes,
     },
-    /// Only bulk transfers run over the stacks of others.
+    /// Only bulk transfers run over stacks of this process.
     #[error(
-        "flow {flow}: the workload {workload} runs over our own TCP in virtual time only; give the flow bytes or until, or leave out its hosts' stacks"
+        "flow {flow}: the workload {workload} runs over our own TCP in virtual time and between kernels in real time; give the flow bytes or until, or leave out its hosts' stacks"
     )]
     Workload {
         /// The flow.
@@ -159,11 +159,12 @@ impl Assignment {
             if from.1.transport == Transport::Quic {
                 check_mtu(spec, flow)?;
             }
+            let in_process = stack(flow.from).is_in_process() || stack(flow.to).is_in_process();
             match &flow.workload {
-                Workload::Bulk(_) => Ok(()),
-                Workload::Application { application, .. } => {
+                Workload::Application { application, .. } if in_process => {
                     Err(Refusal::Workload { flow: flow.name.clone(), workload: application.id() })
                 }
+                Workload::Application { .. } | Workload::Bulk(_) => Ok(()),
             }
         })
     }

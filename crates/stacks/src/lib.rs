@@ -20,6 +20,7 @@ mod flows;
 mod host;
 mod lasthop;
 mod observe;
+mod passed;
 mod quinn;
 mod registry;
 mod run;
@@ -29,7 +30,7 @@ mod streams;
 mod transfer;
 mod unreachable;
 
-pub use captures::{HostCaptures, summarise, summary_of};
+pub use captures::{HostCaptures, summarise, summarise_all, summary_of};
 pub use flows::{Assignment, Refusal, ends, hosts};
 pub use host::{Corrupted, Host};
 pub use observe::{Observer, observe};

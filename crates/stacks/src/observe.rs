@@ -7,7 +7,7 @@
 
 use std::net::SocketAddr;
 
-use sim::{FlowSpec, FlowSummary, ObservedFlow, Spec};
+use sim::{FlowSpec, FlowSummary, ObservedConnection, ObservedFlow, Spec};
 use trace::flow::Side;
 use units::Instant;
 
@@ -49,13 +49,15 @@ pub fn observe(
     }
     summary.received = observer.received.unwrap_or(0);
     summary.connections = 1;
+    captures.tell(index, &mut summary);
     summary.completed &= observer.received == Some(summary.bytes);
     let diagnosis = captured.map(|flow| flow.half(Side::Opener).diagnosis()).unwrap_or_default();
     let sender = observer.sender.as_mut().map(|host| host.take_records(index)).unwrap_or_default();
     // Of a receiver only what it has agreed to do without: the rest is the sender's story, as in a World's own flows.
     observer.receiver_records.retain(|observed| observed.record.event == tcp::Decision::Fallback);
     let records = [sender, observer.receiver_records];
-    ObservedFlow { ends: ends.map(SocketAddr::V4), summary, diagnosis, records }
+    let connection = ObservedConnection { ends: ends.map(SocketAddr::V4), diagnosis, records };
+    ObservedFlow { summary, connections: vec![connection], transfers: Vec::new() }
 }
 
 /// The summary of a flow whose stack counts for itself.

@@ -1,6 +1,6 @@
 //! A run in virtual time, of a World whose hosts may have stacks of others.
 
-use sim::{Clock, ExternalPacket, FlowSpec, NodeKind, ObservedFlow, Outcome, Records, RunError, Spec, World};
+use sim::{Clock, FlowSpec, NodeKind, ObservedFlow, Outcome, Records, RunError, Spec, World};
 use units::{Duration, Instant};
 
 use crate::captures::HostCaptures;
@@ -44,7 +44,7 @@ impl Run {
             spec.flows.iter().cloned().partition(|flow| needed.contains_key(&flow.from));
         stacks.check(&spec, &over_stacks, StackId::LASTHOP)?;
         let hosts = crate::flows::hosts(&spec, &over_stacks, &needed);
-        let captures = HostCaptures::new(hosts.len(), &over_stacks);
+        let captures = HostCaptures::new(&spec, hosts.len(), &over_stacks);
         let world = World::new(with_external_nodes(&spec, own, &hosts))?;
         let order = spec.flows.iter().map(|flow| flow.name.clone()).collect();
         Ok(Self(Inner::Stacks(Box::new(WithStacks {
@@ -224,10 +224,10 @@ impl WithStacks {
 
     /// Hands over the packets that have arrived, and lets each host answer each packet before the next one comes.
     fn deliver(&mut self, now: Instant) -> Result<(), RunError> {
-        while let Some((node, ExternalPacket { id, bytes, .. })) = self.world.poll_external() {
+        while let Some((node, packet)) = self.world.poll_external() {
             let Some(place) = self.hosts.iter().position(|(known, _)| *known == node) else { continue };
-            self.captures.handle_packet(now, place, id, &bytes);
-            self.hosts[place].1.handle_packet(now, &bytes);
+            self.captures.handle_received(now, place, &packet);
+            self.hosts[place].1.handle_packet(now, &packet.bytes);
             self.heard = now;
             self.transmit(now, place)?;
         }
@@ -244,7 +244,7 @@ impl WithStacks {
             let Some(packet) = host.poll_transmit(now) else { return Ok(()) };
             // The capture of a packet comes before what the link makes of it.
             if let Some(id) = self.world.inject(now, *node, packet.clone())? {
-                self.captures.handle_packet(now, place, id, &packet);
+                self.captures.handle_sent(now, place, id, &packet);
             }
         }
         Ok(())

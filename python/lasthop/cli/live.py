@@ -57,8 +57,9 @@ def command(
     links that `lasthop run` uses. With a COMMAND, that is run instead of the file's flows, in the first host that no
     --in names.
 
-    Packets are released on the wall clock; how late each was is reported, and a run with a release over 10 ms late is
-    marked as tainted (`live.tainted_from` is another bound). What matters of the transfers is printed beside the same
+    Packets are released on the wall clock; how late each was is reported, and a run with a release over 10 ms late
+    (`live.tainted_from` is another bound), or with a packet that a device or a socket dropped, is marked as tainted.
+    What matters of the transfers is printed beside the same
     scenario in virtual time, with a warning where the two differ by more than the kernel does from run to run: --repeat
     tells how much that is. `lasthop doctor` says whether this machine allows real time, and the remedy; with
     --calibrate it measures how fast links may be here, and from then on a faster one is warned of.
@@ -67,9 +68,13 @@ def command(
     Examples:
       lasthop live quickstart
       lasthop live quickstart --repeat 5
+      lasthop live live-workloads --out results/live
       lasthop live scenarios/quickstart.toml --json --out results/live
       lasthop live quickstart -- sh -c 'ping -c 3 $LASTHOP_PEER'
       lasthop live quickstart --in server 'python3 -m http.server 80' -- sh -c 'curl -s $LASTHOP_ADDRESS_SERVER'
+
+    Every workload runs between kernels, with the numbers that it draws in virtual time. With --out, what the COMMAND
+    writes is shown and kept.
 
     Hosts and links with `at = "ssh://machine"` are there: lasthop of the same version is started by ssh, and packets
     go as IP in UDP (docs/recipes/several-machines.md).

@@ -126,15 +126,12 @@ def print_real_time(summary: Mapping[str, Any]) -> None:
         f"Packets were released {late['p50_ms']:.3f} ms late (median), {late['p99_ms']:.3f} ms (99 of 100), "
         f"{late['max_ms']:.3f} ms (at most)"
     )
-    if late["tainted"]:
-        stdout.print(
-            f"TAINTED: {late['misses']} of {late['releases']} packets were released over {late['bound_ms']:g} ms late. "
-            "Run it again on a machine with less to do."
-        )
-    if dropped := summary["outside"]["device_drops"]:
-        stdout.print(f"TAINTED: a device dropped {dropped} packets before the links saw them.")
-    if dropped := summary["outside"].get("socket_drops"):
-        stdout.print(f"{dropped} packets found no room at a socket behind the links.")
+    for reason in summary["tainted_by"]:
+        stdout.print(f"TAINTED: {reason}.")
+    if summary["tainted_by"]:
+        stdout.print("Run it again on a machine with less to do.")
+    elif dropped := summary["outside"]["device_drops"] + summary["outside"]["socket_drops"]:
+        stdout.print(f"{dropped} packets were dropped at devices and sockets, fewer than live.tainted_from_drops.")
     for machine in summary.get("machines", ()):
         _print_machine(machine)
 
@@ -152,8 +149,6 @@ def _print_machine(machine: Mapping[str, Any]) -> None:
         f"{reordered} reordered, {slowest:.3f} ms at most; its clock is {machine['clock_ahead_ms']:.3f} ms ahead, "
         f"± {machine['round_trip_ms'] / 2:.3f} ms"
     )
-    if machine["tainted"]:
-        stdout.print("TAINTED: the tunnel lost, reordered or held up packets, which no link had asked for.")
 
 
 def print_beside_virtual(compared: Sequence[Compared], congestion: str, profiles: Sequence[str]) -> None:

@@ -44,7 +44,7 @@ pub(crate) struct Elsewhere {
     own_up: Arc<Vec<AtomicUsize>>,
     /// How many hosts of others each machine was told of that have.
     told: Vec<Cell<usize>>,
-    /// Where the outputs of programs go.
+    /// Where the outputs of programs go, and behind them the command's.
     outputs: Vec<Option<PathBuf>>,
 }
 
@@ -66,6 +66,12 @@ pub(crate) struct Peer {
 type Answer = Result<Numbered<FromPart>, LiveError>;
 
 type Reports = ReportSender<Result<Report, LiveError>>;
+
+/// Returns where the outputs of programs go, and behind them the command's.
+fn outputs_of(options: &Options<'_>) -> Vec<Option<PathBuf>> {
+    let of_programs = options.programs.iter().map(|program| program.output.clone());
+    of_programs.chain([options.output.clone()]).collect()
+}
 
 impl Elsewhere {
     /// Lets the machines set up their hosts, and opens the tunnels to them. Reports go to `reports`.
@@ -92,7 +98,7 @@ impl Elsewhere {
             starting,
             own_up,
             told,
-            outputs: options.programs.iter().map(|program| program.output.clone()).collect(),
+            outputs: outputs_of(options),
         };
         for (machine, begin) in begins.iter().enumerate() {
             elsewhere.say(machine, ToPart::Begin(Box::new(begin.clone())))?;

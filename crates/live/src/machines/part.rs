@@ -28,7 +28,7 @@ use crate::drops::Drops;
 use crate::host::{Host, HostSpec, Report, Start};
 use crate::namespace;
 use crate::options::{Options, Program};
-use crate::session::{Named, environment, named};
+use crate::session::{Named, environment, named, namespaces};
 use crate::setup::Setup;
 use crate::stop::Stop;
 
@@ -55,7 +55,8 @@ fn run(begin: &Begin, listener: Listener, speaker: &mut Speaker) -> Result<(), L
     let wrong = |error: scenario::InputError| LiveError::Control(io::Error::other(error.to_string()));
     let resolved = Resolved::from_json(&begin.scenario).map_err(wrong)?;
     let spec = resolved.to_spec().map_err(wrong)?;
-    let outputs = Outputs::new(begin.programs.len()).map_err(LiveError::Control)?;
+    // One for each program, and the last for the command.
+    let outputs = Outputs::new(begin.programs.len() + 1).map_err(LiveError::Control)?;
     let options = options(begin, &resolved, &outputs);
     let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
     if !missing.is_empty() {
@@ -63,6 +64,7 @@ fn run(begin: &Begin, listener: Listener, speaker: &mut Speaker) -> Result<(), L
     }
     let right = namespace::obtain_right().map_err(LiveError::UserNamespace)?;
     let (all, own) = host_specs(begin, &spec, &options);
+    let has_command = own.iter().any(|host| host.command.is_some());
     let clock = Clock::start();
     let mut part = Part::set_up(begin, &spec, own, clock)?;
     let ports = part.forward(begin, &spec)?;
@@ -72,7 +74,9 @@ fn run(begin: &Begin, listener: Listener, speaker: &mut Speaker) -> Result<(), L
     speaker.say(&FromPart::Ready(ready)).map_err(LiveError::Control)?;
     let orders = listen(listener)?;
     let ended = part.follow(&orders, &all, speaker)?;
-    let ended = Ended { outputs: outputs.texts(&own_programs(begin)), ..ended };
+    let mut written = own_programs(begin);
+    written.extend(has_command.then_some(begin.programs.len()));
+    let ended = Ended { outputs: outputs.texts(&written), ..ended };
     speaker.say(&FromPart::Ended(Box::new(ended))).map_err(LiveError::Control)
 }
 
@@ -85,6 +89,7 @@ fn options(begin: &Begin, resolved: &Resolved, outputs: &Outputs) -> Options<'st
     };
     Options {
         command: begin.command.iter().map(Into::into).collect(),
+        output: Some(outputs.path(begin.programs.len())),
         programs: begin.programs.iter().enumerate().map(program).collect(),
         ..Options::of(resolved)
     }
@@ -202,9 +207,11 @@ impl Part {
         self.stop.wait_until(self.clock, at);
         let late = self.clock.now().saturating_since(at).as_nanos();
         let clock = self.clock.with_zero_at(at);
+        let namespaces = namespaces(&self.hosts);
         for host in &self.hosts {
             let environment = environment(&all.named, &self.hosts, &host.name);
-            host.start(Start { clock, environment, starting: Arc::clone(starting) });
+            let (starting, namespaces) = (Arc::clone(starting), Arc::clone(&namespaces));
+            host.start(Start { clock, environment, namespaces, starting });
         }
         late
     }

@@ -102,6 +102,8 @@ pub(crate) enum ReportLine {
     Sent(Sent),
     /// A receiver has ended.
     Received(Received),
+    /// The program of a flow is done. None is on another machine.
+    Done,
     /// The user's program has exited, with this status of wait(2).
     Exited(i32),
 }
@@ -133,6 +135,7 @@ impl From<Report> for ReportLine {
         match report {
             Report::Sent(sent) => Self::Sent(sent),
             Report::Received(received) => Self::Received(received),
+            Report::Done | Report::Ran(_) => Self::Done,
             Report::Exited(status) => Self::Exited(status.into_raw()),
         }
     }
@@ -143,6 +146,7 @@ impl From<ReportLine> for Report {
         match line {
             ReportLine::Sent(sent) => Self::Sent(sent),
             ReportLine::Received(received) => Self::Received(received),
+            ReportLine::Done => Self::Done,
             ReportLine::Exited(raw) => Self::Exited(ExitStatus::from_raw(raw)),
         }
     }

@@ -24,7 +24,10 @@ fn a_transfer_arrives_whole_and_is_told_as_in_virtual_time() {
     assert_eq!((link.packets_in, link.packets_inside), (link.packets_out + link.queue_drops, 0));
     let json = serde_json::to_value(&outcome.summary).unwrap();
     assert_eq!(json["clock"], "real");
-    assert_eq!(json["outside"], json!({ "device_drops": 0, "socket_drops": 0, "unroutable": 0 }));
+    assert_eq!(
+        json["outside"],
+        json!({ "device_drops": 0, "socket_drops": 0, "unroutable": 0, "bound": 1, "tainted": false })
+    );
     assert_eq!(json["kernel"]["congestion"], "reno");
     assert_eq!(json["kernel"]["sysctls"]["net.ipv4.tcp_frto"], "0");
     assert_eq!(json["kernel"]["flows"][0]["received"], 500_000);

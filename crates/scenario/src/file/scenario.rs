@@ -226,6 +226,10 @@ pub struct Live {
     /// tainted. Without it 10 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tainted_from: Option<Duration>,
+    /// How many packets the hosts' devices and sockets drop, beside what the links do, in a run that is marked as tainted.
+    /// Without it 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tainted_from_drops: Option<u64>,
     /// Settings of the hosts' network namespaces: "net.ipv4.tcp_sack" = 1.
     #[serde(default)]
     pub sysctl: BTreeMap<String, SysctlValue>,

@@ -11,6 +11,7 @@ mod reach;
 mod stacks;
 
 pub(crate) use cells::check_cell_preset;
+pub(crate) use stacks::refuse_kernels;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;

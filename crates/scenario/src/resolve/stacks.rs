@@ -6,7 +6,26 @@ use super::{Check, place_of};
 use crate::error::InputError;
 use crate::file::Stack;
 use crate::resolved::Resolved;
-use crate::tree::KeyPath;
+use crate::tree::{KeyPath, Tree};
+
+/// Checks that no host of a composed scenario has the kernel's stack.
+pub(crate) fn refuse_kernels(tree: &Tree) -> Result<(), InputError> {
+    for host in tree.steps_below(&KeyPath::of(["hosts"])) {
+        let key = KeyPath::of(["hosts", &host, "stack"]);
+        if tree.text(&key) == Some(Stack::Kernel.id().entry().id) {
+            let (message, help) = message_and_help(&Refusal::Kernel { host });
+            return Err(tree.error(&key, message, help));
+        }
+    }
+    Ok(())
+}
+
+/// A refusal in two parts: what is wrong, and what would be right.
+fn message_and_help(refusal: &Refusal) -> (String, String) {
+    let text = refusal.to_string();
+    let (message, help) = text.split_once("; ").unwrap_or((&text, ""));
+    (message.to_owned(), help.to_owned())
+}
 
 impl Check<'_> {
     /// Two hosts of a flow speak the same, stacks of others have bulk transfers only, and none of them is simulated in a
@@ -45,9 +64,8 @@ impl Check<'_> {
         let entry = self.file.flows.iter().position(|entry| {
             flow.strip_prefix(&entry.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         });
-        let text = refusal.to_string();
-        let (message, help) = text.split_once("; ").unwrap_or((&text, ""));
-        self.tree.error(&place_of("flows", entry.unwrap_or(0), key), message.to_owned(), help.to_owned())
+        let (message, help) = message_and_help(refusal);
+        self.tree.error(&place_of("flows", entry.unwrap_or(0), key), message, help)
     }
 }
 
@@ -72,6 +90,20 @@ mod tests {
         let stack = |name: &str| format!("profile = \"plain\"\nstack = \"{name}\"");
         GOOD.replacen("profile = \"plain\"", &stack(server), 1)
             .replace("[hosts.mobile]\nprofile = \"plain\"", &format!("[hosts.mobile]\n{}", stack(mobile)))
+    }
+
+    #[test]
+    fn a_kernel_has_no_place_in_virtual_time() {
+        let check = |text: &str, overrides: &[&str]| {
+            crate::check_virtual_time("good.toml", Some(text), overrides, &crate::tests::search())
+        };
+        let refused = check(&with("smoltcp", "kernel"), &[]).unwrap_err();
+        assert_eq!((refused.key.as_str(), refused.line()), ("hosts.mobile.stack", Some(7)));
+        assert_eq!(refused.message, "host mobile has the kernel's stack, which runs in real time only");
+        assert_eq!(refused.help, "use lasthop live, or stack = \"lasthop\"");
+        let overridden = check(&with("smoltcp", "lasthop"), &["hosts.server.stack=kernel"]).unwrap_err();
+        assert_eq!((overridden.key.as_str(), overridden.line()), ("hosts.server.stack", None));
+        assert_eq!(check(&with("smoltcp", "lasthop"), &[]), Ok(()));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::spec::RecordSpec;
 
 pub(crate) use delays::{DelayHistogram, Delays};
 pub(crate) use meter::LinkMeter;
-pub(crate) use one_way::OneWayDelays;
+pub use one_way::OneWayDelays;
 pub(crate) use reading::{CellReading, FlowReading, LinkReading, LinkTimes, Reading};
 pub(crate) use summary::times_between;
 pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};

@@ -2,11 +2,11 @@
 
 use units::Duration;
 
-use super::{DelayHistogram, FlowReading};
+use super::{DelayHistogram, FlowMeasures, FlowReading};
 
 /// The one-way delays of a flow: of its datagrams, or of its segments with data, copies among them.
 #[derive(Debug, Default)]
-pub(crate) struct OneWayDelays {
+pub struct OneWayDelays {
     delays: DelayHistogram,
     jitter: Jitter,
 }
@@ -22,9 +22,22 @@ struct Jitter {
 
 impl OneWayDelays {
     /// A packet has arrived that took so long.
-    pub(crate) fn add(&mut self, delay: Duration) {
+    pub fn add(&mut self, delay: Duration) {
         self.delays.add(delay);
         self.jitter.add(delay);
+    }
+
+    /// Enters them into the measures of a flow that a driver has observed.
+    pub fn tell(&self, measures: &mut FlowMeasures) {
+        let mut reading = FlowReading::default();
+        self.fill(&mut reading);
+        let delays = self.delays.since(&DelayHistogram::default());
+        let found = FlowMeasures::of(&reading, delays, &[]);
+        measures.delay_mean_s = found.delay_mean_s;
+        measures.delay_p50_s = found.delay_p50_s;
+        measures.delay_p95_s = found.delay_p95_s;
+        measures.delay_p99_s = found.delay_p99_s;
+        measures.jitter_s = found.jitter_s;
     }
 
     pub(crate) const fn delays(&self) -> &DelayHistogram {

@@ -288,9 +288,9 @@ impl Recorder for Recording {
         if !self.wanted.tcp {
             return;
         }
-        for flow in observed {
-            let Some(conversation) = self.register.conversation_of(flow) else { continue };
-            for (side, records) in (0..).zip(&flow.records) {
+        for connection in observed.iter().flat_map(|flow| &flow.connections) {
+            let Some(conversation) = self.register.conversation_of(connection) else { continue };
+            for (side, records) in (0..).zip(&connection.records) {
                 let end = 2 * conversation + side;
                 let decided = |observed: &ObservedRecord| Decided {
                     end,

@@ -10,7 +10,7 @@ use units::{PacketId, Seq, SeqRange};
 use wire::udp::Datagram;
 use wire::{Flags, Parsed, Segment, Transport, ip};
 
-use crate::external::ObservedFlow;
+use crate::external::{ObservedConnection, ObservedFlow};
 use crate::ids::{Id, Side};
 use crate::packet::{Body, Packet};
 use crate::spec::Spec;
@@ -238,11 +238,13 @@ impl Register {
     pub(super) fn identify(&mut self, observed: &[ObservedFlow], diagnoses: &mut Vec<Diagnosis>) {
         diagnoses.resize(self.conversations.len(), Diagnosis::default());
         for flow in observed {
-            if let Some(index) = self.conversation_of(flow) {
-                let index = index as usize;
-                self.conversations[index].name.clone_from(&flow.summary.flow);
-                self.conversations[index].hosts = Some([flow.summary.from.clone(), flow.summary.to.clone()]);
-                diagnoses[index] = flow.diagnosis.clone();
+            for (number, connection) in (1..).zip(&flow.connections) {
+                let Some(index) = self.conversation_of(connection) else { continue };
+                let conversation = &mut self.conversations[index as usize];
+                conversation.name.clone_from(&flow.summary.flow);
+                conversation.hosts = Some([flow.summary.from.clone(), flow.summary.to.clone()]);
+                conversation.number = number;
+                diagnoses[index as usize] = connection.diagnosis.clone();
             }
         }
         for packet in self.packets.iter_mut().filter(|packet| packet.retransmission && packet.cause.is_none())
@@ -252,9 +254,9 @@ impl Register {
         }
     }
 
-    /// The conversation of a flow that was observed, if it sent anything.
-    pub(super) fn conversation_of(&self, flow: &ObservedFlow) -> Option<u32> {
-        let mut key = flow.ends.map(|end| (end.ip(), end.port()));
+    /// The conversation of a connection that was observed, if it sent anything.
+    pub(super) fn conversation_of(&self, connection: &ObservedConnection) -> Option<u32> {
+        let mut key = connection.ends.map(|end| (end.ip(), end.port()));
         key.sort_unstable();
         let found = self.conversations.iter().position(|conversation| conversation.key == Some(key));
         found.map(|index| index as u32)
@@ -300,8 +302,8 @@ impl Register {
         let key = if backward { [destination, source] } else { [source, destination] };
         let flow = self.find(key, || name_of(key));
         let sent = &mut self.conversations[flow as usize].datagrams[usize::from(backward)];
-        *sent += 1;
         let (seq, len) = (*sent as i64, datagram.payload.len());
+        *sent += 1;
         Described { flow, kind: "datagram", seq, len, ..Described::other() }
     }
 

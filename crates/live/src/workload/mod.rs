@@ -1,0 +1,80 @@
+//! Workloads over the kernel's sockets: the programs of virtual time, with connections and datagrams of two kernels.
+//!
+//! A program is the same object as in virtual time (`sim::workload::Program`), and draws the same numbers. It has a thread
+//! of its own, with the sockets of both its hosts: a socket belongs to the namespace in which it was opened, whoever uses it.
+//! `runner.rs` is the loop, `connection.rs` a connection, `datagram.rs` the datagrams, `place.rs` the way into a namespace.
+
+mod connection;
+mod datagram;
+mod place;
+mod ports;
+mod runner;
+
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+
+use sim::{FlowSpec, ObservedProgram};
+use units::Duration;
+
+use crate::LiveError;
+use crate::clock::Clock;
+use crate::socket::{KernelCounts, SocketOptions};
+use crate::stop::Stop;
+
+pub(crate) use place::Places;
+pub(crate) use ports::ClientPorts;
+use runner::Runner;
+
+/// A flow whose program runs over sockets.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkloadSpec {
+    pub(crate) flow: FlowSpec,
+    /// Master seed of the run.
+    pub(crate) seed: u64,
+    /// The host of the flow's `to`.
+    pub(crate) peer: String,
+    /// The ends of its datagrams; each end listens for connections on the port of the second.
+    pub(crate) ends: [SocketAddrV4; 2],
+    /// The options of the sockets at `from`, then at `to`.
+    pub(crate) options: [SocketOptions; 2],
+    /// Ports of ends that connect.
+    pub(crate) ports: Arc<ClientPorts>,
+}
+
+/// What became of a flow.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) flow: String,
+    /// What its program has done.
+    pub(crate) program: ObservedProgram,
+    /// Whether the program was done, and its connections closed.
+    pub(crate) is_done: bool,
+    /// The ends of its connections, in the order in which they were opened: `from`'s, then `to`'s.
+    pub(crate) connections: Vec<[SocketAddrV4; 2]>,
+    /// Whether every connection was closed at both ends.
+    pub(crate) all_closed: bool,
+    /// Bytes that `to` read and checked.
+    pub(crate) received: u64,
+    /// The kernel's counters at `from`, of all connections together.
+    pub(crate) counts: KernelCounts,
+    /// Why a connection broke, if one did: the first reason.
+    pub(crate) broken: Option<String>,
+    /// How late the program was woken at most.
+    pub(crate) woken_late_by: Duration,
+}
+
+impl WorkloadSpec {
+    /// Runs the program until the run is over; calls `done` when it is done and its connections are closed.
+    pub(crate) fn run(
+        &self,
+        clock: Clock,
+        stop: &Stop,
+        places: Places,
+        done: impl FnOnce(),
+    ) -> Result<Ran, LiveError> {
+        Runner::new(self, clock, places)?.run(stop, done)
+    }
+}
+
+#[cfg(test)]
+mod tests;
