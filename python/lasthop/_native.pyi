@@ -62,12 +62,11 @@ def load_study(source: str, library: str, wanted: Sequence[str] = ()) -> str: ..
 def study_parts(source: str, library: str) -> list[tuple[Path, list[str]]]: ...
 def live(
     resolved_json: str,
-    command: Sequence[str] = ...,
+    command: tuple[Sequence[str], str] = ...,
     programs: Sequence[tuple[str, Sequence[str], str]] = ...,
     progress: Callable[[float], None] | None = None,
     machines: Sequence[tuple[str, str, int | None, Sequence[str]]] = ...,
     streams: tuple[int, int] = ...,
-    output: str | PathLike[str] | None = None,
 ) -> Run: ...
 def live_part(streams: tuple[int, int]) -> None: ...
 def fetch(

@@ -57,8 +57,9 @@ def run_request(request: dict[str, Any], streams: tuple[int, int], progress: Cal
     folder = Path(request["folder"])
     programs = [(host, words, str(folder / output)) for host, words, output in request["programs"]]
     machines = [(name, address, port, hosts) for name, address, port, hosts in request["machines"]]
-    output = str(folder / request["output"]) if request["output"] else None
-    return _native.live(request["scenario"], request["command"], programs, progress, machines, streams, output)
+    output = str(folder / request["output"]) if request["output"] else ""
+    command = (request["command"], output)
+    return _native.live(request["scenario"], command, programs, progress, machines, streams)
 
 
 def _remove(*folders: Path) -> None:

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::os::fd::RawFd;
-use std::path::PathBuf;
 
 use live::{LiveOutcome, Machine, Machines, Options, Program, Streams};
 use pyo3::prelude::*;
@@ -15,36 +14,37 @@ use crate::run::{Run, json_of};
 
 /// Programs in hosts, by name, each with the file for what it writes or an empty name.
 type Programs = Vec<(String, Vec<String>, String)>;
+/// A command, and the file in which what it writes is kept, or an empty name.
+type Command = (Vec<String>, String);
 /// Machines: what each is called, where its datagrams go, the first port if it is chosen, its hosts.
 type Given = Vec<(String, String, Option<u16>, Vec<String>)>;
 
 /// Runs a resolved scenario between kernels; with a `command`, that is run in the first host instead of the flows.
-/// What the command writes is shown, and with an `output` kept in that file too. `programs` run in hosts until the run is
-/// over. `progress` is called now and then with the run's time in seconds, and what
-/// it raises ends the run. Hosts of `machines` are there: their parts are spoken with over the descriptors `streams`, to read
+/// What the command writes is shown as well as kept. `programs` run in hosts until the run is over. `progress` is called now
+/// and then with the run's time in seconds, and what it raises ends the run. Hosts of `machines` are there: their parts are spoken with over the descriptors `streams`, to read
 /// and to write, which are taken over.
 ///
 /// Call it in a process of its own, before there is a second thread.
 #[pyfunction]
-#[pyo3(name = "live", signature = (resolved_json, command=vec![], programs=vec![], progress=None, machines=vec![], streams=(-1, -1), output=None))]
+#[pyo3(name = "live", signature = (resolved_json, command=Command::default(), programs=vec![], progress=None, machines=vec![], streams=(-1, -1)))]
 pub(crate) fn run_live(
     py: Python<'_>,
     resolved_json: &str,
-    command: Vec<String>,
+    command: Command,
     programs: Programs,
     progress: Option<Py<PyAny>>,
     machines: Given,
     streams: (RawFd, RawFd),
-    output: Option<PathBuf>,
 ) -> Result<Run, Failure> {
     let resolved = Resolved::from_json(resolved_json)?;
     let spec = resolved.to_spec()?;
+    let (command, output) = command;
     let machines = machines_of(&spec, machines, streams, resolved_json)?;
     let outcome = py.detach(|| {
         let options = Options {
             programs: programs_of(&spec, programs),
             command: command.into_iter().map(Into::into).collect(),
-            output,
+            output: (!output.is_empty()).then(|| output.into()),
             machines,
             ..Options::of(&resolved)
         };

@@ -137,7 +137,7 @@ fn the_end_of_the_run_ends_a_program_that_is_not_done() {
     let stop = Stop::default();
     thread::scope(|scope| {
         let running = scope.spawn(|| spec.run(Clock::start(), &stop, Places::here(), || unreachable!()));
-        thread::sleep(StdDuration::from_millis(50));
+        stop.wait_for(StdDuration::from_millis(50));
         stop.stop();
         assert!(!running.join().expect("no panic").expect("no error").is_done);
     });
