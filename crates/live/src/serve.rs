@@ -163,7 +163,7 @@ impl Server<'_, '_> {
         self.station.bridge_of(driver).host.forget(over);
         if self.station.bridge_of(driver).is_idle() {
             // A server may run for days: nothing is kept of what is over but its records, if they are wanted.
-            driver.captures = HostCaptures::new(2, &[]);
+            driver.captures = HostCaptures::without_flows(2);
         }
     }
 }
