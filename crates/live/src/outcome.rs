@@ -149,8 +149,10 @@ pub(crate) fn gather(
         let what = if command.is_some() { "the program ended" } else { "every flow closed" };
         what.clone_into(&mut outcome.summary.stopped_by);
     }
+    // With no kernel here, those under test are elsewhere.
+    let elsewhere = session.others.summaries.first().filter(|_| session.right == Right::NotNeeded);
     let kernel = Kernel {
-        version: kernel_version(),
+        version: elsewhere.map_or_else(kernel_version, |machine| machine.kernel.clone()),
         congestion: options.congestion.clone(),
         sysctls: session.sysctls.into_iter().next().unwrap_or_default(),
         flows: kernel_flows,
