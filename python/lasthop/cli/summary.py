@@ -143,11 +143,12 @@ def _print_machine(machine: Mapping[str, Any]) -> None:
     slowest = max((way["delay"]["max_ms"] for way in ways), default=0.0)
     hosts = ", ".join(tunnel["host"] for tunnel in machine["tunnels"])
     ahead = machine["clock_ahead_ms"]
+    clock = f"{abs(ahead):.3f} ms {'behind' if ahead < 0 else 'ahead'}"
     packets = sum(way["packets"] for way in ways)
     name = machine["machine"].partition("?")[0]
     stdout.print(
         f"{hosts} on {name} ({machine['kernel']}): {packets} packets through the tunnel, {lost} lost, "
-        f"{reordered} reordered, {slowest:.3f} ms at most; its clock is {abs(ahead):.3f} ms {'behind' if ahead < 0 else 'ahead'}, "
+        f"{reordered} reordered, {slowest:.3f} ms at most; its clock is {clock}, "
         f"± {machine['round_trip_ms'] / 2:.3f} ms"
     )
 
