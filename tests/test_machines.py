@@ -211,7 +211,7 @@ def test_what_a_machine_lacks_is_told_with_its_name_and_the_remedy(machines: Mac
 def test_programs_run_in_hosts_on_other_machines(machines: Machines, tmp_path: Path) -> None:
     out = tmp_path / "result"
     server = "sh -c 'echo at $LASTHOP_ADDRESS; exec python3 -m http.server 80'"
-    client = "import os, urllib.request as r; r.urlopen('http://' + os.environ['LASTHOP_PEER']).read()"
+    client = "import os, urllib.request as r; r.urlopen('http://' + os.environ['LASTHOP_PEER']).read(); print('got it')"
     ran = machines.lasthop(
         *("live", "quickstart", *placed(machines, server="b", mobile="c"), "--out", str(out)),
         *("--in", "server", server, "--", "python3", "-c", client),
@@ -220,6 +220,14 @@ def test_programs_run_in_hosts_on_other_machines(machines: Machines, tmp_path: P
     written = (out / "output-server-1.txt").read_text()
     assert written.startswith("at 10."), written
     assert '"GET / HTTP/1.1" 200' in written
+    assert (out / "output-command.txt").read_text() == "got it\n"
+
+
+def test_a_workload_from_a_host_elsewhere_is_refused(machines: Machines) -> None:
+    ran = machines.lasthop("live", "live-workloads", *placed(machines, server="b"))
+    assert ran.returncode == 2, ran.stderr
+    assert "flow page: the workload web runs between hosts of one machine" in ran.stderr
+    assert "server is on another; give the flow bytes or until" in ran.stderr
 
 
 def test_a_program_that_fails_elsewhere_fails_the_run(machines: Machines) -> None:
