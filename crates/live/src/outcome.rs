@@ -97,7 +97,7 @@ pub struct Kernel {
 pub struct KernelFlow {
     /// The flow's name.
     pub flow: String,
-    /// Bytes that the receiving program read and checked.
+    /// Bytes that the receiving program read and checked; of datagrams those of the packets.
     pub received: u64,
     /// Why the connection broke, if it did; of several, the first.
     pub broken: Option<String>,
@@ -337,7 +337,7 @@ impl KernelFlow {
     fn of_program(ran: &Ran) -> Self {
         Self {
             flow: ran.flow.clone(),
-            received: ran.received,
+            received: ran.received + ran.program.datagram_bytes().0,
             broken: ran.broken.clone(),
             woken_late_ms: Some(ran.woken_late_by.as_secs_f64() * 1e3),
             counts: ran.counts,

@@ -74,6 +74,14 @@ impl ObservedProgram {
         self.datagrams.outstanding()
     }
 
+    /// Bytes of the datagrams of `from` that have arrived, IP headers included.
+    #[must_use]
+    pub fn datagram_bytes(&self) -> Bytes {
+        let mut reading = FlowReading::default();
+        self.datagrams.fill(&mut reading);
+        Bytes(reading.received)
+    }
+
     /// Adds what was counted to a flow whose segments have been counted elsewhere. `lost` of the outstanding datagrams are
     /// known to be lost; a flow of datagrams is complete if none is outstanding beside them and `is_done` holds.
     pub fn tell(self, lost: u64, is_done: bool, flow: &mut ObservedFlow) {
@@ -130,7 +138,7 @@ mod tests {
         assert!(program.receive_datagram(at(71), Side::From, 1, SIZE));
         assert!(!program.receive_datagram(at(72), Side::From, 77, SIZE));
         program.lose_datagram(2);
-        assert_eq!(program.outstanding(), 2);
+        assert_eq!((program.outstanding(), program.datagram_bytes()), (2, Bytes(200)));
         let mut told = flow();
         program.tell(1, true, &mut told);
         let measures = &told.summary.measures;
