@@ -11,6 +11,7 @@ use wire::Payload;
 
 use crate::LiveError;
 use crate::clock::Clock;
+use crate::scheduling::Priority;
 use crate::socket::{KernelCounts, SocketOptions, connect_to, kernel_counts};
 use crate::stop::Stop;
 
@@ -157,6 +158,9 @@ impl ListeningReceiver {
         let mut stream = self.listener.accept()?.0;
         stop.watch(stream.try_clone()?);
         let mut chunk = vec![0; CHUNK as usize];
+        // A reader that waits for a processor while a train of segments comes finds them all in the queue. Linux takes that
+        // for a program that does not keep up, and leaves the window at 76 KB for good (`tcp_rcv_space_adjust()`).
+        let _priority = Priority::raise();
         loop {
             match stream.read(&mut chunk) {
                 // Dropping the stream would not close the socket: `stop` holds a clone of it.
