@@ -39,6 +39,11 @@ pub(super) trait LossDetector: std::fmt::Debug + Send {
         Detection::Nothing
     }
 
+    /// A recovery is over: whether what was lost and is still not delivered begins another one at once.
+    fn begins_anew(&self, _ack: &AckEvent, _board: &Scoreboard) -> bool {
+        false
+    }
+
     /// Whether an ACK that only advances would change nothing in it; such ACKs are then not told.
     fn is_idle(&self) -> bool {
         true
@@ -253,7 +258,8 @@ impl Composed {
         let open = self.after_timeout.recover().is_none();
         let stage = if open { Stage::Open(change) } else { Stage::AfterTimeout };
         let found = self.detector.on_ack(ack, stage, board);
-        if found == Detection::Loss {
+        let anew = open && !was_open && self.detector.begins_anew(ack, board);
+        if found == Detection::Loss || anew {
             return self.enter(ack, board);
         }
         let settled = open && ack.advances && self.disorder.flight().is_none();
@@ -288,6 +294,9 @@ impl Composed {
         if self.response.is_over(ack, recovery.recover) {
             self.fast_recovery = None;
             self.detector.on_ack(ack, Stage::Over, board);
+            if self.detector.begins_anew(ack, board) {
+                return self.enter(ack, board);
+            }
             return self.response.exit(ack, board);
         }
         let high_rxt = recovery.high_rxt.max(ack.number);

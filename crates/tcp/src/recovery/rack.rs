@@ -37,6 +37,8 @@ pub(super) struct Rack {
     timer: Option<Instant>,
     /// What the clock adds to that time.
     slack: Duration,
+    /// Whether a recovery that ends with lost segments not delivered yet is followed by another one at once.
+    renews: bool,
 }
 
 /// How much reordering is waited for: a quarter of the shortest round trip, times a factor that grows by one in each
@@ -79,8 +81,8 @@ impl ReorderingWindow {
 }
 
 impl Rack {
-    /// A timer of its own runs out `slack` later than the RFC says.
-    pub(super) const fn new(slack: Duration) -> Self {
+    /// A timer of its own runs out `slack` later than the RFC says; `renews` as in the parameters of RACK-TLP.
+    pub(super) const fn new(slack: Duration, renews: bool) -> Self {
         Self {
             newest: None,
             rtt: Duration::ZERO,
@@ -92,6 +94,7 @@ impl Rack {
             probe: None,
             timer: None,
             slack,
+            renews,
         }
     }
 
@@ -276,6 +279,15 @@ impl LossDetector for Rack {
     fn on_deadline(&mut self, ack: &AckEvent, repairing: bool, board: &mut Scoreboard) -> Detection {
         // The slack of the timer is over, and what it waited for is lost.
         if self.detect(ack, repairing, board) { Detection::Loss } else { Detection::Nothing }
+    }
+
+    /// `tcp_time_to_recover`: `lost_out` counts what was sent again, too, until it is delivered.
+    fn begins_anew(&self, ack: &AckEvent, board: &Scoreboard) -> bool {
+        let is_out = |(start, at): &(Seq, Instant)| {
+            let sent = board.get(board.index_of(*start)).filter(|_| start.at_or_after(ack.number));
+            sent.is_some_and(|sent| sent.last_sent == *at && is_in_flight(sent) && !sent.twice)
+        };
+        self.renews && (board.has_lost() || self.resent.iter().any(is_out))
     }
 
     fn is_idle(&self) -> bool {

@@ -29,6 +29,9 @@ pub struct Params {
     pub reduction: Reduction,
     /// What the reduction of PRR is a part of.
     pub recovery_from: RecoveryFrom,
+    /// Whether a recovery that ends while lost segments are not delivered yet, though sent again, is followed at once by
+    /// another one, with a reduction of its own. So does Linux (`tcp_time_to_recover`); by RFC 8985 only what is lost anew begins one.
+    pub renews: bool,
 }
 
 /// How the tail of a flight is probed.
@@ -48,12 +51,13 @@ impl Default for Params {
             timer_slack: Duration::ZERO,
             reduction: Reduction::default(),
             recovery_from: RecoveryFrom::default(),
+            renews: false,
         }
     }
 }
 
 fn composed(params: &Params) -> Composed {
-    let (rack, after_timeout) = (Rack::new(params.timer_slack), AfterTimeout::by_detector());
+    let (rack, after_timeout) = (Rack::new(params.timer_slack, params.renews), AfterTimeout::by_detector());
     let composed = match params.reduction {
         Reduction::Proportional => {
             Composed::new(rack, LostFirst, Prr::new(params.recovery_from), after_timeout)
