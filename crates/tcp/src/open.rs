@@ -182,7 +182,7 @@ impl Endpoint {
         }
         if self.sending.recovery.traits().needs_sack && !self.agreed.sack {
             // RFC 6675 §1: without SACK information NewReno is the algorithm to fall back on.
-            self.sending.set_recovery(crate::recovery::without_sack());
+            self.sending.set_recovery(self.sending.recovery.without_sack());
             self.note(now, Decision::Fallback, "the peer does not permit SACK: NewReno", self.sending.una, 0);
         }
     }

@@ -266,6 +266,7 @@ impl Endpoint {
             unread,
             out_of_order,
             behind_gap: Bytes(u64::from(behind_gap)),
+            asks_for_duplicate: !self.agreed.sack && segment.seq.after(next),
             offered: receiving.wnd(),
             echoed,
         };

@@ -387,6 +387,16 @@ impl Scoreboard {
         self.sacked_segments = 0;
     }
 
+    /// Takes the SACK mark off the segment at `index`.
+    pub fn forget_sack(&mut self, index: usize) {
+        let sent = &mut self.sent[index];
+        if std::mem::take(&mut sent.sacked) {
+            self.sacked -= sent.size();
+            self.sacked_segments -= 1;
+            self.sacked_runs.remove(sent.range);
+        }
+    }
+
     /// Marks the segment at `index` as lost, unless it is SACKed or marked already.
     pub fn mark_lost(&mut self, index: usize, cause: crate::Cause) {
         self.forget_first_copy(index);

@@ -204,6 +204,8 @@ pub(super) struct Composed {
     /// Nothing is going on, so that an ACK which only advances needs to be told to no part.
     quiet: bool,
     traits: Traits,
+    /// What takes its place for a peer that does not permit SACK.
+    without_sack: fn() -> Box<dyn Recovery>,
 }
 
 impl Composed {
@@ -224,12 +226,19 @@ impl Composed {
             disorder: Disorder::NONE,
             quiet,
             traits: Traits::default(),
+            without_sack: super::new_reno::standard,
         }
     }
 
     /// It works on selective acknowledgments.
     pub const fn on_sack(mut self) -> Self {
         self.traits = Traits::SACK;
+        self
+    }
+
+    /// Another algorithm than that of RFC 6582 takes its place for a peer that does not permit SACK.
+    pub const fn without_sack_by(mut self, other: fn() -> Box<dyn Recovery>) -> Self {
+        self.without_sack = other;
         self
     }
 
@@ -387,6 +396,10 @@ impl Recovery for Composed {
 
     fn state(&self) -> RecoveryState {
         RecoveryState::of(self.fast_recovery.map(|recovery| recovery.recover), &self.after_timeout)
+    }
+
+    fn without_sack(&self) -> Box<dyn Recovery> {
+        (self.without_sack)()
     }
 
     fn traits(&self) -> Traits {

@@ -20,6 +20,7 @@ mod duplicates;
 mod forward;
 mod judged;
 mod limited_transmit;
+mod new_reno_linux;
 mod prr;
 mod rack;
 
@@ -108,6 +109,11 @@ pub trait Recovery: std::fmt::Debug + Send {
 
     /// Where the algorithm stands.
     fn state(&self) -> RecoveryState;
+
+    /// The algorithm in its place for a peer that does not permit SACK: NewReno by RFC 6582, if not another.
+    fn without_sack(&self) -> Box<dyn Recovery> {
+        new_reno::standard()
+    }
 
     /// What it needs of the connection, and what it takes over.
     fn traits(&self) -> Traits {
@@ -338,12 +344,6 @@ pub enum Next {
     New,
     /// Nothing now.
     Nothing,
-}
-
-/// The algorithm for a connection whose peer does not permit SACK.
-#[must_use]
-pub fn without_sack() -> Box<dyn Recovery> {
-    new_reno::standard()
 }
 
 /// The algorithm for a connection whose peer permits SACK but gives no timestamps.

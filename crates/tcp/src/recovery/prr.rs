@@ -40,6 +40,11 @@ pub enum RecoveryFrom {
 #[derive(Debug)]
 pub(super) struct Prr {
     from: RecoveryFrom,
+    /// Whether what goes out is counted in whole segments, rounded up, as in Linux; RFC 9937 counts bytes.
+    whole_segments: bool,
+    /// Whether duplicate ACKs stand for segments that SACK would tell of, and what is acknowledged as recovery began does not
+    /// end it yet: only what was sent later tells new duplicates from old ones (`tcp_is_non_sack_preventing_reopen`).
+    without_sack: bool,
     /// What was in use before (`RecoverFS`).
     before: Bytes,
     /// Delivered since recovery began (`prr_delivered`).
@@ -66,15 +71,22 @@ struct Quota {
 }
 
 impl Prr {
-    pub(super) const fn new(from: RecoveryFrom) -> Self {
+    pub(super) const fn new(from: RecoveryFrom, whole_segments: bool) -> Self {
         Self {
             from,
+            whole_segments,
+            without_sack: false,
             before: Bytes::ZERO,
             delivered: Bytes::ZERO,
             out: Bytes::ZERO,
             quota: None,
             marked: None,
         }
+    }
+
+    /// As Linux has it where the peer does not permit SACK.
+    pub(super) const fn without_sack() -> Self {
+        Self { without_sack: true, ..Self::new(RecoveryFrom::Cwnd, true) }
     }
 
     /// An ACK delivers so much and is entered on the board. Safe is one that advances and tells of no further loss
@@ -88,9 +100,7 @@ impl Prr {
     fn count(&self, quota: &Quota, ssthresh: Bytes) -> Bytes {
         let count = if quota.pipe > ssthresh {
             // Proportional rate reduction.
-            let share = u128::from(self.delivered.0) * u128::from(ssthresh.0);
-            let share = Bytes(share.div_ceil(u128::from(self.before.0.max(1))) as u64);
-            share.saturating_sub(quota.out)
+            self.share(ssthresh, quota.smss).saturating_sub(quota.out)
         } else {
             // Reduction bound: PRR-CRB, and PRR-SSRB while ACKs are safe.
             let owed = self.delivered.saturating_sub(quota.out).max(quota.delivered);
@@ -99,6 +109,14 @@ impl Prr {
         };
         // The fast retransmit goes out in any case.
         if quota.out.is_zero() { count.max(quota.smss) } else { count }
+    }
+
+    /// How much of what was delivered may go out again, in proportion.
+    fn share(&self, ssthresh: Bytes, smss: Bytes) -> Bytes {
+        let ssthresh = if self.whole_segments { ssthresh / smss.0 * smss.0 } else { ssthresh };
+        let share = u128::from(self.delivered.0) * u128::from(ssthresh.0);
+        let share = share.div_ceil(u128::from(self.before.0.max(1))) as u64;
+        Bytes(if self.whole_segments { share.next_multiple_of(smss.0) } else { share })
     }
 }
 
@@ -138,12 +156,18 @@ impl Response for Prr {
     }
 
     fn in_recovery(&mut self, ack: &AckEvent, found: Detection, board: &Scoreboard) -> Actions {
+        let counts = self.without_sack && found == Detection::Duplicate;
+        let delivered = if counts { ack.smss } else { ack.delivered };
         // RFC 9937 §6.2: an ACK that delivers nothing lets nothing out.
-        if !ack.delivered.is_zero() {
+        if !delivered.is_zero() {
             let safe = ack.advances && found != Detection::Loss;
-            self.on_ack(ack, ack.delivered, safe, board);
+            self.on_ack(ack, delivered, safe, board);
         }
         Actions::hold(TimerAction::restart_if(ack.advances))
+    }
+
+    fn is_over(&self, ack: &AckEvent, recover: Seq) -> bool {
+        if self.without_sack { ack.number.after(recover) } else { ack.number.at_or_after(recover) }
     }
 
     fn exit(&mut self, ack: &AckEvent, _board: &Scoreboard) -> Actions {

@@ -29,9 +29,24 @@ pub struct Params {
     pub reduction: Reduction,
     /// What the reduction of PRR is a part of.
     pub recovery_from: RecoveryFrom,
+    /// What takes its place for a peer that does not permit SACK.
+    pub without_sack: WithoutSack,
+    /// Whether PRR counts whole segments, rounded up, as Linux does, and not bytes (RFC 9937).
+    pub whole_segments: bool,
     /// Whether a recovery that ends while lost segments are not delivered yet, though sent again, is followed at once by
     /// another one, with a reduction of its own. So does Linux (`tcp_time_to_recover`); by RFC 8985 only what is lost anew begins one.
     pub renews: bool,
+}
+
+/// The recovery for a peer that does not permit SACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WithoutSack {
+    /// NewReno by RFC 6582.
+    #[default]
+    NewReno,
+    /// That of Linux: duplicate ACKs count as segments that have left the network, and the window shrinks proportionally.
+    Linux,
 }
 
 /// How the tail of a flight is probed.
@@ -51,6 +66,8 @@ impl Default for Params {
             timer_slack: Duration::ZERO,
             reduction: Reduction::default(),
             recovery_from: RecoveryFrom::default(),
+            without_sack: WithoutSack::default(),
+            whole_segments: false,
             renews: false,
         }
     }
@@ -59,10 +76,17 @@ impl Default for Params {
 fn composed(params: &Params) -> Composed {
     let (rack, after_timeout) = (Rack::new(params.timer_slack, params.renews), AfterTimeout::by_detector());
     let composed = match params.reduction {
-        Reduction::Proportional => {
-            Composed::new(rack, LostFirst, Prr::new(params.recovery_from), after_timeout)
-        }
+        Reduction::Proportional => Composed::new(
+            rack,
+            LostFirst,
+            Prr::new(params.recovery_from, params.whole_segments),
+            after_timeout,
+        ),
         Reduction::AtOnce => Composed::new(rack, LostFirst, HalveAtOnce, after_timeout),
+    };
+    let composed = match params.without_sack {
+        WithoutSack::NewReno => composed,
+        WithoutSack::Linux => composed.without_sack_by(super::new_reno_linux::linux),
     };
     let probes = TailProbes { max_ack_delay: params.max_ack_delay, slack: params.timer_slack };
     composed.on_sack().restarting_timer_for_oldest().probing_tail(params.tail_loss_probe.then_some(probes))

@@ -196,7 +196,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         let Params { after_timeout, reduction, recovery_from } = Entry::<dyn Recovery>::read(value)?;
         Ok(Arc::new(move || match reduction {
             Reduction::AtOnce => Box::new(composed(after_timeout)),
-            Reduction::Proportional => Box::new(respond_by(Prr::new(recovery_from), after_timeout)),
+            Reduction::Proportional => Box::new(respond_by(Prr::new(recovery_from, false), after_timeout)),
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

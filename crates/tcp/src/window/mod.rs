@@ -68,6 +68,9 @@ pub struct Arrived {
     pub out_of_order: Bytes,
     /// How far they reach beyond the bytes in order.
     pub behind_gap: Bytes,
+    /// Whether they lie behind a gap of which the peer learns by duplicate ACKs alone, as SACK is not agreed: a window that
+    /// opens would make something else of them (RFC 5681 §2).
+    pub asks_for_duplicate: bool,
     /// The window as the peer knows it.
     pub offered: Bytes,
     /// When we sent the clock that they echo.

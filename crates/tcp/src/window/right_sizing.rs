@@ -186,7 +186,8 @@ impl Window for RightSizing {
         if !arrived.behind_gap.is_zero() {
             self.grow_buffer(self.space, arrived.behind_gap);
         }
-        let opened = self.open(arrived, arrived.unread + arrived.out_of_order);
+        // `tcp_data_queue_ofo`: without SACK it stays as it is, so that the ACK is a duplicate.
+        let opened = !arrived.asks_for_duplicate && self.open(arrived, arrived.unread + arrived.out_of_order);
         self.adjust(arrived);
         opened
     }
@@ -244,6 +245,7 @@ mod tests {
                 unread: Bytes::ZERO,
                 out_of_order: Bytes::ZERO,
                 behind_gap: Bytes::ZERO,
+                asks_for_duplicate: false,
                 offered: window.offered,
                 echoed: Some(now - RTT),
             });
