@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +62,7 @@ def test_a_batch_of_runs_has_the_stacks_too() -> None:
 def test_what_stacks_cannot_do_is_refused(lasthop: Lasthop) -> None:
     kernel = lasthop("run", "quickstart", *of("kernel", "lasthop"))
     assert kernel.status == 2
-    said = "hosts.server.stack: host server has the kernel's stack, which runs in real time only — use lasthop live"
+    said = 'hosts.server.stack: host server has the stack "kernel", which runs in real time only — use lasthop live'
     assert said in kernel.err
     quic = lasthop("run", "quickstart", *of("quinn", "smoltcp"))
     assert quic.status == 2
@@ -72,7 +74,7 @@ def test_what_stacks_cannot_do_is_refused(lasthop: Lasthop) -> None:
 
 def test_the_stacks_are_listed(lasthop: Lasthop) -> None:
     listed = lasthop("list", "stacks", "--json").json["stacks"]
-    assert [entry["name"] for entry in listed] == ["lasthop", "kernel", "smoltcp", "quinn"]
+    assert [entry["name"] for entry in listed] == ["lasthop", "kernel", "smoltcp", "quinn", "program"]
 
 
 def test_quic_runs_live_without_any_kernel(lasthop: Lasthop) -> None:
@@ -113,3 +115,62 @@ def test_our_tcp_decides_alike_in_both_clocks(lasthop: Lasthop, tmp_path: Path) 
     assert found["error_ms"] > 0
     # A machine that is busy may be late enough for another decision: most packets are the same even then.
     assert all(row["common"] > 0.7 * min(row["packets"]) for row in found["seen"]), found
+
+
+ECHO_STACK = Path(__file__).parent.parent / "docs/recipes/echo_stack.py"
+"""The example of the documentation."""
+
+WITH_A_PROGRAM = """name = "echo"
+[hosts]
+client = { profile = "linux-6" }
+server = { stack = "program" }
+[[links]]
+name = "lasthop"
+between = ["client", "server"]
+down = { rate = "1 Mbit/s", propagation = "30 ms" }
+up = { rate = "1 Mbit/s", propagation = "30 ms" }
+[record]
+tables = ["packets"]
+"""
+
+ASKS = """
+import os, socket, sys
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.settimeout(30)
+client.sendto(b"there and back", (os.environ["LASTHOP_ADDRESS_SERVER"], 7))
+print(client.recvfrom(100)[0].decode(), file=sys.stderr)
+ping = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+ping.settimeout(30)
+ping.sendto(bytes([8, 0, 0xF7, 0xFD, 0, 1, 0, 1]), (os.environ["LASTHOP_ADDRESS_SERVER"], 0))
+print("pong" if ping.recv(100)[20] == 0 else "?", file=sys.stderr)
+"""
+
+
+@POSSIBLE
+def test_a_program_may_be_a_hosts_stack(lasthop: Lasthop, tmp_path: Path) -> None:
+    """The example answers a datagram and a ping of a kernel, across the links."""
+    (tmp_path / "echo.toml").write_text(WITH_A_PROGRAM)
+    stack = shlex.join([sys.executable, str(ECHO_STACK)])
+    got = lasthop("live", tmp_path / "echo.toml", "--json", "--out", tmp_path / "out", "--in", "server", stack,
+                  "--", sys.executable, "-c", ASKS)  # fmt: skip
+    assert got.status == 0, got.err
+    assert "there and back\npong" in got.err
+    assert got.json["outside"]["device_drops"] == 0
+    assert {link["packets_out"] for link in got.json["links"]} == {2}
+    # Each way takes at least 30 ms.
+    delays = library.open_run(tmp_path / "out").table("packets").to_pandas()
+    assert len(delays) == 4
+    assert "this host is 10." in (tmp_path / "out" / "output-server-1.txt").read_text()
+
+
+@POSSIBLE
+def test_what_a_programs_stack_cannot_do_is_refused(lasthop: Lasthop, tmp_path: Path) -> None:
+    (tmp_path / "echo.toml").write_text(WITH_A_PROGRAM)
+    alone = lasthop("live", tmp_path / "echo.toml", "--", "true")
+    assert (alone.status, "--in server" in alone.err) == (2, True), alone.err
+    virtual = lasthop("run", tmp_path / "echo.toml")
+    assert (virtual.status, "runs in real time only" in virtual.err) == (2, True), virtual.err
+    flow = '[[flows]]\nname = "f"\nfrom = "client"\nto = "server"\nbytes = "1 KiB"\n'
+    (tmp_path / "flow.toml").write_text(WITH_A_PROGRAM + flow)
+    refused = lasthop("live", tmp_path / "flow.toml")
+    assert (refused.status, "has a program for its stack" in refused.err) == (2, True), refused.err

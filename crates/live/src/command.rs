@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration as StdDuration;
 
 use nix::errno::Errno;
@@ -22,11 +24,13 @@ use crate::copies::Copies;
 use crate::stop::Stop;
 
 /// A program and its arguments.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct CommandLine {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) output: Output,
+    /// The descriptor that it inherits.
+    pub(crate) descriptor: Option<Arc<OwnedFd>>,
 }
 
 /// Where a program's output goes, and what it says on standard error.
@@ -70,11 +74,24 @@ impl CommandLine {
         if let Some([output, errors]) = copies.take_ends() {
             command.stdout(output).stderr(errors);
         }
+        let inherited = self.descriptor.as_ref().map(|descriptor| descriptor.as_raw_fd());
+        let begin = move || {
+            inherit(inherited)?;
+            if no_namespace { die_with_parent() } else { fork_below_init() }
+        };
         // SAFETY: between fork and exec the closure makes system calls only; it allocates nothing
         // and takes no lock. The second fork is of a process with one thread.
-        unsafe { command.pre_exec(move || if no_namespace { die_with_parent() } else { fork_below_init() }) };
+        unsafe { command.pre_exec(begin) };
         command.spawn()
     }
+}
+
+/// Keeps a descriptor open in the program that is executed.
+fn inherit(descriptor: Option<RawFd>) -> io::Result<()> {
+    let Some(descriptor) = descriptor else { return Ok(()) };
+    // SAFETY: changes a flag of a descriptor that the parent keeps open.
+    Errno::result(unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) })?;
+    Ok(())
 }
 
 fn die_with_parent() -> io::Result<()> {
@@ -139,6 +156,7 @@ mod tests {
             program: "sh".into(),
             arguments: vec!["-c".into(), script.into()],
             output: Output::Shown,
+            descriptor: None,
         }
     }
 
@@ -183,8 +201,12 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_exist_is_named() {
-        let missing =
-            CommandLine { program: "no-such-program".into(), arguments: vec![], output: Output::Shown };
+        let missing = CommandLine {
+            program: "no-such-program".into(),
+            arguments: vec![],
+            output: Output::Shown,
+            descriptor: None,
+        };
         assert!(run(missing, Stop::default()).unwrap_err().to_string().contains("no-such-program"));
     }
 }

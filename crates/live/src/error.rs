@@ -58,6 +58,12 @@ pub enum LiveError {
     )]
     NoWayIn,
 
+    /// A host's stack is a program, and there is none.
+    #[error(
+        "host {0} has stack = \"program\", and no program runs there: name one with --in {0} \"PROGRAM ARGUMENT…\""
+    )]
+    NoProgram(String),
+
     /// A router of this name runs already.
     #[error("a router called {0} runs already")]
     RouterRuns(String),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub(crate) struct HostSpec {
     pub(crate) programs: Vec<CommandLine>,
     /// Where samples of the kernel's connections go, if they are wanted.
     pub(crate) samples: Option<Arc<Samples>>,
+    /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor address.
+    pub(crate) is_program: bool,
 }
 
 /// The result of a host's task.
@@ -97,11 +100,22 @@ struct Prepared {
     sysctls: Sysctls,
 }
 
+/// What the host's thread keeps: its receivers, and the programs' end where they are the stack.
+struct Kept {
+    listening: Vec<ListeningReceiver>,
+    descriptor: Option<Arc<OwnedFd>>,
+}
+
 impl HostSpec {
     /// Returns how many reports the host sends before the end of the run.
     pub(crate) fn reports(&self) -> usize {
         let flows = self.senders.len() + self.receivers.len() + self.workloads.len();
         flows + usize::from(self.command.is_some())
+    }
+
+    /// Returns whether its stack is a program, and there is none.
+    pub(crate) fn lacks_its_program(&self) -> bool {
+        self.is_program && self.programs.is_empty() && self.command.is_none()
     }
 }
 
@@ -131,7 +145,8 @@ impl Host {
     pub(crate) fn join(self) -> Drops {
         drop(self.start);
         // A panic there has been printed, and a report of it has ended the run.
-        self.thread.join().unwrap_or_default()
+        let drops = self.thread.join().unwrap_or_default();
+        Drops { device: drops.device + self.tun.overflowed(), ..drops }
     }
 }
 
@@ -145,33 +160,59 @@ fn run_host(
     stop: &Stop,
     reports: &Reports,
 ) -> Drops {
-    let listening = match prepare(spec) {
-        Ok((prepared, listening)) => {
+    let kept = match prepare(spec) {
+        Ok((prepared, kept)) => {
             let _ = ready.send(Ok(prepared));
-            listening
+            kept
         }
         Err(error) => {
             let _ = ready.send(Err(error));
             return Drops::default();
         }
     };
-    if let Ok(start) = started.recv() {
-        thread::scope(|scope| run_tasks(scope, spec, listening, &start, stop, reports));
+    if let Ok(mut start) = started.recv() {
+        let spec = kept.give_to(spec.clone(), &mut start.environment);
+        thread::scope(|scope| run_tasks(scope, &spec, kept.listening, &start, stop, reports));
         // The namespace outlives its tasks: a FIN may remain to be acknowledged.
         let _ = started.recv();
     }
     Drops::read(INTERFACE)
 }
 
-fn prepare(spec: &HostSpec) -> Result<(Prepared, Vec<ListeningReceiver>), LiveError> {
+fn prepare(spec: &HostSpec) -> Result<(Prepared, Kept), LiveError> {
     namespace::enter_new_network().map_err(failed(&spec.name, "make a network namespace"))?;
     sysctl::set_defaults();
     let sysctls = set_all(spec)?;
-    let tun = Tun::create(INTERFACE).map_err(failed(&spec.name, "make a TUN device"))?;
-    configure(spec).map_err(failed(&spec.name, "set up its interfaces"))?;
+    let (tun, descriptor) = device_of(spec)?;
     let listening = spec.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
     let namespace = format!("/proc/{}/task/{}/ns/net", getpid(), gettid());
-    Ok((Prepared { namespace, tun, sysctls }, listening))
+    Ok((Prepared { namespace, tun, sysctls }, Kept { listening, descriptor }))
+}
+
+/// Makes the device of a host's kernel, or what stands for one with the programs' end of it.
+fn device_of(spec: &HostSpec) -> Result<(Tun, Option<Arc<OwnedFd>>), LiveError> {
+    if spec.is_program {
+        let made = Tun::for_program().map_err(failed(&spec.name, "make a socket pair"))?;
+        let up = || Netlink::open()?.up(Interface::named("lo")?);
+        up().map_err(failed(&spec.name, "set up its loopback"))?;
+        return Ok((made.0, Some(Arc::new(made.1))));
+    }
+    let tun = Tun::create(INTERFACE).map_err(failed(&spec.name, "make a TUN device"))?;
+    configure(spec).map_err(failed(&spec.name, "set up its interfaces"))?;
+    Ok((tun, None))
+}
+
+impl Kept {
+    /// Gives the programs of a host the descriptor that its packets come by, and says so in their environment.
+    fn give_to(&self, mut spec: HostSpec, environment: &mut Environment) -> HostSpec {
+        let Some(descriptor) = &self.descriptor else { return spec };
+        for program in spec.programs.iter_mut().chain(&mut spec.command) {
+            program.descriptor = Some(Arc::clone(descriptor));
+        }
+        environment.insert("LASTHOP_TUN_FD".to_owned(), descriptor.as_raw_fd().to_string());
+        environment.insert("LASTHOP_MTU".to_owned(), spec.mtu.to_string());
+        spec
+    }
 }
 
 fn set_all(spec: &HostSpec) -> Result<Sysctls, LiveError> {
@@ -223,7 +264,10 @@ fn run_tasks<'scope, 'env>(
     }
     if !spec.programs.is_empty() {
         scope.spawn(move || {
-            wait_for_listener(spec.receivers.len(), stop, || false);
+            // Of a program that is the stack nothing shows; what comes before it reads waits for it.
+            if !spec.is_program {
+                wait_for_listener(spec.receivers.len(), stop, || false);
+            }
             start.starting.fetch_sub(1, Ordering::SeqCst);
         });
     }

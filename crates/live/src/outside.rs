@@ -76,7 +76,12 @@ pub(crate) fn ended(status: ExitStatus) -> String {
 /// A program and its arguments; none if there are no words.
 pub(crate) fn command_line(words: &[OsString]) -> Option<CommandLine> {
     let (program, arguments) = words.split_first()?;
-    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output: Output::Shown })
+    Some(CommandLine {
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+        output: Output::Shown,
+        descriptor: None,
+    })
 }
 
 /// The exit status as a shell tells it: 128 and the signal's number where a signal ended the program.

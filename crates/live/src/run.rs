@@ -40,8 +40,12 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     flows.iter().try_for_each(|flow| check_workload(spec, flow, &is_elsewhere))?;
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks);
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
+    let kernels = setup.host_specs(&options);
+    if let Some(host) = kernels.iter().find(|host| host.lacks_its_program()) {
+        return Err(LiveError::NoProgram(host.name.clone()));
+    }
     let hosts = Hosts {
-        kernels: setup.host_specs(&options),
+        kernels,
         stacks: stacks::hosts(spec, &flows, &stacks),
         in_process: stacks.keys().copied().collect(),
         flows: flows.iter().map(|flow| flow.name.clone()).collect(),

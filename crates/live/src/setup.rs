@@ -101,6 +101,7 @@ impl<'a> Setup<'a> {
                 .filter_map(|program| command(&program.words, kept(program.output.as_ref())))
                 .collect(),
             samples: self.spec.record.tcp.then(Arc::default),
+            is_program: options.stacks.get(node) == Some(StackId::PROGRAM),
         }
     }
 
@@ -185,7 +186,7 @@ impl<'a> Setup<'a> {
 
 fn command(words: &[OsString], output: Output) -> Option<CommandLine> {
     let (program, arguments) = words.split_first()?;
-    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output })
+    Some(CommandLine { program: program.clone(), arguments: arguments.to_vec(), output, descriptor: None })
 }
 
 fn shown(file: Option<&PathBuf>) -> Output {

@@ -2,18 +2,25 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::libc;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socketpair, sockopt};
 
 /// The file that makes TUN devices (Linux, Documentation/networking/tuntap.rst).
 pub(crate) const DEVICE: &str = "/dev/net/tun";
 
 /// A TUN device in the network namespace of the thread that made it. Dropping it removes the device.
+///
+/// Or what stands for one where a program is a host's stack: a socket of a pair that keeps packets apart, whose other end
+/// the program reads and writes as it would a TUN device's descriptor.
 #[derive(Debug)]
 pub(crate) struct Tun {
     device: File,
+    /// Packets that a program was too slow to take.
+    overflowed: AtomicU64,
 }
 
 impl Tun {
@@ -22,12 +29,29 @@ impl Tun {
     pub(crate) fn create(name: &str) -> io::Result<Self> {
         let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
         attach(&device, name)?;
-        Ok(Self { device })
+        Ok(Self { device, overflowed: AtomicU64::new(0) })
+    }
+
+    /// Makes what stands for a device, and the end of the program whose stack it is.
+    pub(crate) fn for_program() -> io::Result<(Self, OwnedFd)> {
+        let kind = (AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC);
+        let (ours, programs) = socketpair(kind.0, kind.1, None, kind.2)?;
+        for end in [&ours, &programs] {
+            // As much as the system's limit allows (socket(7)).
+            setsockopt(end, sockopt::SndBuf, &PROGRAM_BUFFER)?;
+        }
+        nix::fcntl::fcntl(&ours, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
+        Ok((Self { device: File::from(ours), overflowed: AtomicU64::new(0) }, programs))
+    }
+
+    /// Returns how many packets a program was too slow to take.
+    pub(crate) fn overflowed(&self) -> u64 {
+        self.overflowed.load(Ordering::Relaxed)
     }
 
     /// Returns another handle of the device, which is there until both are dropped.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { device: self.device.try_clone()? })
+        Ok(Self { device: self.device.try_clone()?, overflowed: AtomicU64::new(0) })
     }
 
     /// Reads the next packet that the kernel sent into `buffer`. Returns its length, or `None` when there is none.
@@ -41,7 +65,14 @@ impl Tun {
 
     /// Writes a packet to the kernel. Its stack has processed the packet when this returns.
     pub(crate) fn send(&self, packet: &[u8]) -> io::Result<()> {
-        (&self.device).write(packet).map(drop)
+        match (&self.device).write(packet) {
+            // A device never is: a program that does not read loses packets, as by a device's full queue.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.overflowed.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            result => result.map(drop),
+        }
     }
 }
 
@@ -70,6 +101,8 @@ struct InterfaceRequest {
     padding: [u8; 22],
 }
 
+/// Bytes that may wait for a program: more than a bandwidth-delay product of most links.
+const PROGRAM_BUFFER: usize = 4 << 20;
 const FLAGS: libc::c_short = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
 const _: () = assert!(size_of::<InterfaceRequest>() == size_of::<libc::ifreq>());
 

@@ -43,10 +43,12 @@ impl From<Failure> for PyErr {
             Failure::Setup(error) => with_message(py, "InputError", &error),
             Failure::Run(error) => with_message(py, "RunError", &error),
             Failure::Live(error) if names_what_is_refused(&error) => with_message(py, "InputError", &error),
-            Failure::Live(error @ live::LiveError::Workload { .. }) => with_message(py, "InputError", &error),
-            Failure::Live(error @ (live::LiveError::Place { .. } | live::LiveError::Ends(_))) => {
-                with_message(py, "InputError", &error)
-            }
+            Failure::Live(
+                error @ (live::LiveError::Workload { .. }
+                | live::LiveError::Place { .. }
+                | live::LiveError::Ends(_)
+                | live::LiveError::NoProgram(_)),
+            ) => with_message(py, "InputError", &error),
             Failure::Live(error) => with_message(py, "LiveError", &error),
             Failure::Capture { file, error } => capture_error(py, &file, &error),
             Failure::File(error) => os_error(&error),

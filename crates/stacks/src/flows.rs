@@ -19,11 +19,23 @@ pub struct Assignment(BTreeMap<usize, StackId>);
 /// Why flows cannot run over the stacks of their hosts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is no kernel in virtual time.
+    /// There is no kernel in virtual time, and no program.
     #[error(
-        "host {host} has the kernel's stack, which runs in real time only; use lasthop live, or stack = \"lasthop\""
+        "host {host} has the stack \"{stack}\", which runs in real time only; use lasthop live, or stack = \"lasthop\""
     )]
-    Kernel {
+    RealTime {
+        /// The host.
+        host: String,
+        /// Its stack.
+        stack: &'static str,
+    },
+    /// What a program's stack sends is the program's matter.
+    #[error(
+        "flow {flow}: host {host} has a program for its stack, which nobody can tell to send or to check; leave out the flow, and let the program send"
+    )]
+    Program {
+        /// The flow.
+        flow: String,
         /// The host.
         host: String,
     },
@@ -74,6 +86,7 @@ impl Transport {
         match self {
             Self::Tcp => "TCP",
             Self::Quic => "QUIC",
+            Self::Any => "what its program speaks",
         }
     }
 }
@@ -108,7 +121,10 @@ impl Assignment {
     /// If a host has the kernel's.
     pub fn in_virtual_time(&self, spec: &Spec) -> Result<BTreeMap<usize, StackId>, Refusal> {
         match self.0.iter().find(|(_, stack)| !stack.is_in_process()) {
-            Some((node, _)) => Err(Refusal::Kernel { host: spec.nodes[*node].name.clone() }),
+            Some((node, stack)) => {
+                let host = spec.nodes[*node].name.clone();
+                Err(Refusal::RealTime { host, stack: stack.entry().id })
+            }
             None => Ok(self.needed(spec)),
         }
     }
@@ -134,7 +150,12 @@ impl Assignment {
     /// As [`Assignment::check`].
     pub fn check_all(&self, spec: &Spec) -> Result<(), Refusal> {
         let needed = self.needed(spec);
-        let over_stacks = spec.flows.iter().filter(|flow| needed.contains_key(&flow.from)).cloned();
+        let has_program = |node: usize| self.get(node) == Some(StackId::PROGRAM);
+        let over_stacks = spec
+            .flows
+            .iter()
+            .filter(|flow| needed.contains_key(&flow.from) || has_program(flow.from) || has_program(flow.to));
+        let over_stacks = over_stacks.cloned();
         self.check(spec, &over_stacks.collect::<Vec<_>>(), StackId::LASTHOP)
     }
 
@@ -145,6 +166,11 @@ impl Assignment {
     pub fn check(&self, spec: &Spec, flows: &[FlowSpec], default: StackId) -> Result<(), Refusal> {
         let stack = |node: usize| self.get(node).unwrap_or(default);
         flows.iter().try_for_each(|flow| {
+            if let Some(node) = [flow.from, flow.to].into_iter().find(|node| stack(*node) == StackId::PROGRAM)
+            {
+                let (flow, host) = (flow.name.clone(), spec.nodes[node].name.clone());
+                return Err(Refusal::Program { flow, host });
+            }
             let [from, to] = [flow.from, flow.to].map(|node| (&spec.nodes[node].name, stack(node).entry()));
             if from.1.transport != to.1.transport {
                 let named = |(name, entry): (&String, &crate::Entry)| format!("{name} ({})", entry.id);

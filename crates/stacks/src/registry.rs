@@ -26,6 +26,8 @@ pub enum Transport {
     Tcp,
     /// QUIC (RFC 9000).
     Quic,
+    /// Whatever a program speaks: only its user knows.
+    Any,
 }
 
 /// A place in [`ENTRIES`].
@@ -33,7 +35,8 @@ pub enum Transport {
 pub struct StackId(usize);
 
 /// All of them.
-pub const ENTRIES: &[Entry] = &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, crate::quinn::ENTRY];
+pub const ENTRIES: &[Entry] =
+    &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, crate::quinn::ENTRY, PROGRAM];
 
 const KERNEL: Entry = Entry {
     id: "kernel",
@@ -44,12 +47,24 @@ const KERNEL: Entry = Entry {
     make: None,
 };
 
+const PROGRAM: Entry = Entry {
+    id: "program",
+    summary: "a program of the user's, which gets the host's packets by a descriptor; in real time only",
+    example: "stack = \"program\"",
+    source: "docs/recipes/other-stacks.md",
+    transport: Transport::Any,
+    make: None,
+};
+
 impl StackId {
     /// Our own TCP.
     pub const LASTHOP: Self = Self(0);
 
     /// The machine's kernel.
     pub const KERNEL: Self = Self(1);
+
+    /// A program of the user's.
+    pub const PROGRAM: Self = Self(4);
 
     /// The stack that a file calls `id`.
     #[must_use]
@@ -77,6 +92,7 @@ mod tests {
     #[test]
     fn ours_is_the_first_and_every_name_is_found() {
         assert_eq!((StackId::LASTHOP.entry().id, StackId::KERNEL.entry().id), ("lasthop", "kernel"));
+        assert_eq!(StackId::PROGRAM.entry().id, "program");
         for entry in ENTRIES {
             assert_eq!(StackId::named(entry.id).map(|id| id.entry().id), Some(entry.id));
         }

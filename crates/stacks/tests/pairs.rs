@@ -227,7 +227,7 @@ fn what_cannot_be_is_refused_with_a_reason() {
         Ok(_) => panic!("{names:?} should be refused"),
     };
     let spec = pair(lossy(0.0), 1);
-    assert_eq!(refused(&spec, &["kernel"]), Refusal::Kernel { host: "left".to_owned() });
+    assert_eq!(refused(&spec, &["kernel"]), Refusal::RealTime { host: "left".to_owned(), stack: "kernel" });
     let text = refused(&spec, &["quinn", "smoltcp"]).to_string();
     assert!(text.contains("left (quinn) speaks QUIC and right (smoltcp) speaks TCP"), "{text}");
     assert!(matches!(refused(&spec, &["quinn"]), Refusal::Transport { .. }));

@@ -91,7 +91,7 @@ def command(
             warn(too_fast)
     with live_result(metered, command=program, programs=others, out=out, quiet_output=as_json) as result:
         summary = result.summary
-        real = [] if program else [_measures(result)]
+        real = [] if program or _has_program(scenario) else [_measures(result)]
     for _ in range(repeat - 1):
         with live_result(metered, programs=others, quiet_output=True) as again:
             real.append(_measures(again))
@@ -122,6 +122,11 @@ def _without_kernels(scenario: Scenario) -> Scenario:
     """Return the scenario for virtual time: hosts whose stack is the kernel's have our TCP there."""
     ours = [{**host, "stack": "lasthop"} if host.get("stack") == "kernel" else host for host in _hosts(scenario)]
     return replace(scenario, json=json.dumps({**scenario.specification, "hosts": ours}))
+
+
+def _has_program(scenario: Scenario) -> bool:
+    """Whether a program is the stack of some host, which virtual time does not have."""
+    return any(host.get("stack") == "program" for host in _hosts(scenario))
 
 
 def _hosts(scenario: Scenario) -> list[dict[str, Any]]:

@@ -88,6 +88,8 @@ pub enum Stack {
     Smoltcp,
     /// The QUIC of the crate quinn-proto, in virtual and in real time. Both hosts of a flow have it.
     Quinn,
+    /// A program of the user's (`lasthop live --in`), which gets the host's packets by a descriptor, in real time only.
+    Program,
 }
 
 impl Stack {
@@ -100,6 +102,7 @@ impl Stack {
             Self::Kernel => "kernel",
             Self::Smoltcp => "smoltcp",
             Self::Quinn => "quinn",
+            Self::Program => "program",
         };
         StackId::named(name).expect("every stack is in the registry")
     }

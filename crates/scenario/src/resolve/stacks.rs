@@ -8,12 +8,15 @@ use crate::file::Stack;
 use crate::resolved::Resolved;
 use crate::tree::{KeyPath, Tree};
 
-/// Checks that no host of a composed scenario has the kernel's stack.
+/// Checks that no host of a composed scenario has a stack that runs in real time only: the kernel's, or a program.
 pub(crate) fn refuse_kernels(tree: &Tree) -> Result<(), InputError> {
     for host in tree.steps_below(&KeyPath::of(["hosts"])) {
         let key = KeyPath::of(["hosts", &host, "stack"]);
-        if tree.text(&key) == Some(Stack::Kernel.id().entry().id) {
-            let (message, help) = message_and_help(&Refusal::Kernel { host });
+        let named = |stack: &&str| tree.text(&key) == Some(*stack);
+        if let Some(stack) =
+            [Stack::Kernel, Stack::Program].map(|one| one.id().entry().id).into_iter().find(named)
+        {
+            let (message, help) = message_and_help(&Refusal::RealTime { host, stack });
             return Err(tree.error(&key, message, help));
         }
     }
@@ -55,10 +58,12 @@ impl Check<'_> {
 
     fn refused(&self, refusal: &Refusal) -> InputError {
         let (flow, key) = match refusal {
-            Refusal::Kernel { host } => {
+            Refusal::RealTime { host, .. } => {
                 return self.tree.error(&KeyPath::of(["hosts", host, "stack"]), refusal.to_string(), "");
             }
-            Refusal::Transport { flow, .. } | Refusal::Mtu { flow, .. } => (flow, "to"),
+            Refusal::Transport { flow, .. } | Refusal::Mtu { flow, .. } | Refusal::Program { flow, .. } => {
+                (flow, "to")
+            }
             Refusal::Workload { flow, .. } => (flow, "workload"),
         };
         let entry = self.file.flows.iter().position(|entry| {
@@ -74,7 +79,7 @@ mod tests {
     use super::*;
     use crate::tests::{GOOD, read};
 
-    const STACKS: [Stack; 4] = [Stack::Lasthop, Stack::Kernel, Stack::Smoltcp, Stack::Quinn];
+    const STACKS: [Stack; 5] = [Stack::Lasthop, Stack::Kernel, Stack::Smoltcp, Stack::Quinn, Stack::Program];
 
     #[test]
     fn the_keys_values_are_the_registrys_names() {
