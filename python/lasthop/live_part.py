@@ -30,7 +30,8 @@ def main(*, emulator: bool) -> int:
     if emulator:
         return _emulate(streams)
     # The engine does not return to Python before the end, and whatever ends the process takes its namespaces with it.
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
     try:
         _native.live_part(streams)
     except LasthopError:
