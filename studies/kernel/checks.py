@@ -22,7 +22,7 @@ from lasthop.scenario import Scenario
 from lasthop.study import Case, Evidence, Verdict
 from lasthop.study.overlay import draw_overlay
 
-RUNS = int(os.environ.get("LASTHOP_KERNEL_RUNS", "3"))
+RUNS = int(os.environ.get("LASTHOP_KERNEL_RUNS", "6"))
 """Runs of the kernel in each cell: they tell its own spread."""
 
 AT_A_TIME = threading.Semaphore(int(os.environ.get("LASTHOP_KERNEL_AT_A_TIME", "1")))
