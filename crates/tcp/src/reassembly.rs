@@ -131,6 +131,15 @@ impl Reassembly {
         self.islands.newest(limit)
     }
 
+    /// Whether `range` touches neither of the two islands that grew last, and there are as many: of the few blocks that an
+    /// ACK reports, it takes the place of another.
+    #[must_use]
+    pub fn is_apart(&self, range: SeqRange) -> bool {
+        let newest = self.islands.newest(2);
+        let is_apart = |block: &SeqRange| range.end.before(block.start) || block.end.before(range.start);
+        newest.len() == 2 && newest.as_slice().iter().all(is_apart)
+    }
+
     /// The island that holds all of `range`, if all of it has arrived out of order.
     #[must_use]
     pub fn island_covering(&self, range: SeqRange) -> Option<SeqRange> {

@@ -69,7 +69,16 @@ impl Endpoint {
         if self.receiving.tunes_window {
             self.tune_window(now, segment, (len, unread));
         }
-        self.owe_ack(Data { now, len, arrival: Arrival::InOrder, gap: false, full, polled: false, rtt });
+        self.owe_ack(Data {
+            now,
+            len,
+            arrival: Arrival::InOrder,
+            gap: false,
+            scattered: false,
+            full,
+            polled: false,
+            rtt,
+        });
     }
 
     /// Takes in any segment, in any state.
@@ -238,6 +247,7 @@ impl Endpoint {
         let payload = if inside < whole.len() { payload.slice(0, inside) } else { payload.clone() };
         let known = self.duplicate_part(range);
         let (before, unread) = (self.receiving.stream.next(), self.receiving.stream.held().unread);
+        let scattered = self.receiving.stream.is_apart(range);
         let arrival = self.receiving.stream.insert(range, payload);
         if let Some(part) = known {
             self.report_duplicate(part);
@@ -250,7 +260,7 @@ impl Endpoint {
         if self.receiving.tunes_window && arrival != Arrival::Duplicate {
             self.tune_window(now, segment, (Bytes(u64::from(inside)), unread));
         }
-        self.owe_ack(Data { polled, rtt, ..self.arrived(now, range, arrival) });
+        self.owe_ack(Data { polled, rtt, scattered, ..self.arrived(now, range, arrival) });
     }
 
     /// Tells a window that sizes itself of data that have arrived: so many bytes, and so many were unread before.
@@ -290,11 +300,11 @@ impl Endpoint {
         self.receiving.stream.island_covering(range).map(|_| range)
     }
 
-    /// The data segment as the acknowledgment policy sees it, without poll and round trip.
+    /// The data segment as the acknowledgment policy sees it, without poll, round trip and place.
     fn arrived(&self, now: Instant, range: SeqRange, arrival: Arrival) -> Data {
         let len = Bytes(u64::from(range.len()));
         let (gap, full) = (self.receiving.stream.has_gap(), self.receiving.largest_segment.max(len));
-        Data { now, len, arrival, gap, full, polled: false, rtt: None }
+        Data { now, len, arrival, gap, scattered: false, full, polled: false, rtt: None }
     }
 
     /// Asks the acknowledgment policy when the data are to be acknowledged.

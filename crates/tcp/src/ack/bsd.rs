@@ -83,6 +83,7 @@ mod tests {
                 len,
                 arrival: Arrival::InOrder,
                 gap: false,
+                scattered: false,
                 full,
                 polled: false,
                 rtt: None,

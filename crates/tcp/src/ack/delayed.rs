@@ -102,7 +102,16 @@ mod tests {
 
     fn data(len: u64, arrival: Arrival) -> Data {
         let gap = arrival == Arrival::OutOfOrder;
-        Data { now: Instant::START, len: Bytes(len), arrival, gap, full: FULL, polled: false, rtt: None }
+        Data {
+            now: Instant::START,
+            len: Bytes(len),
+            arrival,
+            gap,
+            scattered: false,
+            full: FULL,
+            polled: false,
+            rtt: None,
+        }
     }
 
     #[test]

@@ -64,12 +64,23 @@ struct Linux {
     /// (`compressed_ack`).
     duplicates: u32,
     compressed: u32,
+    /// How many wait from the next ACK on.
+    left: u32,
 }
 
 impl Linux {
     const fn new(params: Params) -> Self {
         let (wait, quick) = (params.min, params.quick.0);
-        Self { params, wait, last_arrival: None, waiting: Bytes::ZERO, quick, duplicates: 0, compressed: 0 }
+        Self {
+            params,
+            wait,
+            last_arrival: None,
+            waiting: Bytes::ZERO,
+            quick,
+            duplicates: 0,
+            compressed: 0,
+            left: 0,
+        }
     }
 
     /// `tcp_event_data_recv`.
@@ -95,6 +106,12 @@ impl Linux {
     fn on_gap(&mut self, data: &Data) -> When {
         if self.duplicates < self.params.duplicates {
             self.duplicates += 1;
+            return When::Now;
+        }
+        // `tcp_sack_compress_send_ack`: before the blocks of an ACK can no longer tell of all that came since the last one.
+        // The kernel's ACK goes out just before this segment is entered, which waits for the next.
+        if data.scattered && self.compressed > 0 {
+            self.left = 1;
             return When::Now;
         }
         self.compressed += 1;
@@ -132,7 +149,7 @@ impl AckPolicy for Linux {
         if !self.waiting.is_zero() {
             self.quick = self.quick.saturating_sub(1);
         }
-        (self.waiting, self.compressed) = (Bytes::ZERO, 0);
+        (self.waiting, self.compressed) = (Bytes::ZERO, std::mem::take(&mut self.left));
     }
 }
 
@@ -162,6 +179,7 @@ mod tests {
             len: Bytes(1000),
             arrival,
             gap: arrival == Arrival::OutOfOrder,
+            scattered: false,
             full: Bytes(1000),
             polled: false,
             rtt: Some(Duration::from_millis(100)),
@@ -204,5 +222,17 @@ mod tests {
         let late = When::Within(Duration::from_millis(1));
         (0..44).for_each(|_| assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), late));
         assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), When::Now);
+    }
+
+    #[test]
+    fn what_the_blocks_of_one_ack_cannot_tell_is_not_compressed() {
+        let mut policy = no_longer_young();
+        (0..3).for_each(|_| assert_eq!(tell(&mut policy, 1, Arrival::OutOfOrder), When::Now));
+        let scattered = Data { scattered: true, ..data(1, Arrival::OutOfOrder) };
+        assert_ne!(policy.on_data(&scattered), When::Now);
+        for _ in 0..3 {
+            assert_eq!(policy.on_data(&scattered), When::Now);
+            policy.on_ack_sent();
+        }
     }
 }

@@ -126,6 +126,7 @@ mod tests {
                     len: Bytes(256),
                     arrival,
                     gap: false,
+                    scattered: false,
                     full: Bytes(256),
                     polled: false,
                     rtt: None,

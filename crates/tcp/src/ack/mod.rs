@@ -78,6 +78,8 @@ pub struct Data {
     pub arrival: Arrival,
     /// Whether something still waits behind a gap.
     pub gap: bool,
+    /// Whether it lies behind a gap and apart from the two runs of data that grew last.
+    pub scattered: bool,
     /// The largest segment that the peer has sent so far: what "full-sized" means here.
     pub full: Bytes,
     /// Whether the peer asks for an acknowledgment ([`wire::Flags::POLL`]).

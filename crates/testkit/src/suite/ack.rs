@@ -21,7 +21,16 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn data(at: Duration, arrival: Arrival) -> Data {
     let gap = arrival == Arrival::OutOfOrder;
-    Data { now: Instant::START + at, len: FULL, arrival, gap, full: FULL, polled: false, rtt: None }
+    Data {
+        now: Instant::START + at,
+        len: FULL,
+        arrival,
+        gap,
+        scattered: false,
+        full: FULL,
+        polled: false,
+        rtt: None,
+    }
 }
 
 /// RFC 5681 §4.2, at any spacing of segments.
