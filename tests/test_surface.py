@@ -101,7 +101,7 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as left:
         main(["fly"])
     assert left.value.code == 2
-    commands = "new, run, study, live, shell, fetch, serve-file, router, set, plot, "
+    commands = "new, list, show, doctor, run, study, live, packetdrill, shell, fetch, "
     assert f"The commands are {commands}" in capsys.readouterr().err
 
 

@@ -17,31 +17,46 @@ import click
 
 from lasthop.errors import LasthopError
 
-_COMMANDS = {
-    "new": ("lasthop.cli.new", "Write a scenario file to begin with."),
-    "run": ("lasthop.cli.run", "Run one scenario in virtual time."),
-    "study": ("lasthop.cli.study", "Repeat a document's experiments: published beside measured."),
-    "live": ("lasthop.cli.live", "Run the same scenario in real time, between real kernels."),
-    "shell": ("lasthop.cli.shell", "Run a program, or your shell, behind an emulated link."),
-    "fetch": ("lasthop.cli.fetch", "Fetch from a real web server by our own TCP: what a profile gains."),
-    "serve-file": ("lasthop.cli.serve_file", "Serve a file to real clients by our own TCP."),
-    "router": ("lasthop.cli.router", "Forward real traffic through the links of a scenario."),
-    "set": ("lasthop.cli.set_router", "Change the links of a router that runs."),
-    "plot": ("lasthop.cli.plot", "Draw a result: time sequence, cwnd, queue, …"),
-    "analyze": ("lasthop.cli.analyze", "Tell what the TCP connections of anybody's capture did."),
-    "explain": ("lasthop.cli.explain", "Tell what happened in a result, and why."),
-    "compare": ("lasthop.cli.compare", "Compare results: runs, sweeps, studies."),
-    "report": ("lasthop.cli.report", "Write one page of results: diagrams that zoom, windows, queues."),
-    "fit": ("lasthop.cli.fit", "Find out what the link was that a capture's transfer crossed; write it as a scenario."),
-    "export": ("lasthop.cli.export", "Write a result in another tool's format: CSV, xplot, Flent, qlog, Mahimahi."),
-    "import": ("lasthop.cli.import_log", "Make a trace for a link out of a log of Mahimahi."),
-    "packetdrill": ("lasthop.cli.packetdrill", "Run packetdrill scripts in virtual time against a profile."),
-    "trace": ("lasthop.cli.trace", "Write a link's capacity as a trace in Mahimahi's format."),
-    "list": ("lasthop.cli.listing", "List what there is by name: links, profiles, algorithms, …"),
-    "show": ("lasthop.cli.show", "Show one of them: a file with its sources, an algorithm, a queue, …"),
-    "doctor": ("lasthop.cli.doctor", "Say what this machine can do, and the remedy for what it cannot."),
+_GROUPS = {
+    "To begin": {
+        "new": ("lasthop.cli.new", "Write a scenario file to begin with."),
+        "list": ("lasthop.cli.listing", "List what there is by name: links, profiles, algorithms, …"),
+        "show": ("lasthop.cli.show", "Show one of them: a file with its sources, an algorithm, a queue, …"),
+        "doctor": ("lasthop.cli.doctor", "Say what this machine can do, and the remedy for what it cannot."),
+    },
+    "Run": {
+        "run": ("lasthop.cli.run", "Run one scenario in virtual time."),
+        "study": ("lasthop.cli.study", "Repeat a document's experiments: published beside measured."),
+        "live": ("lasthop.cli.live", "Run the same scenario in real time, between real kernels."),
+        "packetdrill": ("lasthop.cli.packetdrill", "Run packetdrill scripts in virtual time against a profile."),
+    },
+    "Real programs and traffic": {
+        "shell": ("lasthop.cli.shell", "Run a program, or your shell, behind an emulated link."),
+        "fetch": ("lasthop.cli.fetch", "Fetch from a real web server by our own TCP: what a profile gains."),
+        "serve-file": ("lasthop.cli.serve_file", "Serve a file to real clients by our own TCP."),
+        "router": ("lasthop.cli.router", "Forward real traffic through the links of a scenario."),
+        "set": ("lasthop.cli.set_router", "Change the links of a router that runs."),
+    },
+    "Results": {
+        "plot": ("lasthop.cli.plot", "Draw a result: time sequence, cwnd, queue, …"),
+        "explain": ("lasthop.cli.explain", "Tell what happened in a result, and why."),
+        "compare": ("lasthop.cli.compare", "Compare results: runs, sweeps, studies."),
+        "report": ("lasthop.cli.report", "Write one page of results: diagrams that zoom, windows, queues."),
+        "export": ("lasthop.cli.export", "Write a result in another tool's format: CSV, xplot, Flent, qlog, Mahimahi."),
+    },
+    "Captures and logs": {
+        "analyze": ("lasthop.cli.analyze", "Tell what the TCP connections of anybody's capture did."),
+        "fit": (
+            "lasthop.cli.fit",
+            "Find out what the link was that a capture's transfer crossed; write it as a scenario.",
+        ),
+        "import": ("lasthop.cli.import_log", "Make a trace for a link out of a log of Mahimahi."),
+        "trace": ("lasthop.cli.trace", "Write a link's capacity as a trace in Mahimahi's format."),
+    },
 }
-"""The module of each command, and its line in the help. A module is imported when its command is run."""
+"""The commands by what they are for: the module of each, imported when it is run, and its line in the help."""
+
+_COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
 
 _FOR_PROGRAMS = {"live-part": ("lasthop.cli.live_part", "")}
 """Commands that we call ourselves: in no list."""
@@ -56,7 +71,7 @@ class _Terminated(KeyboardInterrupt):
 
 
 class _Commands(click.Group):
-    """The subcommands, in the order of the table above."""
+    """The subcommands, in the order of the groups above."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)
@@ -71,8 +86,10 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands' lines without importing their modules, as click's own method would."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
+        widest = max(map(len, _COMMANDS))
+        for title, commands in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), summary) for name, (_, summary) in commands.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
