@@ -104,7 +104,7 @@ mod tests {
         };
         let refused = check(&with("smoltcp", "kernel"), &[]).unwrap_err();
         assert_eq!((refused.key.as_str(), refused.line()), ("hosts.mobile.stack", Some(7)));
-        assert_eq!(refused.message, "host mobile has the kernel's stack, which runs in real time only");
+        assert_eq!(refused.message, "host mobile has the stack \"kernel\", which runs in real time only");
         assert_eq!(refused.help, "use lasthop live, or stack = \"lasthop\"");
         let overridden = check(&with("smoltcp", "lasthop"), &["hosts.server.stack=kernel"]).unwrap_err();
         assert_eq!((overridden.key.as_str(), overridden.line()), ("hosts.server.stack", None));
