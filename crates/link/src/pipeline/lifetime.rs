@@ -20,14 +20,14 @@ impl<P: Packet> Pipeline<P> {
         if self.lifetime == Duration::MAX { Instant::NEVER } else { self.first_expiry() }
     }
 
-    /// An expiry needs a wake-up only where it makes room for which a neighbour waits, or lets a
-    /// transmission start.
+    /// An expiry needs a wake-up only where it makes room for which a neighbour waits, or lets a transmission start: of the
+    /// next packet, or of one for which the receive buffer has room where it has none for this one.
     #[inline]
     pub(super) fn expiry_wake_up(&self) -> Instant {
         if self.lifetime == Duration::MAX {
             return Instant::NEVER;
         }
-        let waits = matches!(self.transmitter, Transmitter::Waiting { .. });
+        let waits = !matches!(self.transmitter, Transmitter::Sending { .. });
         let matters = waits || self.queue.overflow() == Overflow::FlowControl;
         if matters { self.first_expiry() } else { Instant::NEVER }
     }
