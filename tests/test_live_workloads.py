@@ -248,5 +248,5 @@ def test_a_kernel_under_virtual_time_is_refused_where_it_is_written(lasthop: Las
     for command in (("run", base), ("run", base, "--out", "r"), ("run", base, "--replications", "2")):
         refused = lasthop(*command)
         assert refused.status == 2, refused.out
-        assert f"{base}:{line}: hosts.server.stack: host server has the kernel's stack" in refused.err
+        assert f'{base}:{line}: hosts.server.stack: host server has the stack "kernel"' in refused.err
         assert "use lasthop live" in refused.err
