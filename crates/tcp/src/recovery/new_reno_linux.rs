@@ -5,8 +5,11 @@
 //! knows: those behind the first hole are marked. A partial ACK acknowledges the hole and as many of them as it has
 //! segments besides (`tcp_remove_reno_sacks`), and tells that the next segment is lost, too (`tcp_newreno_mark_lost`).
 
+use units::Duration;
+
 use super::composed::{Composed, Detection, FastRecovery, LossDetector, LostFirst, Stage};
 use super::prr::Prr;
+use super::rack::mark_overdue;
 use super::{AckEvent, AfterTimeout, Recovery, TimeoutEvent};
 use crate::Cause;
 use crate::scoreboard::Scoreboard;
@@ -58,20 +61,16 @@ impl LossDetector for CountedDuplicates {
                 on_partial_ack(board);
                 Detection::Nothing
             }
-            Stage::Over | Stage::AfterTimeout => {
-                self.forget(board);
-                Detection::Nothing
-            }
-            _ if ack.advances => {
-                self.forget(board);
-                Detection::Nothing
-            }
-            _ if !ack.duplicate => Detection::Nothing,
-            Stage::FastRecovery(_) => self.count_one(board),
-            Stage::Open(_) => match self.count_one(board) {
+            Stage::FastRecovery(_) if !ack.advances && ack.duplicate => self.count_one(board),
+            Stage::Open(_) if !ack.advances && ack.duplicate => match self.count_one(board) {
                 _ if self.count >= ack.dupthresh => Detection::Loss,
                 found => found,
             },
+            Stage::FastRecovery(_) | Stage::Open(_) if !ack.advances => Detection::Nothing,
+            _ => {
+                self.forget(board);
+                Detection::Nothing
+            }
         }
     }
 
@@ -83,14 +82,7 @@ impl LossDetector for CountedDuplicates {
     /// `tcp_timeout_mark_lost`: the first segment is lost, and whatever was sent a round trip ago.
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
         self.forget(board);
-        let patience = timeout.srtt.unwrap_or_default();
-        for index in 0..board.len() {
-            let overdue = board.get(index).is_some_and(|sent| sent.last_sent + patience <= timeout.now);
-            if index == 0 || overdue {
-                board.mark_lost(index, if index == 0 { Cause::Timeout } else { Cause::AfterTimeout });
-            }
-        }
-        board.blame_first(Cause::Timeout);
+        mark_overdue(timeout, Duration::ZERO, board);
     }
 
     fn on_spurious(&mut self) {}

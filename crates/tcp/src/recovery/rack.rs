@@ -201,6 +201,18 @@ fn waits(sent: &Sent, newest: &Newest) -> bool {
     is_in_flight(sent) && newest.is_after(sent.last_sent, sent.range.end)
 }
 
+/// A timeout: marks the first segment as lost, and those that were sent a round trip and `window` ago.
+pub(super) fn mark_overdue(timeout: &TimeoutEvent, window: Duration, board: &mut Scoreboard) {
+    let patience = timeout.srtt.unwrap_or_default() + window;
+    for index in 0..board.len() {
+        let overdue = board.get(index).is_some_and(|sent| sent.last_sent + patience <= timeout.now);
+        if index == 0 || overdue {
+            board.mark_lost(index, if index == 0 { Cause::Timeout } else { Cause::AfterTimeout });
+        }
+    }
+    board.blame_first(Cause::Timeout);
+}
+
 fn is_in_flight(sent: &Sent) -> bool {
     !sent.sacked && sent.mark == Mark::InFlight
 }
@@ -250,14 +262,7 @@ impl LossDetector for Rack {
     /// §6.3: the first segment is lost, and whatever was sent a round trip and the reordering window ago. The round trip
     /// is the smoothed one, as that of the last loss may be old.
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) {
-        let patience = timeout.srtt.unwrap_or_default() + self.window;
-        for index in 0..board.len() {
-            let overdue = board.get(index).is_some_and(|sent| sent.last_sent + patience <= timeout.now);
-            if index == 0 || overdue {
-                board.mark_lost(index, if index == 0 { Cause::Timeout } else { Cause::AfterTimeout });
-            }
-        }
-        board.blame_first(Cause::Timeout);
+        mark_overdue(timeout, self.window, board);
         self.forget_places();
     }
 
