@@ -8,12 +8,14 @@
 //!   that cannot be read is a [`ParseError`], one that is only odd says so in its [`Oddity`]s.
 //! - [`capture`]: reading pcap and pcapng files alike; [`pcap`] and [`pcapng`]: writing them.
 //! - [`framing`]: from a link-layer frame to the IP packet inside.
+//! - [`offload`]: packets that a kernel leaves to be segmented or to get their checksums.
 
 pub mod capture;
 mod checksum;
 mod fast_open;
 pub mod framing;
 pub mod ip;
+pub mod offload;
 mod option_layout;
 mod packet;
 mod payload;

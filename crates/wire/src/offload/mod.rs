@@ -1,0 +1,218 @@
+//! Packets that a kernel leaves for a device to finish: without a checksum, or as many segments behind one header
+//! (generic segmentation offload; Linux, Documentation/networking/segmentation-offloads.rst).
+//!
+//! A link wants every segment by itself. [`segments`] takes a [`SuperPacket`] apart without copying it: each
+//! [`RawPacket`] is a view, and its headers are written when somebody asks for them. [`Coalesced`] puts neighbours
+//! together again for a kernel that takes them as one.
+
+mod coalesced;
+mod super_packet;
+#[cfg(test)]
+mod tests;
+mod virtio;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub use coalesced::Coalesced;
+pub use super_packet::{SuperPacket, SuperPacketError};
+pub use virtio::{ChecksumPlace, Gso, GsoKind, UnknownGso, VirtioNetHeader};
+
+use crate::checksum::{self, Checksum};
+use crate::ip::v4;
+
+/// An IP packet as bytes, of its own or within a larger packet.
+#[derive(Clone, Debug)]
+pub struct RawPacket(Form);
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// Bytes of its own. The checksum of its transport may be left to be finished.
+    Whole { bytes: Vec<u8>, checksum: Option<ChecksumPlace> },
+    /// A segment of a larger packet, with a mark of its own (CE, RFC 3168 §5).
+    Segment { of: Arc<SuperPacket>, index: u16, is_marked: bool },
+}
+
+/// Takes what a kernel has handed over apart into packets as they are on a wire.
+///
+/// # Errors
+/// If the header promises segments that the bytes do not have.
+pub fn segments(
+    header: VirtioNetHeader,
+    bytes: Vec<u8>,
+) -> Result<impl Iterator<Item = RawPacket>, SuperPacketError> {
+    let (one, many) = match header.gso {
+        None => (Some(RawPacket(Form::Whole { bytes, checksum: header.checksum })), None),
+        Some(gso) => (None, Some(Arc::new(SuperPacket::new(bytes, gso)?))),
+    };
+    let count = many.as_ref().map_or(0, |packet| packet.segments());
+    let segment =
+        move |index| many.clone().map(|of| RawPacket(Form::Segment { of, index, is_marked: false }));
+    Ok(one.into_iter().chain((0..count).filter_map(segment)))
+}
+
+impl RawPacket {
+    /// Its length, headers included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Form::Whole { bytes, .. } => bytes.len(),
+            Form::Segment { of, index, .. } => of.headers_len() + of.payload(*index, 1).len(),
+        }
+    }
+
+    /// Whether it has no bytes at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that begin with headers whose addresses, ports and traffic class are those of this packet, without its mark.
+    /// Lengths, numbers and checksums may be those of a larger packet.
+    #[must_use]
+    pub fn common_header(&self) -> &[u8] {
+        match &self.0 {
+            Form::Whole { bytes, .. } => bytes,
+            Form::Segment { of, .. } => of.bytes(),
+        }
+    }
+
+    /// Its bytes as they are on a wire, with the right checksums.
+    #[must_use]
+    pub fn to_bytes(&self) -> Cow<'_, [u8]> {
+        let place = match &self.0 {
+            Form::Whole { bytes, checksum: None } => return Cow::Borrowed(bytes),
+            Form::Whole { checksum: Some(place), .. } => *place,
+            Form::Segment { of, .. } => of.checksum_place(),
+        };
+        let mut bytes = self.unfinished();
+        finish_checksum(&mut bytes, place);
+        Cow::Owned(bytes)
+    }
+
+    /// The same, or only the headers of a packet in which nobody looks at more: those of a segment of a larger packet of
+    /// TCP. What is not there counts as not captured.
+    #[must_use]
+    pub fn to_headers(&self) -> Cow<'_, [u8]> {
+        match &self.0 {
+            Form::Segment { of, index, is_marked } if of.kind() == GsoKind::TcpV4 => {
+                let mut headers = Vec::with_capacity(of.headers_len());
+                of.write_headers(*index, 1, *is_marked, &mut headers);
+                Cow::Owned(headers)
+            }
+            _ => self.to_bytes(),
+        }
+    }
+
+    /// The ECN field (RFC 3168 §5); zero of what is not IPv4.
+    #[must_use]
+    pub fn ecn(&self) -> u8 {
+        match &self.0 {
+            Form::Segment { is_marked: true, .. } => MARKED,
+            _ if self.is_ipv4() => self.common_header()[TRAFFIC_CLASS] & MARKED,
+            _ => 0,
+        }
+    }
+
+    /// Marks it as having met congestion, if its sender said that it understands such marks.
+    pub fn mark_ce(&mut self) {
+        if self.ecn() == 0 {
+            return;
+        }
+        match &mut self.0 {
+            Form::Whole { bytes, .. } => mark(bytes),
+            Form::Segment { is_marked, .. } => *is_marked = true,
+        }
+    }
+
+    /// Damages it: any checksum over the packet finds one inverted byte.
+    pub fn corrupt(&mut self) {
+        let mut bytes = self.to_bytes().into_owned();
+        if let Some(last) = bytes.last_mut() {
+            *last = !*last;
+        }
+        // A kernel does not check what it is told to finish.
+        self.0 = Form::Whole { bytes, checksum: None };
+    }
+
+    fn is_ipv4(&self) -> bool {
+        let header = self.common_header();
+        header.len() >= v4::HEADER_LEN && header[0] >> 4 == 4
+    }
+
+    /// Its bytes with the sum of the pseudo-header where the checksum is to be.
+    fn unfinished(&self) -> Vec<u8> {
+        match &self.0 {
+            Form::Whole { bytes, .. } => bytes.clone(),
+            Form::Segment { of, index, is_marked } => {
+                let mut bytes = Vec::with_capacity(self.len());
+                of.write_headers(*index, 1, *is_marked, &mut bytes);
+                bytes.extend_from_slice(of.payload(*index, 1));
+                bytes
+            }
+        }
+    }
+}
+
+impl Default for RawPacket {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl From<Vec<u8>> for RawPacket {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Form::Whole { bytes, checksum: None })
+    }
+}
+
+/// Packets are equal if they are on a wire.
+impl PartialEq for RawPacket {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_bytes() == other.to_bytes()
+    }
+}
+
+impl Eq for RawPacket {}
+
+impl PartialEq<Vec<u8>> for RawPacket {
+    fn eq(&self, other: &Vec<u8>) -> bool {
+        *self.to_bytes() == **other
+    }
+}
+
+/// Sets both bits of the ECN field of an IPv4 packet.
+fn mark(bytes: &mut [u8]) {
+    bytes[TRAFFIC_CLASS] |= MARKED;
+    let header_len = (usize::from(bytes[0] & 0x0f) * 4).clamp(v4::HEADER_LEN, bytes.len());
+    write_header_checksum(&mut bytes[..header_len]);
+}
+
+/// Writes the checksum of an IPv4 header (RFC 791 §3.1).
+fn write_header_checksum(header: &mut [u8]) {
+    header[HEADER_CHECKSUM..HEADER_CHECKSUM + 2].fill(0);
+    let checksum = checksum::of(header);
+    header[HEADER_CHECKSUM..HEADER_CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// Finishes a checksum in whose place the sum of the pseudo-header stands. What lies outside of the packet is left alone.
+fn finish_checksum(bytes: &mut [u8], place: ChecksumPlace) {
+    let (start, at) = (usize::from(place.start), usize::from(place.start) + usize::from(place.offset));
+    if at + 2 > bytes.len() {
+        return;
+    }
+    let mut sum = Checksum::default();
+    sum.add(&bytes[start..]);
+    // RFC 768: a checksum of zero is sent as all ones. To TCP both are the same (RFC 1624 §3), but only one is usual.
+    let finished = match sum.finish() {
+        0 if place.offset == super_packet::UDP_CHECKSUM => u16::MAX,
+        finished => finished,
+    };
+    bytes[at..at + 2].copy_from_slice(&finished.to_be_bytes());
+}
+
+/// Where the traffic class and the checksum stand in an IPv4 header (RFC 791 §3.1).
+const TRAFFIC_CLASS: usize = 1;
+const HEADER_CHECKSUM: usize = 10;
+/// "Congestion experienced", and the bits of the whole field.
+const MARKED: u8 = 0b11;
