@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::poll::{PollFd, PollFlags};
 use units::Instant;
+use wire::offload::{Coalesced, Segments, VirtioNetHeader, segments};
 
 use crate::bridge::Bridge;
 use crate::host;
@@ -23,20 +24,24 @@ pub(crate) enum Device<'a> {
 }
 
 impl Device<'_> {
-    /// Reads the next packet into `buffer` and returns its length; none if there is none.
-    pub(crate) fn receive(self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    /// Reads what comes next with the help of a buffer of the largest packet's size, and returns its packets; none if
+    /// there is nothing.
+    pub(crate) fn receive(self, buffer: &mut Vec<u8>) -> io::Result<Option<Segments>> {
         match self {
             Self::Here(tun) => tun.receive(buffer),
-            Self::Elsewhere(tunnel) => tunnel.receive(buffer),
+            Self::Elsewhere(tunnel) => {
+                let Some(length) = tunnel.receive(buffer)? else { return Ok(None) };
+                Ok(segments(VirtioNetHeader::default(), buffer[..length].to_vec()).ok())
+            }
         }
     }
 
-    /// Gives a packet to the kernel.
-    pub(crate) fn send(self, packet: &[u8]) -> io::Result<()> {
+    /// Gives packets to the kernel.
+    pub(crate) fn send(self, packets: Coalesced<'_>) -> io::Result<()> {
         match self {
-            Self::Here(tun) => tun.send(packet),
+            Self::Here(tun) => tun.send(packets),
             Self::Elsewhere(tunnel) => {
-                tunnel.send(packet);
+                packets.segments().for_each(|packet| tunnel.send(&packet.to_bytes()));
                 Ok(())
             }
         }

@@ -3,9 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
+use nix::poll::{PollFd, PollFlags};
 use stacks::HostCaptures;
 use units::{Duration, Instant};
 
@@ -13,6 +11,9 @@ use crate::attachment::{Attachment, Device};
 use crate::clock::Clock;
 use crate::lateness::LatenessRecorder;
 use crate::network::Network;
+use crate::outgoing::{Outgoing, together};
+use crate::tun::LARGEST_PACKET;
+use crate::waiting::Waiting;
 
 /// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order of
 /// the network.
@@ -24,7 +25,12 @@ pub(crate) struct Driver<'a> {
     clock: Clock,
     /// Whether a stack has more to send than a batch.
     stacks_have_more: bool,
+    waiting: Waiting,
+    /// When a packet came that the last wait ended with.
+    came: Option<Instant>,
     buffer: Vec<u8>,
+    /// Packets that have arrived and are not yet given to kernels.
+    outgoing: Vec<Outgoing>,
 }
 
 /// What ended a wait.
@@ -47,8 +53,18 @@ impl<'a> Driver<'a> {
         attachments: Vec<Attachment<'a>>,
         lateness: LatenessRecorder,
     ) -> Self {
-        let buffer = vec![0; LARGEST_PACKET];
-        Self { network, captures, lateness, attachments, clock, stacks_have_more: false, buffer }
+        Self {
+            network,
+            captures,
+            lateness,
+            attachments,
+            clock,
+            stacks_have_more: false,
+            waiting: Waiting::new(clock),
+            came: None,
+            buffer: vec![0; LARGEST_PACKET],
+            outgoing: Vec::new(),
+        }
     }
 
     /// Drives until `end`, until `reports` is readable, until the stacks in this process become done, or until a link
@@ -109,7 +125,10 @@ impl<'a> Driver<'a> {
     fn react(&mut self) -> io::Result<usize> {
         self.catch_up()?;
         self.stacks_have_more = false;
-        (0..self.attachments.len()).try_fold(0, |received, host| Ok(received + self.receive(host)?))
+        let mut hosts = 0..self.attachments.len();
+        let received = hosts.try_fold(0, |received, host| Ok(received + self.receive(host)?));
+        self.came = None;
+        received
     }
 
     /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
@@ -137,7 +156,7 @@ impl<'a> Driver<'a> {
                 return sent;
             }
             let Some(packet) = self.attachments[host].poll_transmit(now) else { return sent };
-            if let Some(id) = self.network.handle_packet(now, host, &packet) {
+            if let Some(id) = self.network.handle_packet(now, host, packet.clone().into()) {
                 self.captures.handle_sent(now, host, id, &packet);
             }
         }
@@ -145,21 +164,30 @@ impl<'a> Driver<'a> {
         BATCH
     }
 
-    /// Reads a batch of packets from a device; each enters the network at the time of its reading.
+    /// Reads a batch of packets from a device; each enters the network at the time of its reading, or when it woke us.
     fn receive_from_device(&mut self, host: usize, device: Device<'_>) -> io::Result<usize> {
         for received in 0..BATCH {
             if !self.network.accepts(host) {
                 return Ok(received);
             }
-            let Some(length) = device.receive(&mut self.buffer)? else { return Ok(received) };
-            let now = self.catch_up()?;
-            let packet = &self.buffer[..length];
-            if let Some(id) = self.network.handle_packet(now, host, packet) {
-                self.captures.handle_sent(now, host, id, packet);
+            let Some(packets) = device.receive(&mut self.buffer)? else { return Ok(received) };
+            let now = self.arrival()?;
+            for packet in packets {
+                if let Some(id) = self.network.handle_packet(now, host, packet.clone()) {
+                    self.captures.handle_sent(now, host, id, &packet.to_headers());
+                }
             }
             self.deliver()?;
         }
         Ok(BATCH)
+    }
+
+    /// Returns when a packet that was read has come: the one that ended a wait was there before the thread was awake.
+    fn arrival(&mut self) -> io::Result<Instant> {
+        match self.came.take() {
+            Some(time) => Ok(time),
+            None => self.catch_up(),
+        }
     }
 
     /// Handles every event that is due by now, each at its own time. Returns the time.
@@ -168,8 +196,9 @@ impl<'a> Driver<'a> {
             let now = self.clock.now();
             match self.network.poll_timeout() {
                 Some(due) if due <= now => {
-                    self.network.handle_timeout(due);
+                    self.network.handle_timeout(now);
                     self.deliver()?;
+                    self.waiting.keep_to_budget();
                 }
                 _ => return Ok(now),
             }
@@ -179,75 +208,68 @@ impl<'a> Driver<'a> {
     /// Gives the packets that have arrived to the hosts, and notes drops and delays of others.
     fn deliver(&mut self) -> io::Result<()> {
         while let Some((host, packet)) = self.network.poll_delivery() {
-            let mut actual = self.clock.now();
+            let now = self.clock.now();
             match &mut self.attachments[host] {
-                Attachment::Device(device) => {
-                    device.send(&packet.bytes)?;
-                    actual = self.clock.now();
+                Attachment::Device(_) => {
+                    self.outgoing.push((host, packet));
+                    continue;
                 }
-                Attachment::Stack(stack) => stack.handle_packet(actual, &packet.bytes),
-                Attachment::Programs(bridge) => bridge.handle_packet(actual, &packet.bytes),
+                Attachment::Stack(stack) => stack.handle_packet(now, &packet.bytes.to_bytes()),
+                Attachment::Programs(bridge) => bridge.handle_packet(now, &packet.bytes.to_bytes()),
                 Attachment::Nothing => {}
             }
-            self.lateness.record(packet.due, actual);
-            self.captures.handle_received(actual, host, &packet);
+            self.lateness.record(packet.due, now);
+            self.captures.handle_received(now, host, &packet);
             // A stack answers each packet before the next one comes.
-            self.send_from_stack(host, actual);
+            self.send_from_stack(host, now);
         }
+        self.give_to_kernels()?;
         while let Some(event) = self.network.poll_event() {
             self.captures.handle_event(&event);
         }
         Ok(())
     }
 
-    /// Sleeps until [`SPIN`] before `time`, then polls the clock: the kernel wakes a sleeping thread tens of
-    /// microseconds late, and later from deeper sleep states of the processor.
-    fn wait(&self, reports: &impl AsFd, time: Instant) -> io::Result<WakeReason> {
-        let mut descriptors = self.descriptors(reports);
-        loop {
-            let left = time.saturating_since(self.clock.now());
-            if left == Duration::ZERO {
-                return Ok(WakeReason::Timeout);
-            }
-            let sleep = left.saturating_sub(SPIN);
-            if let Some(reason) = sleep_on(&mut descriptors, sleep)? {
-                return Ok(reason);
+    fn give_to_kernels(&mut self) -> io::Result<()> {
+        for (host, coalesced, packets) in together(&self.outgoing) {
+            let Attachment::Device(device) = self.attachments[host] else { continue };
+            device.send(coalesced)?;
+            let now = self.clock.now();
+            for (_, packet) in packets {
+                self.lateness.record(packet.due, now);
+                self.captures.handle_received(now, host, packet);
             }
         }
+        self.outgoing.clear();
+        Ok(())
     }
 
-    /// The descriptors to wait for; the first is that of the reports.
-    fn descriptors<'b>(&'b self, reports: &'b impl AsFd) -> Vec<PollFd<'b>> {
-        // A host whose first link accepts nothing is not read from: flow control by the device's queue.
-        let attached = self.attachments.iter().enumerate();
-        let waited_for =
-            attached.flat_map(|(host, attachment)| attachment.descriptors(self.network.accepts(host)));
-        std::iter::once(PollFd::new(reports.as_fd(), PollFlags::POLLIN)).chain(waited_for).collect()
-    }
-}
-
-/// Waits for a descriptor, at most for `length`; the first descriptor is that of the reports.
-fn sleep_on(descriptors: &mut [PollFd<'_>], length: Duration) -> io::Result<Option<WakeReason>> {
-    let length =
-        TimeSpec::from(std::time::Duration::from_nanos(length.as_nanos().min(LONGEST_SLEEP.as_nanos())));
-    match ppoll(descriptors, Some(length), None) {
-        Ok(0) | Err(Errno::EINTR) => Ok(None),
-        Ok(_) if descriptors[0].any().unwrap_or(false) => Ok(Some(WakeReason::Report)),
-        Ok(_) => Ok(Some(WakeReason::Packet)),
-        Err(error) => Err(error.into()),
+    /// Waits until `time`, or until there is something to do.
+    fn wait(&mut self, reports: &impl AsFd, time: Instant) -> io::Result<WakeReason> {
+        let mut descriptors = descriptors(reports, &self.attachments, &self.network);
+        let Some(ready) = self.waiting.wait(&mut descriptors, time)? else { return Ok(WakeReason::Timeout) };
+        if ready.descriptor == 0 {
+            return Ok(WakeReason::Report);
+        }
+        self.came = Some(ready.since);
+        Ok(WakeReason::Packet)
     }
 }
 
-/// The largest IPv4 packet (RFC 791 §3.1).
-const LARGEST_PACKET: usize = 65_535;
+/// The descriptors to wait for; the first is that of the reports.
+fn descriptors<'b>(
+    reports: &'b impl AsFd,
+    attachments: &'b [Attachment<'_>],
+    network: &Network,
+) -> Vec<PollFd<'b>> {
+    // A host whose first link accepts nothing is not read from: flow control by the device's queue.
+    let attached = attachments.iter().enumerate();
+    let waited_for = attached.flat_map(|(host, attachment)| attachment.descriptors(network.accepts(host)));
+    std::iter::once(PollFd::new(reports.as_fd(), PollFlags::POLLIN)).chain(waited_for).collect()
+}
+
 /// Packets read from one device before the next device is served.
 const BATCH: usize = 64;
-/// How long before its end a wait changes from sleeping to polling the clock. With a timer slack of 1 ns and
-/// SCHED_FIFO, sleepers of 1 to 5 ms were woken 30 to 40 µs late in the median and 60 to 110 µs in
-/// the 99th percentile on the virtual machine where this was written.
-const SPIN: Duration = Duration::from_micros(100);
-/// The longest single sleep.
-const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
 /// A run is drained when the hosts send nothing for this long and no packet is in transit: Linux delays acknowledgments
 /// by 40 ms (TCP_DELACK_MIN).
 const QUIET: Duration = Duration::from_millis(50);

@@ -6,15 +6,16 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::time::TimeSpec;
-use units::{Duration, Instant};
+use nix::poll::{PollFd, PollFlags};
+use units::Instant;
+use wire::offload::RawPacket;
 
 use crate::clock::Clock;
 use crate::lateness::LatenessRecorder;
+use crate::outgoing::{Outgoing, together};
 use crate::passage::Passage;
-use crate::tun::Tun;
+use crate::tun::{LARGEST_PACKET, Tun};
+use crate::waiting::Waiting;
 
 /// Forwards packets between two devices through the links of a [`Passage`].
 pub(crate) struct Forwarder {
@@ -24,12 +25,27 @@ pub(crate) struct Forwarder {
     pub(crate) refused: u64,
     pub(crate) clock: Clock,
     tuns: [Tun; 2],
+    waiting: Waiting,
+    /// When a packet came that the last wait ended with.
+    came: Option<Instant>,
     buffer: Vec<u8>,
+    /// Packets that have arrived and are not yet given to devices.
+    outgoing: Vec<Outgoing>,
 }
 
 impl Forwarder {
     pub(crate) fn new(passage: Passage, clock: Clock, tuns: [Tun; 2], lateness: LatenessRecorder) -> Self {
-        Self { passage, lateness, refused: 0, clock, tuns, buffer: vec![0; LARGEST_PACKET] }
+        Self {
+            passage,
+            lateness,
+            refused: 0,
+            clock,
+            tuns,
+            waiting: Waiting::new(clock),
+            came: None,
+            buffer: vec![0; LARGEST_PACKET],
+            outgoing: Vec::new(),
+        }
     }
 
     /// Forwards until `end`, until `wake` is readable, or until a link stops the run.
@@ -49,7 +65,9 @@ impl Forwarder {
     /// Handles what is due and a batch of packets of each device.
     fn react(&mut self) -> io::Result<()> {
         self.catch_up();
-        (0..self.tuns.len()).try_for_each(|end| self.receive(end))
+        (0..self.tuns.len()).try_for_each(|end| self.receive(end))?;
+        self.came = None;
+        Ok(())
     }
 
     fn receive(&mut self, end: usize) -> io::Result<()> {
@@ -57,12 +75,13 @@ impl Forwarder {
             if !self.passage.accepts(end) {
                 return Ok(());
             }
-            let Some(length) = self.tuns[end].receive(&mut self.buffer)? else { return Ok(()) };
-            let now = self.catch_up();
-            if is_ipv4(&self.buffer[..length]) {
-                self.passage.handle_packet(now, end, &self.buffer[..length]);
-                self.deliver(now);
+            let Some(packets) = self.tuns[end].receive(&mut self.buffer)? else { return Ok(()) };
+            // The packet that ended a wait was there before the thread was awake.
+            let now = self.came.take().unwrap_or_else(|| self.catch_up());
+            for packet in packets.filter(is_ipv4) {
+                self.passage.handle_packet(now, end, packet);
             }
+            self.deliver();
         }
         Ok(())
     }
@@ -73,57 +92,46 @@ impl Forwarder {
             let now = self.clock.now();
             match self.passage.poll_timeout() {
                 Some(due) if due <= now => {
-                    self.passage.handle_timeout(due);
-                    self.deliver(due);
+                    self.passage.handle_timeout(now);
+                    self.deliver();
+                    self.waiting.keep_to_budget();
                 }
                 _ => return now,
             }
         }
     }
 
-    fn deliver(&mut self, planned: Instant) {
-        while let Some((end, packet)) = self.passage.poll_delivery() {
+    fn deliver(&mut self) {
+        self.outgoing.extend(std::iter::from_fn(|| self.passage.poll_delivery()));
+        for (end, coalesced, packets) in together(&self.outgoing) {
+            let count = u64::from(coalesced.packets());
             // A device that its owner has taken down refuses packets; one that is damaged is refused too.
-            self.refused += u64::from(self.tuns[end].send(&packet.bytes).is_err());
-            self.lateness.record(planned, self.clock.now());
+            self.refused += if self.tuns[end].send(coalesced).is_err() { count } else { 0 };
+            let now = self.clock.now();
+            packets.iter().for_each(|(_, packet)| self.lateness.record(packet.due, now));
         }
+        self.outgoing.clear();
     }
 
-    /// Sleeps until [`SPIN`] before `time`, then polls the clock. Returns whether `wake` is readable.
-    fn wait(&self, wake: &impl AsFd, time: Instant) -> io::Result<bool> {
+    /// Waits until `time`, or until there is something to do. Returns whether `wake` is readable.
+    fn wait(&mut self, wake: &impl AsFd, time: Instant) -> io::Result<bool> {
         let open = self.tuns.iter().enumerate().filter(|(end, _)| self.passage.accepts(*end));
         let devices = open.map(|(_, tun)| tun.as_fd());
         let mut descriptors: Vec<PollFd<'_>> = std::iter::once(wake.as_fd())
             .chain(devices)
             .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
             .collect();
-        loop {
-            let left = time.saturating_since(self.clock.now());
-            if left == Duration::ZERO {
-                return Ok(false);
-            }
-            let sleep = left.saturating_sub(SPIN).as_nanos().min(LONGEST_SLEEP.as_nanos());
-            match ppoll(&mut descriptors, Some(TimeSpec::from(std::time::Duration::from_nanos(sleep))), None)
-            {
-                Ok(0) | Err(Errno::EINTR) => {}
-                Ok(_) => return Ok(descriptors[0].any().unwrap_or(false)),
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let Some(ready) = self.waiting.wait(&mut descriptors, time)? else { return Ok(false) };
+        self.came = Some(ready.since);
+        Ok(ready.descriptor == 0)
     }
 }
 
 /// Whether these are the bytes of an IPv4 packet: a device also sees the kernel's own IPv6 multicast, which no link here
 /// carries.
-fn is_ipv4(packet: &[u8]) -> bool {
-    packet.first().is_some_and(|byte| byte >> 4 == 4)
+fn is_ipv4(packet: &RawPacket) -> bool {
+    packet.common_header().first().is_some_and(|byte| byte >> 4 == 4)
 }
 
-/// The largest IPv4 packet (RFC 791 §3.1).
-const LARGEST_PACKET: usize = 65_535;
 /// Packets read from one device before the other is served.
 const BATCH: usize = 64;
-/// How long before its end a wait changes from sleeping to polling the clock; see `driver.rs`.
-const SPIN: Duration = Duration::from_micros(100);
-/// The longest single sleep.
-const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);

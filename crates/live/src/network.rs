@@ -2,6 +2,7 @@
 
 use sim::{ExternalEvent, ExternalPacket, NodeKind, ObservedFlow, Outcome, Spec, World};
 use units::{Instant, PacketId};
+use wire::offload::RawPacket;
 
 use crate::LiveError;
 
@@ -53,18 +54,18 @@ impl Network {
     }
 
     /// Takes a packet that a host sent. Returns its identity, or `None` where it has no route.
-    pub(crate) fn handle_packet(&mut self, now: Instant, host: usize, packet: &[u8]) -> Option<PacketId> {
+    pub(crate) fn handle_packet(&mut self, now: Instant, host: usize, packet: RawPacket) -> Option<PacketId> {
         self.run_until(now);
         if self.is_passage {
             // A device in the caller's namespace also sees the kernel's own IPv6 multicast, which no link here carries.
-            let is_ipv4 = packet.first().is_some_and(|byte| byte >> 4 == 4);
+            let is_ipv4 = packet.common_header().first().is_some_and(|byte| byte >> 4 == 4);
             if !is_ipv4 {
                 return None;
             }
             let ends = [self.nodes[host], self.nodes[1 - host]];
-            return self.world.inject_to(now, ends, packet.to_vec()).expect(NO_FLOWS);
+            return self.world.inject_to(now, ends, packet).expect(NO_FLOWS);
         }
-        self.world.inject(now, self.nodes[host], packet.to_vec()).expect(NO_FLOWS)
+        self.world.inject(now, self.nodes[host], packet).expect(NO_FLOWS)
     }
 
     /// Handles everything that is due by `now`, a time that `poll_timeout` returned.

@@ -7,6 +7,7 @@ use link::Counters;
 use serde::Serialize;
 use sim::{ExternalFate, ExternalPacket, NodeKind, Spec, World};
 use units::{Bytes, Instant};
+use wire::offload::RawPacket;
 
 use crate::LiveError;
 
@@ -73,10 +74,10 @@ impl Passage {
     }
 
     /// Takes a packet that came in at an end.
-    pub(crate) fn handle_packet(&mut self, now: Instant, end: End, packet: &[u8]) {
+    pub(crate) fn handle_packet(&mut self, now: Instant, end: End, packet: RawPacket) {
         let to = self.nodes[1 - end];
         self.world.run_until(now).expect(NO_FLOWS);
-        self.world.inject_to(now, [self.nodes[end], to], packet.to_vec()).expect(NO_FLOWS);
+        self.world.inject_to(now, [self.nodes[end], to], packet).expect(NO_FLOWS);
     }
 
     /// Handles everything that is due by `now`.

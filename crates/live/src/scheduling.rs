@@ -53,6 +53,25 @@ impl Drop for Priority {
     }
 }
 
+/// Whether the calling thread is in the real-time class.
+pub(crate) fn is_real_time() -> bool {
+    const THIS_THREAD: libc::pid_t = 0;
+    // SAFETY: the call has no memory of ours.
+    let policy = unsafe { libc::sched_getscheduler(THIS_THREAD) };
+    policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO
+}
+
+/// Makes the calling thread one with a short slice among ordinary threads, until it returns.
+pub(crate) fn leave_real_time() {
+    // Lowering the class is always permitted (sched(7)).
+    let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE);
+}
+
+/// Makes the calling thread one of the real-time class again. Where that is no longer permitted, it stays as it is.
+pub(crate) fn return_to_real_time() {
+    let _ = schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0);
+}
+
 /// Lets the calling thread wake up soon after a time that it has waited for, among ordinary threads, until its end. Where the
 /// system does not permit it, the thread is as any other.
 pub(crate) fn wake_promptly() {

@@ -1,16 +1,23 @@
 //! TUN devices: the kernel's IP packets are read from them and written to them.
+//!
+//! A device has a header of virtio before each packet: the kernel leaves segmentation and checksums to it, and takes
+//! segments that follow each other as one (`wire::offload`).
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socketpair, sockopt};
+use wire::offload::{Coalesced, Segments, VirtioNetHeader, segments};
 
 /// The file that makes TUN devices (Linux, Documentation/networking/tuntap.rst).
 pub(crate) const DEVICE: &str = "/dev/net/tun";
+
+/// The largest IPv4 packet (RFC 791 §3.1).
+pub(crate) const LARGEST_PACKET: usize = 65_535;
 
 /// A TUN device in the network namespace of the thread that made it. Dropping it removes the device.
 ///
@@ -19,17 +26,20 @@ pub(crate) const DEVICE: &str = "/dev/net/tun";
 #[derive(Debug)]
 pub(crate) struct Tun {
     device: File,
+    /// Whether a header of virtio stands before each packet.
+    has_headers: bool,
     /// Packets that a program was too slow to take.
     overflowed: AtomicU64,
 }
 
 impl Tun {
-    /// Makes a device called `name`, down and without an address. Packets are bare IP, without a header of packet
-    /// information and without a virtio header, so that no segment is longer than the MTU.
+    /// Makes a device called `name`, down and without an address. Packets are bare IP behind a header of virtio, without a
+    /// header of packet information.
     pub(crate) fn create(name: &str) -> io::Result<Self> {
         let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
         attach(&device, name)?;
-        Ok(Self { device, overflowed: AtomicU64::new(0) })
+        take_over(&device);
+        Ok(Self { device, has_headers: true, overflowed: AtomicU64::new(0) })
     }
 
     /// Makes what stands for a device, and the end of the program whose stack it is.
@@ -41,7 +51,8 @@ impl Tun {
             setsockopt(end, sockopt::SndBuf, &PROGRAM_BUFFER)?;
         }
         nix::fcntl::fcntl(&ours, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
-        Ok((Self { device: File::from(ours), overflowed: AtomicU64::new(0) }, programs))
+        let ours = Self { device: File::from(ours), has_headers: false, overflowed: AtomicU64::new(0) };
+        Ok((ours, programs))
     }
 
     /// Returns how many packets a program was too slow to take.
@@ -51,20 +62,38 @@ impl Tun {
 
     /// Returns another handle of the device, which is there until both are dropped.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { device: self.device.try_clone()?, overflowed: AtomicU64::new(0) })
+        let device = self.device.try_clone()?;
+        Ok(Self { device, has_headers: self.has_headers, overflowed: AtomicU64::new(0) })
     }
 
-    /// Reads the next packet that the kernel sent into `buffer`. Returns its length, or `None` when there is none.
-    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        match (&self.device).read(buffer) {
-            Ok(length) => Ok(Some(length)),
+    /// Reads what the kernel sent next, with the help of a buffer of [`LARGEST_PACKET`] bytes. Returns its packets, or
+    /// `None` when there is nothing. Packets that no link here carries are passed over.
+    pub(crate) fn receive(&self, buffer: &mut Vec<u8>) -> io::Result<Option<Segments>> {
+        let mut head = [0; VirtioNetHeader::LEN];
+        let read = match self.has_headers {
+            true => (&self.device)
+                .read_vectored(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(buffer)])
+                .map(|length| length.saturating_sub(VirtioNetHeader::LEN)),
+            false => (&self.device).read(buffer),
+        };
+        match read {
+            Ok(length) => Ok(Some(packets(&head, take(buffer, length)))),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Writes a packet to the kernel. Its stack has processed the packet when this returns.
-    pub(crate) fn send(&self, packet: &[u8]) -> io::Result<()> {
+    /// Writes a packet to the kernel, or several as one. Its stack has processed them when this returns.
+    pub(crate) fn send(&self, packets: Coalesced<'_>) -> io::Result<()> {
+        if !self.has_headers {
+            return packets.segments().try_for_each(|packet| self.send_to_program(&packet.to_bytes()));
+        }
+        let mut head = Vec::with_capacity(LARGEST_HEAD);
+        let payload = packets.write(&mut head);
+        (&self.device).write_vectored(&[IoSlice::new(&head), IoSlice::new(payload)]).map(drop)
+    }
+
+    fn send_to_program(&self, packet: &[u8]) -> io::Result<()> {
         match (&self.device).write(packet) {
             // A device never is: a program that does not read loses packets, as by a device's full queue.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -82,6 +111,22 @@ impl AsFd for Tun {
     }
 }
 
+/// Takes a packet out of the buffer: a long one with the buffer, instead of a copy.
+fn take(buffer: &mut Vec<u8>, length: usize) -> Vec<u8> {
+    if length < LARGEST_PACKET / 2 {
+        return buffer[..length].to_vec();
+    }
+    let mut bytes = std::mem::replace(buffer, vec![0; LARGEST_PACKET]);
+    bytes.truncate(length);
+    bytes
+}
+
+/// What was read, as packets. What cannot be segmented is of IPv6, which no link here carries.
+fn packets(head: &[u8; VirtioNetHeader::LEN], bytes: Vec<u8>) -> Segments {
+    let header = VirtioNetHeader::read(head).ok();
+    header.and_then(|header| segments(header, bytes).ok()).unwrap_or_else(Segments::none)
+}
+
 /// TUNSETIFF: makes the open device an interface called `name`.
 fn attach(device: &File, name: &str) -> io::Result<()> {
     let mut request = InterfaceRequest { name: [0; libc::IFNAMSIZ], flags: FLAGS, padding: [0; 22] };
@@ -91,6 +136,17 @@ fn attach(device: &File, name: &str) -> io::Result<()> {
     // layout of the kernel's `struct ifreq`, which TUNSETIFF reads and writes.
     unsafe { tun_set_iff(device.as_raw_fd(), (&raw mut request).cast()) }?;
     Ok(())
+}
+
+/// TUNSETOFFLOAD: takes over as much of the kernel's work as it lets us: checksums and segmentation of TCP over IPv4, from
+/// Linux 6.2 on also of UDP. A kernel that lets us do nothing hands over whole packets, and all works as well.
+fn take_over(device: &File) {
+    let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4;
+    // Of UDP it has both versions of IP or neither. A segment with CWR it segments itself: without TUN_F_TSO_ECN.
+    let with_udp = tcp | libc::TUN_F_USO4 | libc::TUN_F_USO6;
+    // SAFETY: the descriptor is open for the length of the calls, whose argument is a number.
+    let set = |flags: libc::c_uint| unsafe { tun_set_offload(device.as_raw_fd(), flags.cast_signed()) };
+    let _ = set(with_udp).or_else(|_| set(tcp));
 }
 
 /// The part of the kernel's `struct ifreq` (netdevice(7)) that TUNSETIFF knows.
@@ -103,7 +159,9 @@ struct InterfaceRequest {
 
 /// Bytes that may wait for a program: more than a bandwidth-delay product of most links.
 const PROGRAM_BUFFER: usize = 4 << 20;
-const FLAGS: libc::c_short = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+/// Bytes of the headers of virtio, IPv4 and TCP at their longest.
+const LARGEST_HEAD: usize = VirtioNetHeader::LEN + 60 + 60;
+const FLAGS: libc::c_short = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
 const _: () = assert!(size_of::<InterfaceRequest>() == size_of::<libc::ifreq>());
 
 nix::ioctl_write_ptr_bad!(
@@ -111,4 +169,9 @@ nix::ioctl_write_ptr_bad!(
     tun_set_iff,
     libc::TUNSETIFF as libc::c_int,
     libc::ifreq
+);
+nix::ioctl_write_int_bad!(
+    /// TUNSETOFFLOAD (Linux, include/uapi/linux/if_tun.h): its argument is the flags themselves.
+    tun_set_offload,
+    libc::TUNSETOFFLOAD as libc::c_int
 );

@@ -11,6 +11,7 @@ use link::Link;
 use tcp::Endpoint;
 use trace::ledger::Diagnosis;
 use units::{Bytes, Duration, Instant, PacketId};
+use wire::offload::RawPacket;
 
 use crate::cells::Cells;
 use crate::connection::{Connection, Stage};
@@ -366,9 +367,9 @@ impl<R: Recorder> Engine<R> {
     }
 
     /// A packet comes in from outside; its identity, unless it leads nowhere.
-    pub(crate) fn inject(&mut self, now: Instant, node: NodeId, bytes: Vec<u8>) -> Option<PacketId> {
+    pub(crate) fn inject(&mut self, now: Instant, node: NodeId, bytes: RawPacket) -> Option<PacketId> {
         self.now = self.now.max(now);
-        let admitted = self.gateway.admit(node, &bytes)?;
+        let admitted = self.gateway.admit(node, bytes.common_header())?;
         Some(self.start(node, admitted, bytes))
     }
 
@@ -377,7 +378,7 @@ impl<R: Recorder> Engine<R> {
         &mut self,
         now: Instant,
         [node, destination]: [NodeId; 2],
-        bytes: Vec<u8>,
+        bytes: RawPacket,
     ) -> Option<PacketId> {
         self.now = self.now.max(now);
         let admitted = self.gateway.admit_to(node, destination)?;
@@ -414,7 +415,7 @@ impl<R: Recorder> Engine<R> {
         }
     }
 
-    fn start(&mut self, node: NodeId, admitted: Admitted, bytes: Vec<u8>) -> PacketId {
+    fn start(&mut self, node: NodeId, admitted: Admitted, bytes: RawPacket) -> PacketId {
         let Admitted { id, first_hop, destination } = admitted;
         let size = bytes.len() as u32;
         let header = IpHeader { source: node, destination, class: 0 };

@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use trace::ledger::Diagnosis;
 use units::{Duration, Instant, PacketId};
+use wire::offload::RawPacket;
 
 use crate::ids::NodeId;
 use crate::packet::CORRUPTED;
@@ -25,7 +26,7 @@ pub struct ExternalPacket {
     /// When it arrived in the time of the run: a driver that hands it over later is late.
     pub due: Instant,
     /// The IP packet.
-    pub bytes: Vec<u8>,
+    pub bytes: RawPacket,
 }
 
 /// Something that became of an external node's packet on its way, other than its arrival.
@@ -66,7 +67,7 @@ pub struct WaitingPacket {
     pub(crate) destination: NodeId,
     /// The link that it waits for.
     pub(crate) hop: NextHop,
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: RawPacket,
 }
 
 /// A flow between external nodes, as the driver of the world has observed it: the world passes its packets on without
@@ -168,13 +169,10 @@ impl Gateway {
     }
 
     pub(crate) fn deliver(&mut self, node: NodeId, mut packet: ExternalPacket, corrupted: bool) {
-        if corrupted && let Some(last) = packet.bytes.last_mut() {
-            // Any checksum over the packet finds one inverted byte.
-            *last = !*last;
-        }
         if corrupted {
+            packet.bytes.corrupt();
             let fate = ExternalFate::Lost { rule: CORRUPTED };
-            let bytes = packet.bytes.clone();
+            let bytes = packet.bytes.to_bytes().into_owned();
             self.events.push_back(ExternalEvent { id: packet.id, at: packet.due, bytes, fate });
         }
         self.outbox.push_back((node, packet));

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use link::{Event, Observer};
 use units::{Duration, Instant};
+use wire::offload::RawPacket;
 
 use crate::connection::Connection;
 use crate::external::{ExternalEvent, ExternalFate, Gateway};
@@ -88,7 +89,8 @@ impl<R> LinkObserver<'_, R> {
         }
     }
 
-    fn report(&mut self, at: Instant, packet: &Packet, bytes: &[u8], fate: ExternalFate) {
-        self.gateway.report(ExternalEvent { id: packet.id, at, bytes: bytes.to_vec(), fate });
+    fn report(&mut self, at: Instant, packet: &Packet, bytes: &RawPacket, fate: ExternalFate) {
+        let bytes = bytes.to_bytes().into_owned();
+        self.gateway.report(ExternalEvent { id: packet.id, at, bytes, fate });
     }
 }

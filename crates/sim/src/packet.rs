@@ -3,6 +3,7 @@
 use link::{Ecn, PureAck};
 use tcp::{Kind, Transmit};
 use units::{Bytes, Instant, PacketId};
+use wire::offload::RawPacket;
 use wire::{Flags, Segment, ip};
 
 use crate::datagrams::Datagram;
@@ -55,12 +56,12 @@ pub(crate) enum Body {
     /// A datagram of one of our own flows.
     Datagram(Datagram),
     /// An IP packet between two external nodes, as bytes.
-    Raw(Vec<u8>),
+    Raw(RawPacket),
 }
 
 impl Default for Body {
     fn default() -> Self {
-        Self::Raw(Vec::new())
+        Self::Raw(RawPacket::default())
     }
 }
 
@@ -177,21 +178,29 @@ impl link::Packet for PacketBox {
                 wire::Ecn::Capable1 => Ecn::Capable1,
                 wire::Ecn::Experienced => Ecn::CongestionExperienced,
             },
-            // Packets from outside pass unopened; datagrams do not use ECN.
-            Body::Raw(_) | Body::Datagram(_) => Ecn::NotCapable,
+            Body::Raw(packet) => match packet.ecn() {
+                0b01 => Ecn::Capable1,
+                0b10 => Ecn::Capable,
+                0b11 => Ecn::CongestionExperienced,
+                _ => Ecn::NotCapable,
+            },
+            // Datagrams of our own do not use ECN.
+            Body::Datagram(_) => Ecn::NotCapable,
         }
     }
 
     fn mark_ce(&mut self) {
-        if let Body::Segment(sent) = &mut self.0.body {
-            sent.segment.ecn = wire::Ecn::Experienced;
+        match &mut self.0.body {
+            Body::Segment(sent) => sent.segment.ecn = wire::Ecn::Experienced,
+            Body::Raw(packet) => packet.mark_ce(),
+            Body::Datagram(_) => {}
         }
     }
 
     /// The end that it is for. For a packet from outside, a hash of its addresses and ports.
     fn flow_key(&self) -> u64 {
         match &self.0.body {
-            Body::Raw(bytes) => five_tuple_hash(bytes),
+            Body::Raw(packet) => five_tuple_hash(packet.common_header()),
             Body::Segment(_) | Body::Datagram(_) => self.0.destination.index() as u64,
         }
     }
@@ -206,14 +215,14 @@ impl link::Packet for PacketBox {
 
     fn class(&self) -> u8 {
         match &self.0.body {
-            Body::Raw(bytes) => bytes.get(TRAFFIC_CLASS).map_or(0, |field| field >> ip::v4::PRECEDENCE_SHIFT),
+            Body::Raw(packet) => traffic_class(packet) >> ip::v4::PRECEDENCE_SHIFT,
             Body::Segment(_) | Body::Datagram(_) => self.0.header.class,
         }
     }
 
     fn dscp(&self) -> u8 {
         match &self.0.body {
-            Body::Raw(bytes) => bytes.get(TRAFFIC_CLASS).map_or(0, |field| field >> 2),
+            Body::Raw(packet) => traffic_class(packet) >> 2,
             Body::Segment(_) | Body::Datagram(_) => self.0.header.class << 3,
         }
     }
@@ -231,6 +240,11 @@ impl link::Packet for PacketBox {
     fn duplicate(&self) -> Option<Self> {
         Some(Self(Box::new(Packet { copy: true, ..Packet::clone(&self.0) })))
     }
+}
+
+/// Differentiated services code point and ECN, as the sender wrote them.
+fn traffic_class(packet: &RawPacket) -> u8 {
+    packet.common_header().get(TRAFFIC_CLASS).copied().unwrap_or(0)
 }
 
 /// A hash of addresses, protocol and ports (RFC 8290 §4.1): equal for packets of one direction of one connection.
@@ -283,7 +297,7 @@ mod tests {
         };
         let mut bytes = wire::emit_ipv4(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2), 7, &segment);
         bytes[TRAFFIC_CLASS] = traffic_class;
-        PacketBox(Box::new(Packet { body: Body::Raw(bytes), ..Packet::default() }))
+        PacketBox(Box::new(Packet { body: Body::Raw(bytes.into()), ..Packet::default() }))
     }
 
     #[test]
@@ -303,7 +317,7 @@ mod tests {
     #[test]
     fn what_is_no_packet_has_no_class_and_a_flow_of_its_own() {
         let packet = |bytes: &[u8]| {
-            PacketBox(Box::new(Packet { body: Body::Raw(bytes.to_vec()), ..Packet::default() }))
+            PacketBox(Box::new(Packet { body: Body::Raw(bytes.to_vec().into()), ..Packet::default() }))
         };
         assert_eq!((packet(&[]).class(), packet(&[0x45]).flow_key()), (0, 0));
     }

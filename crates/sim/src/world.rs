@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 use units::{Bytes, Duration, Instant, PacketId};
+use wire::offload::RawPacket;
 
 use crate::build::{self, BuildError};
 use crate::engine::Engine;
@@ -145,8 +146,9 @@ impl World {
         &mut self,
         now: Instant,
         node: usize,
-        bytes: Vec<u8>,
+        bytes: impl Into<RawPacket>,
     ) -> Result<Option<PacketId>, RunError> {
+        let bytes = bytes.into();
         each!(&mut self.engine, engine => {
             let id = engine.inject(now, NodeId::from_index(node), bytes);
             engine.failure().map(|()| id)
@@ -162,9 +164,9 @@ impl World {
         &mut self,
         now: Instant,
         ends: [usize; 2],
-        bytes: Vec<u8>,
+        bytes: impl Into<RawPacket>,
     ) -> Result<Option<PacketId>, RunError> {
-        let ends = ends.map(NodeId::from_index);
+        let (ends, bytes) = (ends.map(NodeId::from_index), bytes.into());
         each!(&mut self.engine, engine => {
             let id = engine.inject_to(now, ends, bytes);
             engine.failure().map(|()| id)

@@ -43,17 +43,17 @@ impl HostCaptures {
         Self { captures, lost_datagrams: BTreeMap::new(), passed: PassedPackets::new(spec, flows) }
     }
 
-    /// Captures a packet that a host sent.
+    /// Captures a packet that a host sent, or its headers alone.
     pub fn handle_sent(&mut self, now: Instant, host: usize, id: PacketId, packet: &[u8]) {
         // A packet that is not IP concerns no flow.
         let Ok(parsed) = wire::parse(packet) else { return };
-        self.passed.on_sent(&parsed, packet.len());
+        self.passed.on_sent(&parsed, packet.len() + parsed.missing as usize);
         self.captures[host].handle_parsed(now, id, &parsed);
     }
 
     /// Captures a packet that a host received.
     pub fn handle_received(&mut self, now: Instant, host: usize, packet: &ExternalPacket) {
-        let Ok(parsed) = wire::parse(&packet.bytes) else { return };
+        let Ok(parsed) = wire::parse(&packet.bytes.to_headers()) else { return };
         self.passed.on_received(&parsed, now.saturating_since(packet.sent));
         self.captures[host].handle_parsed(now, packet.id, &parsed);
     }

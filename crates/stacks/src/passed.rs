@@ -48,7 +48,8 @@ impl PassedPackets {
 
     /// A host has received a packet that took so long.
     pub(crate) fn on_received(&mut self, packet: &Parsed, delay: Duration) {
-        let has_data = packet.segment().is_some_and(|segment| !segment.payload.is_empty());
+        let has_data =
+            packet.segment().is_some_and(|segment| !segment.payload.is_empty() || packet.missing > 0);
         if self.metered
             && has_data
             && let Some((index, true)) = self.flow_of(packet)

@@ -227,7 +227,7 @@ impl WithStacks {
         while let Some((node, packet)) = self.world.poll_external() {
             let Some(place) = self.hosts.iter().position(|(known, _)| *known == node) else { continue };
             self.captures.handle_received(now, place, &packet);
-            self.hosts[place].1.handle_packet(now, &packet.bytes);
+            self.hosts[place].1.handle_packet(now, &packet.bytes.to_bytes());
             self.heard = now;
             self.transmit(now, place)?;
         }

@@ -8,11 +8,12 @@ use std::thread::{Builder, JoinHandle};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use wire::offload::Coalesced;
 
 use super::device_capture::DeviceCapture;
 use super::tunnel::{Counts, Tunnel};
 use crate::scheduling::Priority;
-use crate::tun::Tun;
+use crate::tun::{LARGEST_PACKET, Tun};
 
 /// The thread, until it is told to end.
 #[derive(Debug)]
@@ -104,11 +105,13 @@ impl Forwarding {
 
     fn up(&mut self) -> io::Result<()> {
         for _ in 0..BATCH {
-            let Some(length) = self.tun.receive(&mut self.buffer)? else { return Ok(()) };
-            let packet = &self.buffer[..length];
-            self.tunnel.send(packet);
-            if let Some(capture) = &mut self.capture {
-                capture.sent(packet);
+            let Some(packets) = self.tun.receive(&mut self.buffer)? else { return Ok(()) };
+            for packet in packets {
+                let packet = packet.to_bytes();
+                self.tunnel.send(&packet);
+                if let Some(capture) = &mut self.capture {
+                    capture.sent(&packet);
+                }
             }
         }
         Ok(())
@@ -121,13 +124,12 @@ impl Forwarding {
             if let Some(capture) = &mut self.capture {
                 capture.received(packet);
             }
-            self.tun.send(packet)?;
+            self.tun.send(Coalesced::new(&packet.to_vec().into()))?;
         }
         Ok(())
     }
 }
 
-const LARGEST_PACKET: usize = 65_535;
 /// Packets in one direction before the other is looked at.
 const BATCH: usize = 64;
 /// After this the thread looks whether it is to end.

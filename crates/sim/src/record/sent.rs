@@ -172,7 +172,7 @@ impl Register {
                 len: packet.size.saturating_sub(DATAGRAM_HEADERS),
                 ..Described::other()
             },
-            Body::Raw(bytes) => self.describe_raw(bytes),
+            Body::Raw(raw) => self.describe_raw(&raw.to_bytes()),
         };
         described.id = packet.id;
         (described.from, described.to) =
@@ -377,8 +377,9 @@ impl Content {
         match &packet.body {
             Body::Segment(sent) => Self::Segment(sent.segment.clone()),
             Body::Datagram(_) => Self::Datagram { size: packet.size },
-            Body::Raw(bytes) => {
-                Self::Raw { start: bytes[..captured_len(bytes, extent)].to_vec(), size: packet.size }
+            Body::Raw(raw) => {
+                let bytes = raw.to_bytes();
+                Self::Raw { start: bytes[..captured_len(&bytes, extent)].to_vec(), size: packet.size }
             }
         }
     }

@@ -163,6 +163,6 @@ fn a_kernels_packet_of_a_higher_precedence_overtakes_those_that_wait() {
     }
     world.run_until(Instant::START + Duration::from_secs(1)).unwrap();
     let arrived = std::iter::from_fn(|| world.poll_external());
-    let ports: Vec<u8> = arrived.map(|(_, packet)| packet.bytes[21]).collect();
+    let ports: Vec<u8> = arrived.map(|(_, packet)| packet.bytes.to_bytes()[21]).collect();
     assert_eq!(ports, [1, 4, 2, 3]);
 }

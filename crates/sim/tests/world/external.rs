@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use lasthop_sim::{CapturePoint, Clock, MeasureSpec, RecordSpec, Spec, WindowSpec, World};
 use serde_json::json;
 use units::{Duration, Instant, Seq};
+use wire::offload::{Gso, GsoKind, RawPacket, VirtioNetHeader, segments};
 use wire::{Flags, Options, Payload, Segment};
 
 use crate::support::*;
@@ -48,7 +49,7 @@ fn a_packet_comes_out_at_the_other_node_unchanged_when_the_link_is_done_with_it(
     assert_eq!(world.poll_external(), None);
     world.run_until(due).unwrap();
     let (node, arrived) = world.poll_external().expect("it is due");
-    assert_eq!((node, arrived.due, arrived.bytes), (1, due, bytes));
+    assert_eq!((node, arrived.due, arrived.bytes), (1, due, bytes.into()));
     assert_eq!(world.packets_under_way(), 0);
     assert_eq!(world.finish().summary.clock, Clock::Real);
 }
@@ -69,7 +70,7 @@ fn a_damaged_packet_arrives_with_a_checksum_that_is_wrong() {
     let mut world = World::new(spec).unwrap();
     world.inject(Instant::START, 0, packet(1, 2, 1, 100)).unwrap();
     let (_, arrived) = world.poll_external().expect("it takes no time");
-    let parsed = wire::parse(&arrived.bytes).unwrap();
+    let parsed = wire::parse(&arrived.bytes.to_bytes()).unwrap();
     assert_eq!(parsed.oddities, [wire::Oddity::Checksum]);
 }
 
@@ -178,4 +179,63 @@ fn what_waits_goes_on_through_the_links_of_another_world() {
     world.run_until(end).unwrap();
     assert_eq!(world.poll_external().unwrap().1.due, Instant::START + Duration::from_millis(110));
     assert_eq!(world.poll_external(), None);
+}
+
+/// A segment of 3 × 1000 bytes that a kernel left to be segmented, and that understands marks.
+fn unsegmented() -> Vec<RawPacket> {
+    let segment = Segment {
+        source_port: 1000,
+        destination_port: 2000,
+        seq: Seq(1),
+        ack: Seq(0),
+        flags: Flags::ACK,
+        window: 100,
+        options: Options::default(),
+        ecn: wire::Ecn::Capable,
+        payload: Payload::Pattern { offset: 0, len: 3000 },
+    };
+    let bytes = wire::emit_ipv4(Ipv4Addr::new(10, 0, 1, 1), Ipv4Addr::new(10, 0, 1, 2), 7, &segment);
+    let gso = Some(Gso { kind: GsoKind::TcpV4, size: 1000 });
+    segments(VirtioNetHeader { gso, ..VirtioNetHeader::default() }, bytes).unwrap().collect()
+}
+
+#[test]
+fn each_segment_of_a_larger_packet_has_its_own_time_and_fate() {
+    let mut spec = between_kernels();
+    let line = json!({ "rate": "1 Mbit/s", "events": [{ "packet": 2, "effect": "drop" }] });
+    spec.links = vec![link("lasthop", [0, 1], config(line))];
+    let mut world = World::new(spec).unwrap();
+    let sent = unsegmented();
+    for segment in &sent {
+        assert_eq!(segment.len(), 1040);
+        world.inject(Instant::START, 0, segment.clone()).unwrap();
+    }
+    world.run_until(Instant::START + SECOND).unwrap();
+    let arrived: Vec<_> = std::iter::from_fn(|| world.poll_external()).map(|(_, packet)| packet).collect();
+    let times: Vec<u64> = arrived.iter().map(|packet| packet.due.as_nanos() / 1_000).collect();
+    // 1040 bytes take 8.32 ms at 1 Mbit/s.
+    assert_eq!(times, [8_320, 24_960]);
+    assert_eq!([&arrived[0].bytes, &arrived[1].bytes], [&sent[0], &sent[2]]);
+    assert_eq!(world.poll_external_event().expect("the loss is told").bytes, sent[1].to_bytes().into_owned());
+}
+
+#[test]
+fn a_packet_from_outside_is_marked_where_its_sender_understands_marks() {
+    let discipline = json!({ "codel": { "ecn": true, "target": "1 ms", "interval": "10 ms" } });
+    let queue = json!({ "discipline": discipline });
+    let mut spec = between_kernels();
+    spec.links = vec![link("lasthop", [0, 1], config(json!({ "rate": "1 Mbit/s", "queue": queue })))];
+    let mut world = World::new(spec).unwrap();
+    for segment in (0..20).flat_map(|_| unsegmented()) {
+        world.inject(Instant::START, 0, segment).unwrap();
+    }
+    world.run_until(Instant::START + SECOND).unwrap();
+    let arrived: Vec<_> =
+        std::iter::from_fn(|| world.poll_external()).map(|(_, packet)| packet.bytes).collect();
+    assert_eq!(arrived.len(), 60);
+    let marked: Vec<_> = arrived.iter().filter(|packet| packet.ecn() == 0b11).collect();
+    assert!(!marked.is_empty());
+    let parsed = wire::parse(&marked[0].to_bytes()).unwrap();
+    assert_eq!(parsed.segment().unwrap().ecn, wire::Ecn::Experienced);
+    assert_eq!(parsed.oddities, []);
 }

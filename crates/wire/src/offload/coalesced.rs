@@ -4,26 +4,24 @@ use super::virtio::{ChecksumPlace, Gso, VirtioNetHeader};
 use super::{Form, RawPacket};
 
 /// A packet, with those that follow it directly in the larger packet that it was part of.
-#[derive(Clone, Debug)]
-pub struct Coalesced {
-    first: RawPacket,
+#[derive(Clone, Copy, Debug)]
+pub struct Coalesced<'a> {
+    first: &'a RawPacket,
     count: u16,
 }
 
-impl Coalesced {
+impl<'a> Coalesced<'a> {
     /// A packet by itself.
     #[must_use]
-    pub fn new(packet: RawPacket) -> Self {
+    pub fn new(packet: &'a RawPacket) -> Self {
         Self { first: packet, count: 1 }
     }
 
-    /// Adds a packet; gives it back if it does not follow, or has another mark.
-    pub fn push(&mut self, packet: RawPacket) -> Option<RawPacket> {
-        if !self.is_followed_by(&packet) {
-            return Some(packet);
-        }
-        self.count += 1;
-        None
+    /// Adds a packet, unless it does not follow or has another mark. Returns whether it was added.
+    pub fn push(&mut self, packet: &RawPacket) -> bool {
+        let follows = self.is_followed_by(packet);
+        self.count += u16::from(follows);
+        follows
     }
 
     /// How many packets it stands for.
@@ -32,8 +30,14 @@ impl Coalesced {
         self.count
     }
 
+    /// The packets, one by one.
+    pub fn segments(&self) -> impl Iterator<Item = RawPacket> + use<> {
+        let (first, count) = (self.first.clone(), self.count);
+        (0..count).map(move |place| first.following(place))
+    }
+
     /// Appends what comes before the payload, the header of virtio first, and returns the payload.
-    pub fn write<'a>(&'a self, head: &mut Vec<u8>) -> &'a [u8] {
+    pub fn write(&self, head: &mut Vec<u8>) -> &'a [u8] {
         match &self.first.0 {
             Form::Whole { bytes, checksum } => {
                 VirtioNetHeader { checksum: *checksum, ..VirtioNetHeader::default() }.write(head);

@@ -33,22 +33,50 @@ enum Form {
     Segment { of: Arc<SuperPacket>, index: u16, is_marked: bool },
 }
 
-/// Takes what a kernel has handed over apart into packets as they are on a wire.
+/// What a kernel has handed over, as packets as they are on a wire.
+#[derive(Debug)]
+pub struct Segments(Rest);
+
+#[derive(Debug)]
+enum Rest {
+    One(Option<RawPacket>),
+    Many { of: Arc<SuperPacket>, next: u16 },
+}
+
+/// Takes what a kernel has handed over apart.
 ///
 /// # Errors
 /// If the header promises segments that the bytes do not have.
-pub fn segments(
-    header: VirtioNetHeader,
-    bytes: Vec<u8>,
-) -> Result<impl Iterator<Item = RawPacket>, SuperPacketError> {
-    let (one, many) = match header.gso {
-        None => (Some(RawPacket(Form::Whole { bytes, checksum: header.checksum })), None),
-        Some(gso) => (None, Some(Arc::new(SuperPacket::new(bytes, gso)?))),
+pub fn segments(header: VirtioNetHeader, bytes: Vec<u8>) -> Result<Segments, SuperPacketError> {
+    let rest = match header.gso {
+        None => Rest::One(Some(RawPacket(Form::Whole { bytes, checksum: header.checksum }))),
+        Some(gso) => Rest::Many { of: Arc::new(SuperPacket::new(bytes, gso)?), next: 0 },
     };
-    let count = many.as_ref().map_or(0, |packet| packet.segments());
-    let segment =
-        move |index| many.clone().map(|of| RawPacket(Form::Segment { of, index, is_marked: false }));
-    Ok(one.into_iter().chain((0..count).filter_map(segment)))
+    Ok(Segments(rest))
+}
+
+impl Segments {
+    /// No packet.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(Rest::One(None))
+    }
+}
+
+impl Iterator for Segments {
+    type Item = RawPacket;
+
+    fn next(&mut self) -> Option<RawPacket> {
+        match &mut self.0 {
+            Rest::One(packet) => packet.take(),
+            Rest::Many { of, next } => {
+                let index = *next;
+                *next += 1;
+                let segment = || RawPacket(Form::Segment { of: Arc::clone(of), index, is_marked: false });
+                (index < of.segments()).then(segment)
+            }
+        }
+    }
 }
 
 impl RawPacket {
@@ -133,6 +161,15 @@ impl RawPacket {
         }
         // A kernel does not check what it is told to finish.
         self.0 = Form::Whole { bytes, checksum: None };
+    }
+
+    /// The packet so many places behind this one in the larger packet that it is part of.
+    fn following(&self, places: u16) -> Self {
+        let mut packet = self.clone();
+        if let Form::Segment { index, .. } = &mut packet.0 {
+            *index += places;
+        }
+        packet
     }
 
     fn is_ipv4(&self) -> bool {

@@ -52,7 +52,7 @@ fn sound(packet: &[u8]) -> Parsed {
 }
 
 /// What a kernel gets, with what is left to be finished finished.
-fn written(coalesced: &Coalesced) -> (VirtioNetHeader, Vec<u8>) {
+fn written(coalesced: &Coalesced<'_>) -> (VirtioNetHeader, Vec<u8>) {
     let mut bytes = Vec::new();
     let payload = coalesced.write(&mut bytes);
     bytes.extend_from_slice(payload);
@@ -65,14 +65,12 @@ fn written(coalesced: &Coalesced) -> (VirtioNetHeader, Vec<u8>) {
     (virtio, packet)
 }
 
-fn coalesce(packets: impl IntoIterator<Item = RawPacket>) -> Vec<Coalesced> {
-    let mut all: Vec<Coalesced> = Vec::new();
+fn coalesce(packets: &[RawPacket]) -> Vec<Coalesced<'_>> {
+    let mut all: Vec<Coalesced<'_>> = Vec::new();
     for packet in packets {
-        let left = match all.last_mut() {
-            Some(last) => last.push(packet),
-            None => Some(packet),
-        };
-        all.extend(left.map(Coalesced::new));
+        if !all.last_mut().is_some_and(|last| last.push(packet)) {
+            all.push(Coalesced::new(packet));
+        }
     }
     all
 }
@@ -96,9 +94,10 @@ proptest! {
         identification in any::<u16>(),
     ) {
         let (bytes, parts) = parts(&payload, size, seq, identification);
-        let one = coalesce(parts.clone());
+        let one = coalesce(&parts);
         prop_assert_eq!(one.len(), 1);
         prop_assert_eq!(usize::from(one[0].packets()), parts.len());
+        prop_assert_eq!(&one[0].segments().collect::<Vec<_>>(), &parts);
         let (virtio, packet) = written(&one[0]);
         prop_assert_eq!(virtio.gso.is_some(), parts.len() > 1);
         prop_assert_eq!(packet, bytes);
@@ -147,7 +146,7 @@ proptest! {
         });
         let left: Vec<RawPacket> = left.by_ref().collect();
         let mut again = Vec::new();
-        for one in coalesce(left.clone()) {
+        for one in coalesce(&left) {
             let (virtio, packet) = written(&one);
             sound(&packet);
             again.extend(segments(VirtioNetHeader { checksum: None, ..virtio }, packet).expect("sound"));
@@ -168,7 +167,7 @@ proptest! {
         let each: Vec<Vec<u8>> = parts.iter().map(|part| payload_of(&part.to_bytes())).collect();
         prop_assert_eq!(each.concat(), payload);
         prop_assert!(each.iter().rev().skip(1).all(|one| one.len() == usize::from(size)));
-        prop_assert_eq!(&written(&coalesce(parts)[0]).1, &bytes);
+        prop_assert_eq!(&written(&coalesce(&parts)[0]).1, &bytes);
     }
 
     #[test]
@@ -205,14 +204,14 @@ fn a_checksum_that_was_left_is_finished_for_a_wire_and_left_to_a_kernel() {
     let (bytes, parts) = parts(b"data", 1448, 1, 7);
     let place = ChecksumPlace { start: 20, offset: 16 };
     let mut head = Vec::new();
-    let left = [Coalesced::new(parts[0].clone()).write(&mut head).to_vec()].concat();
+    let left = [Coalesced::new(&parts[0]).write(&mut head).to_vec()].concat();
     let unfinished = [&head[VirtioNetHeader::LEN..], &left].concat();
     assert_ne!(unfinished, bytes);
     let virtio = VirtioNetHeader { checksum: Some(place), ..VirtioNetHeader::default() };
     let packet = segments(virtio, unfinished.clone()).unwrap().next().unwrap();
     assert_eq!(packet, bytes);
     let mut head = Vec::new();
-    assert_eq!(Coalesced::new(packet).write(&mut head), unfinished);
+    assert_eq!(Coalesced::new(&packet).write(&mut head), unfinished);
     assert_eq!(VirtioNetHeader::read(head[..].try_into().unwrap()).unwrap().checksum, Some(place));
 }
 
@@ -220,7 +219,7 @@ fn a_checksum_that_was_left_is_finished_for_a_wire_and_left_to_a_kernel() {
 fn a_damaged_part_has_a_wrong_checksum_that_a_kernel_will_check() {
     let (_, mut parts) = parts(&[7; 3000], 1000, 1, 7);
     parts[1].corrupt();
-    let all = coalesce(parts);
+    let all = coalesce(&parts);
     assert_eq!(all.iter().map(Coalesced::packets).collect::<Vec<_>>(), [1, 1, 1]);
     let (virtio, packet) = written(&all[1]);
     assert_eq!((virtio.checksum, virtio.gso), (None, None));
@@ -235,7 +234,7 @@ fn only_the_first_part_says_that_the_window_was_reduced_and_it_goes_alone() {
     let reduced =
         parts.iter().map(|part| sound(&part.to_bytes()).segment().unwrap().flags.contains(Flags::CWR));
     assert_eq!(reduced.collect::<Vec<_>>(), [true, false, false]);
-    assert_eq!(coalesce(parts).iter().map(Coalesced::packets).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(coalesce(&parts).iter().map(Coalesced::packets).collect::<Vec<_>>(), [1, 2]);
 }
 
 #[test]
