@@ -11,7 +11,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 # What every report carries inside; see web/.
 VIEWER := python/lasthop/report/viewer.js
 
-.PHONY: help setup packages viewer demo test soak fuzz fuzz-again bench record format lint lock clean
+.PHONY: help setup packages viewer demo test soak fuzz fuzz-again bench live-bench record format lint lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make soak    a million connections over bad pipes, every stream byte for byte (COUNT=n for n of them)"
 	@echo "make fuzz    fuzz every target for 20 s (SECONDS=n; RUNS=n for n executions each; TARGETS='endpoint pair')"
 	@echo "make bench   measure speed and memory; a table here, figures in target/bench.json"
+	@echo "make live-bench  measure how precise and fast live runs are (LOADED=1: also beside a busy process); idle machines only"
 	@echo "make record  renew what tests compare with: window curves, schemas and reference pages"
 	@echo "make format  format all sources, Rust and Python"
 	@echo "make lint    formatting, lints and types, Rust and Python"
@@ -96,6 +97,10 @@ fuzz-again:
 
 bench: setup
 	$(BIN)/python benches/report.py
+
+# By iperf3 and ping, and by ourselves. It takes some minutes and is no part of `make test`.
+live-bench: setup
+	$(BIN)/python benches/live.py $(if $(LOADED),--loaded)
 
 # What is recorded from the code and checked by tests: window curves, schemas, reference pages.
 record:

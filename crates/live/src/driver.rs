@@ -218,6 +218,8 @@ impl<'a> Driver<'a> {
                 Attachment::Programs(bridge) => bridge.handle_packet(now, &packet.bytes.to_bytes()),
                 Attachment::Nothing => {}
             }
+            // What is captured at a host is captured in order.
+            self.came = None;
             self.lateness.record(packet.due, now);
             self.captures.handle_received(now, host, &packet);
             // A stack answers each packet before the next one comes.
@@ -235,6 +237,7 @@ impl<'a> Driver<'a> {
             let Attachment::Device(device) = self.attachments[host] else { continue };
             device.send(coalesced)?;
             let now = self.clock.now();
+            self.came = None;
             for (_, packet) in packets {
                 self.lateness.record(packet.due, now);
                 self.captures.handle_received(now, host, packet);
