@@ -12,7 +12,7 @@ use crate::bridge::Bridge;
 use crate::host;
 use crate::machines::Tunnel;
 use crate::network::Network;
-use crate::tun::Tun;
+use crate::tun::{Buffers, Tun};
 
 /// Where a kernel's packets come out and go in.
 #[derive(Clone, Copy)]
@@ -24,12 +24,12 @@ pub(crate) enum Device<'a> {
 }
 
 impl Device<'_> {
-    /// Reads what comes next with the help of a buffer of the largest packet's size, and returns its packets; none if
-    /// there is nothing.
-    pub(crate) fn receive(self, buffer: &mut Vec<u8>) -> io::Result<Option<Segments>> {
+    /// Reads what comes next and returns its packets; none if there is nothing.
+    pub(crate) fn receive(self, buffers: &mut Buffers) -> io::Result<Option<Segments>> {
         match self {
-            Self::Here(tun) => tun.receive(buffer),
+            Self::Here(tun) => tun.receive(buffers),
             Self::Elsewhere(tunnel) => {
+                let buffer = buffers.next();
                 let Some(length) = tunnel.receive(buffer)? else { return Ok(None) };
                 Ok(segments(VirtioNetHeader::default(), buffer[..length].to_vec()).ok())
             }

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::lateness::LatenessRecorder;
 use crate::network::Network;
 use crate::outgoing::{Outgoing, together};
-use crate::tun::LARGEST_PACKET;
+use crate::tun::Buffers;
 use crate::waiting::Waiting;
 
 /// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order of
@@ -28,7 +28,7 @@ pub(crate) struct Driver<'a> {
     waiting: Waiting,
     /// When a packet came that the last wait ended with.
     came: Option<Instant>,
-    buffer: Vec<u8>,
+    buffers: Buffers,
     /// Packets that have arrived and are not yet given to kernels.
     outgoing: Vec<Outgoing>,
 }
@@ -62,7 +62,7 @@ impl<'a> Driver<'a> {
             stacks_have_more: false,
             waiting: Waiting::new(clock),
             came: None,
-            buffer: vec![0; LARGEST_PACKET],
+            buffers: Buffers::new(),
             outgoing: Vec::new(),
         }
     }
@@ -170,7 +170,7 @@ impl<'a> Driver<'a> {
             if !self.network.accepts(host) {
                 return Ok(received);
             }
-            let Some(packets) = device.receive(&mut self.buffer)? else { return Ok(received) };
+            let Some(packets) = device.receive(&mut self.buffers)? else { return Ok(received) };
             let now = self.arrival()?;
             for packet in packets {
                 if let Some(id) = self.network.handle_packet(now, host, packet.clone()) {
@@ -243,7 +243,7 @@ impl<'a> Driver<'a> {
                 self.captures.handle_received(now, host, packet);
             }
         }
-        self.outgoing.clear();
+        self.outgoing.drain(..).for_each(|(_, packet)| self.buffers.recycle(packet.bytes));
         Ok(())
     }
 

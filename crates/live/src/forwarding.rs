@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::lateness::LatenessRecorder;
 use crate::outgoing::{Outgoing, together};
 use crate::passage::Passage;
-use crate::tun::{LARGEST_PACKET, Tun};
+use crate::tun::{Buffers, Tun};
 use crate::waiting::Waiting;
 
 /// Forwards packets between two devices through the links of a [`Passage`].
@@ -28,7 +28,7 @@ pub(crate) struct Forwarder {
     waiting: Waiting,
     /// When a packet came that the last wait ended with.
     came: Option<Instant>,
-    buffer: Vec<u8>,
+    buffers: Buffers,
     /// Packets that have arrived and are not yet given to devices.
     outgoing: Vec<Outgoing>,
 }
@@ -43,7 +43,7 @@ impl Forwarder {
             tuns,
             waiting: Waiting::new(clock),
             came: None,
-            buffer: vec![0; LARGEST_PACKET],
+            buffers: Buffers::new(),
             outgoing: Vec::new(),
         }
     }
@@ -75,7 +75,7 @@ impl Forwarder {
             if !self.passage.accepts(end) {
                 return Ok(());
             }
-            let Some(packets) = self.tuns[end].receive(&mut self.buffer)? else { return Ok(()) };
+            let Some(packets) = self.tuns[end].receive(&mut self.buffers)? else { return Ok(()) };
             // The packet that ended a wait was there before the thread was awake.
             let now = self.came.take().unwrap_or_else(|| self.catch_up());
             for packet in packets.filter(is_ipv4) {
@@ -110,7 +110,7 @@ impl Forwarder {
             let now = self.clock.now();
             packets.iter().for_each(|(_, packet)| self.lateness.record(packet.due, now));
         }
-        self.outgoing.clear();
+        self.outgoing.drain(..).for_each(|(_, packet)| self.buffers.recycle(packet.bytes));
     }
 
     /// Waits until `time`, or until there is something to do. Returns whether `wake` is readable.

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socketpair, sockopt};
-use wire::offload::{Coalesced, Segments, VirtioNetHeader, segments};
+use wire::offload::{Coalesced, RawPacket, Segments, VirtioNetHeader, segments};
 
 /// The file that makes TUN devices (Linux, Documentation/networking/tuntap.rst).
 pub(crate) const DEVICE: &str = "/dev/net/tun";
 
 /// The largest IPv4 packet (RFC 791 §3.1).
-pub(crate) const LARGEST_PACKET: usize = 65_535;
+const LARGEST_PACKET: usize = 65_535;
 
 /// A TUN device in the network namespace of the thread that made it. Dropping it removes the device.
 ///
@@ -30,6 +30,14 @@ pub(crate) struct Tun {
     has_headers: bool,
     /// Packets that a program was too slow to take.
     overflowed: AtomicU64,
+}
+
+/// What packets are read into.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    next: Vec<u8>,
+    /// Those of long packets that have left: in a transfer at full speed the memory stays the same.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Tun {
@@ -66,18 +74,18 @@ impl Tun {
         Ok(Self { device, has_headers: self.has_headers, overflowed: AtomicU64::new(0) })
     }
 
-    /// Reads what the kernel sent next, with the help of a buffer of [`LARGEST_PACKET`] bytes. Returns its packets, or
-    /// `None` when there is nothing. Packets that no link here carries are passed over.
-    pub(crate) fn receive(&self, buffer: &mut Vec<u8>) -> io::Result<Option<Segments>> {
+    /// Reads what the kernel sent next. Returns its packets, or `None` when there is nothing. Packets that no link here
+    /// carries are passed over.
+    pub(crate) fn receive(&self, buffers: &mut Buffers) -> io::Result<Option<Segments>> {
         let mut head = [0; VirtioNetHeader::LEN];
         let read = match self.has_headers {
             true => (&self.device)
-                .read_vectored(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(buffer)])
+                .read_vectored(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(&mut buffers.next)])
                 .map(|length| length.saturating_sub(VirtioNetHeader::LEN)),
-            false => (&self.device).read(buffer),
+            false => (&self.device).read(&mut buffers.next),
         };
         match read {
-            Ok(length) => Ok(Some(packets(&head, take(buffer, length)))),
+            Ok(length) => Ok(Some(packets(&head, buffers.take(length)))),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
@@ -111,14 +119,34 @@ impl AsFd for Tun {
     }
 }
 
-/// Takes a packet out of the buffer: a long one with the buffer, instead of a copy.
-fn take(buffer: &mut Vec<u8>, length: usize) -> Vec<u8> {
-    if length < LARGEST_PACKET / 2 {
-        return buffer[..length].to_vec();
+impl Buffers {
+    pub(crate) fn new() -> Self {
+        Self { next: vec![0; LARGEST_PACKET], spare: Vec::new() }
     }
-    let mut bytes = std::mem::replace(buffer, vec![0; LARGEST_PACKET]);
-    bytes.truncate(length);
-    bytes
+
+    /// Where the next packet goes if it is not read by [`Tun::receive`].
+    pub(crate) fn next(&mut self) -> &mut [u8] {
+        &mut self.next
+    }
+
+    /// Takes a packet out of the buffer: a long one with the buffer, instead of a copy.
+    fn take(&mut self, length: usize) -> Vec<u8> {
+        if length < LARGEST_PACKET / 2 {
+            return self.next[..length].to_vec();
+        }
+        let mut other = self.spare.pop().unwrap_or_default();
+        other.resize(LARGEST_PACKET, 0);
+        let mut bytes = std::mem::replace(&mut self.next, other);
+        bytes.truncate(length);
+        bytes
+    }
+
+    /// Takes the memory of a packet that has been written.
+    pub(crate) fn recycle(&mut self, packet: RawPacket) {
+        if let Some(buffer) = packet.into_buffer().filter(|_| self.spare.len() < MOST_SPARE) {
+            self.spare.push(buffer);
+        }
+    }
 }
 
 /// What was read, as packets. What cannot be segmented is of IPv6, which no link here carries.
@@ -157,6 +185,8 @@ struct InterfaceRequest {
     padding: [u8; 22],
 }
 
+/// Buffers that are kept for later: 2 MB.
+const MOST_SPARE: usize = 32;
 /// Bytes that may wait for a program: more than a bandwidth-delay product of most links.
 const PROGRAM_BUFFER: usize = 4 << 20;
 /// Bytes of the headers of virtio, IPv4 and TCP at their longest.

@@ -301,6 +301,7 @@ impl<R: Recorder> Engine<R> {
             Body::Raw(bytes) => {
                 let arrived = ExternalPacket { id, sent, due: self.now, bytes: std::mem::take(bytes) };
                 self.gateway.deliver(packet.0.header.destination, arrived, corrupted);
+                self.pool.release(packet);
             }
         }
     }

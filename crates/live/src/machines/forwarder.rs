@@ -13,7 +13,7 @@ use wire::offload::Coalesced;
 use super::device_capture::DeviceCapture;
 use super::tunnel::{Counts, Tunnel};
 use crate::scheduling::Priority;
-use crate::tun::{LARGEST_PACKET, Tun};
+use crate::tun::{Buffers, Tun};
 
 /// The thread, until it is told to end.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Forwarder {
         let same = Arc::clone(&shared);
         let thread = Builder::new()
             .name("tunnel".to_owned())
-            .spawn(move || Forwarding { tun, tunnel, capture, buffer: vec![0; LARGEST_PACKET] }.run(&same))?;
+            .spawn(move || Forwarding { tun, tunnel, capture, buffers: Buffers::new() }.run(&same))?;
         Ok(Self { shared, thread })
     }
 
@@ -77,7 +77,7 @@ struct Forwarding {
     tun: Tun,
     tunnel: Tunnel,
     capture: Option<DeviceCapture>,
-    buffer: Vec<u8>,
+    buffers: Buffers,
 }
 
 impl Forwarding {
@@ -105,7 +105,7 @@ impl Forwarding {
 
     fn up(&mut self) -> io::Result<()> {
         for _ in 0..BATCH {
-            let Some(packets) = self.tun.receive(&mut self.buffer)? else { return Ok(()) };
+            let Some(packets) = self.tun.receive(&mut self.buffers)? else { return Ok(()) };
             for packet in packets {
                 let packet = packet.to_bytes();
                 self.tunnel.send(&packet);
@@ -119,8 +119,9 @@ impl Forwarding {
 
     fn down(&mut self) -> io::Result<()> {
         for _ in 0..BATCH {
-            let Some(length) = self.tunnel.receive(&mut self.buffer)? else { return Ok(()) };
-            let packet = &self.buffer[..length];
+            let buffer = self.buffers.next();
+            let Some(length) = self.tunnel.receive(buffer)? else { return Ok(()) };
+            let packet = &buffer[..length];
             if let Some(capture) = &mut self.capture {
                 capture.received(packet);
             }

@@ -153,6 +153,15 @@ impl RawPacket {
         }
     }
 
+    /// The memory of the larger packet that it was part of, to be used again, if this is the last that is left of that.
+    #[must_use]
+    pub fn into_buffer(self) -> Option<Vec<u8>> {
+        match self.0 {
+            Form::Whole { .. } => None,
+            Form::Segment { of, .. } => Arc::into_inner(of).map(SuperPacket::into_bytes),
+        }
+    }
+
     /// Damages it: any checksum over the packet finds one inverted byte.
     pub fn corrupt(&mut self) {
         let mut bytes = self.to_bytes().into_owned();

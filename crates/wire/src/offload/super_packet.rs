@@ -73,6 +73,10 @@ impl SuperPacket {
         payload.div_ceil(usize::from(self.gso.size)) as u16
     }
 
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

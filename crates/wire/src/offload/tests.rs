@@ -263,6 +263,14 @@ fn headers_alone_say_how_long_the_segment_is() {
 }
 
 #[test]
+fn the_last_part_that_is_left_gives_the_memory_back() {
+    let (bytes, mut parts) = parts(&[7; 3000], 1000, 1, 7);
+    assert_eq!(parts.remove(2).into_buffer(), None);
+    parts.remove(0).corrupt();
+    assert_eq!(parts.remove(0).into_buffer(), Some(bytes));
+}
+
+#[test]
 fn what_has_no_segments_is_refused() {
     let tcp = emit_ipv4_behind(header(Protocol::TCP, 1), &segment(1, Flags::ACK, b"data"));
     let refused = |gso: VirtioNetHeader, bytes: &[u8]| segments(gso, bytes.to_vec()).err();
