@@ -166,20 +166,19 @@ impl<'a> Driver<'a> {
 
     /// Reads a batch of packets from a device; each enters the network at the time of its reading, or when it woke us.
     fn receive_from_device(&mut self, host: usize, device: Device<'_>) -> io::Result<usize> {
-        for received in 0..BATCH {
-            if !self.network.accepts(host) {
-                return Ok(received);
-            }
-            let Some(packets) = device.receive(&mut self.buffers)? else { return Ok(received) };
+        let mut received = 0;
+        while received < BATCH && self.network.accepts(host) {
+            let Some(packets) = device.receive(&mut self.buffers)? else { break };
             let now = self.arrival()?;
             for packet in packets {
+                received += 1;
                 if let Some(id) = self.network.handle_packet(now, host, packet.clone()) {
                     self.captures.handle_sent(now, host, id, &packet.to_headers());
                 }
             }
             self.deliver()?;
         }
-        Ok(BATCH)
+        Ok(received)
     }
 
     /// Returns when a packet that was read has come: the one that ended a wait was there before the thread was awake.

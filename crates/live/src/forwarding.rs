@@ -71,14 +71,12 @@ impl Forwarder {
     }
 
     fn receive(&mut self, end: usize) -> io::Result<()> {
-        for _ in 0..BATCH {
-            if !self.passage.accepts(end) {
-                return Ok(());
-            }
+        let mut received = 0;
+        while received < BATCH && self.passage.accepts(end) {
             let Some(packets) = self.tuns[end].receive(&mut self.buffers)? else { return Ok(()) };
             // The packet that ended a wait was there before the thread was awake.
             let now = self.came.take().unwrap_or_else(|| self.catch_up());
-            for packet in packets.filter(is_ipv4) {
+            for packet in packets.inspect(|_| received += 1).filter(is_ipv4) {
                 self.passage.handle_packet(now, end, packet);
             }
             self.deliver();
@@ -133,5 +131,5 @@ fn is_ipv4(packet: &RawPacket) -> bool {
     packet.common_header().first().is_some_and(|byte| byte >> 4 == 4)
 }
 
-/// Packets read from one device before the other is served.
+/// Packets read from one device before the other is served, but for the rest of those that a kernel handed over at once.
 const BATCH: usize = 64;

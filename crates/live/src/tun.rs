@@ -205,3 +205,72 @@ nix::ioctl_write_int_bad!(
     tun_set_offload,
     libc::TUNSETOFFLOAD as libc::c_int
 );
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use wire::offload::{Gso, GsoKind};
+    use wire::udp::Datagram;
+
+    use super::*;
+
+    /// Datagrams of 1000 bytes that a kernel sends as one packet.
+    fn datagrams(count: u32) -> (VirtioNetHeader, Vec<u8>) {
+        let payload = wire::Payload::Pattern { offset: 0, len: count * 1000 };
+        let ends = [1, 2].map(|number| Ipv4Addr::new(10, 0, 0, number));
+        let datagram = Datagram { source_port: 1, destination_port: 2, payload };
+        let gso = Some(Gso { kind: GsoKind::Udp, size: 1000 });
+        let header = VirtioNetHeader { gso, ..VirtioNetHeader::default() };
+        (header, wire::emit_udp_ipv4(ends[0], ends[1], 7, &datagram))
+    }
+
+    #[test]
+    fn a_program_gets_packets_one_by_one_and_whole() {
+        let (tun, program) = Tun::for_program().unwrap();
+        let (header, bytes) = datagrams(3);
+        let packets: Vec<RawPacket> = segments(header, bytes).unwrap().collect();
+        let mut coalesced = Coalesced::new(&packets[0]);
+        assert!(packets[1..].iter().all(|packet| coalesced.push(packet)));
+        tun.send(coalesced).unwrap();
+        let mut program = File::from(program);
+        for packet in &packets {
+            let mut buffer = [0; 2000];
+            let length = program.read(&mut buffer).unwrap();
+            assert_eq!(*packet, buffer[..length].to_vec());
+            assert_eq!(wire::parse(&buffer[..length]).unwrap().oddities, []);
+        }
+        program.write_all(&packets[0].to_bytes()).unwrap();
+        let mut buffers = Buffers::new();
+        let received: Vec<RawPacket> = tun.receive(&mut buffers).unwrap().unwrap().collect();
+        assert_eq!(received, packets[..1]);
+        assert!(tun.receive(&mut buffers).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_memory_of_long_packets_is_used_again() {
+        let mut buffers = Buffers::new();
+        let (header, bytes) = datagrams(60);
+        let next = |buffers: &mut Buffers| {
+            buffers.next()[..bytes.len()].copy_from_slice(&bytes);
+            let first = buffers.next().as_ptr();
+            let packets: Vec<RawPacket> = segments(header, buffers.take(bytes.len())).unwrap().collect();
+            assert_eq!((packets.len(), buffers.next().len()), (60, LARGEST_PACKET));
+            packets.into_iter().for_each(|packet| buffers.recycle(packet));
+            first
+        };
+        let places = [next(&mut buffers), next(&mut buffers), next(&mut buffers)];
+        assert_eq!(places[0], places[2]);
+        assert_eq!(buffers.take(100).len(), 100);
+    }
+
+    #[test]
+    fn what_no_link_carries_is_passed_over() {
+        let (header, mut bytes) = datagrams(3);
+        let mut head = Vec::new();
+        header.write(&mut head);
+        assert_eq!(packets(head[..].try_into().unwrap(), bytes.clone()).count(), 3);
+        bytes[0] = 0x60;
+        assert_eq!(packets(head[..].try_into().unwrap(), bytes).count(), 0);
+    }
+}
