@@ -29,7 +29,7 @@ impl Device<'_> {
         match self {
             Self::Here(tun) => tun.receive(buffers),
             Self::Elsewhere(tunnel) => {
-                let buffer = buffers.next();
+                let buffer = buffers.room();
                 let Some(length) = tunnel.receive(buffer)? else { return Ok(None) };
                 Ok(segments(VirtioNetHeader::default(), buffer[..length].to_vec()).ok())
             }

@@ -125,7 +125,7 @@ impl Buffers {
     }
 
     /// Where the next packet goes if it is not read by [`Tun::receive`].
-    pub(crate) fn next(&mut self) -> &mut [u8] {
+    pub(crate) fn room(&mut self) -> &mut [u8] {
         &mut self.next
     }
 
@@ -252,10 +252,10 @@ mod tests {
         let mut buffers = Buffers::new();
         let (header, bytes) = datagrams(60);
         let next = |buffers: &mut Buffers| {
-            buffers.next()[..bytes.len()].copy_from_slice(&bytes);
-            let first = buffers.next().as_ptr();
+            buffers.room()[..bytes.len()].copy_from_slice(&bytes);
+            let first = buffers.room().as_ptr();
             let packets: Vec<RawPacket> = segments(header, buffers.take(bytes.len())).unwrap().collect();
-            assert_eq!((packets.len(), buffers.next().len()), (60, LARGEST_PACKET));
+            assert_eq!((packets.len(), buffers.room().len()), (60, LARGEST_PACKET));
             packets.into_iter().for_each(|packet| buffers.recycle(packet));
             first
         };

@@ -119,7 +119,7 @@ impl Forwarding {
 
     fn down(&mut self) -> io::Result<()> {
         for _ in 0..BATCH {
-            let buffer = self.buffers.next();
+            let buffer = self.buffers.room();
             let Some(length) = self.tunnel.receive(buffer)? else { return Ok(()) };
             let packet = &buffer[..length];
             if let Some(capture) = &mut self.capture {
