@@ -186,3 +186,59 @@ fn milestones(spec: &FlowSpec, flow: &Flow, sender: Side) -> Vec<MilestoneSummar
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use units::Seq;
+    use wire::offload::{Gso, GsoKind, RawPacket, VirtioNetHeader, segments};
+    use wire::{Flags, Options, Payload, Segment};
+
+    use super::*;
+
+    const PORTS: [u16; 2] = [1000, 2000];
+
+    fn address(number: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 0, 0, number)
+    }
+
+    fn sent(seq: u32, flags: Flags, len: u32) -> Vec<u8> {
+        let segment = Segment {
+            source_port: PORTS[0],
+            destination_port: PORTS[1],
+            seq: Seq(seq),
+            ack: Seq(1),
+            flags,
+            window: 100,
+            options: Options::default(),
+            ecn: wire::Ecn::NotCapable,
+            payload: Payload::Pattern { offset: 0, len },
+        };
+        wire::emit_ipv4(address(1), address(2), 7, &segment)
+    }
+
+    /// What a capture knows of three segments that a kernel handed over as one, of which the second is sent again.
+    fn seen(show: fn(&RawPacket) -> Vec<u8>) -> (u64, u64, u64) {
+        let gso = Some(Gso { kind: GsoKind::TcpV4, size: 1000 });
+        let header = VirtioNetHeader { gso, ..VirtioNetHeader::default() };
+        let mut packets: Vec<_> = segments(header, sent(100, Flags::ACK, 2500)).unwrap().collect();
+        packets.push(packets[1].clone());
+        let mut captures = HostCaptures::without_flows(1);
+        captures.handle_sent(Instant::START, 0, PacketId::in_series(0, 1), &sent(99, Flags::SYN, 0));
+        for (number, packet) in (2..).zip(&packets) {
+            captures.handle_sent(Instant::START, 0, PacketId::in_series(0, number), &show(packet));
+        }
+        let ends = [SocketAddrV4::new(address(1), PORTS[0]), SocketAddrV4::new(address(2), PORTS[1])];
+        let flow = captures.flow(0, ends).expect("it was captured");
+        let counters = flow.half(Side::Opener).counters();
+        (counters.data_segments, counters.retransmissions, summary_of(flow, Side::Opener).segments_sent)
+    }
+
+    #[test]
+    fn headers_of_a_segment_tell_a_capture_as_much_as_the_whole() {
+        let whole = seen(|packet| packet.to_bytes().into_owned());
+        assert_eq!(whole, (4, 1, 4));
+        assert_eq!(seen(|packet| packet.to_headers().into_owned()), whole);
+    }
+}
