@@ -330,7 +330,19 @@ def toml_of(direction: Mapping[str, Any]) -> str:
     keys = dict(direction)
     limit = keys.pop("queue", {"limit": "1000 packets"})["limit"]
     lines = [*(f'{key} = "{value}"' for key, value in keys.items()), f'queue = {{ limit = "{limit}" }}']
-    return "\n".join(['mtu = "1500 bytes"', "[down]", *lines, "", "[up]", *lines, ""])
+    return "\n".join(
+        [
+            'summary = "of live-bench"',
+            'sources = ["none"]',
+            'mtu = "1500 bytes"',
+            "[down]",
+            *lines,
+            "",
+            "[up]",
+            *lines,
+            "",
+        ]
+    )
 
 
 @contextmanager

@@ -64,7 +64,9 @@ LINKS = {
 def link_file(folder: Path, name: str) -> Path:
     """Write a link that is the same both ways."""
     file = folder / f"{name}.toml"
-    file.write_text(f'mtu = "1500 bytes"\n[down]\n{LINKS[name]}\n[up]\n{LINKS[name]}\n')
+    file.write_text(
+        f'summary = "{name}"\nsources = ["none"]\nmtu = "1500 bytes"\n[down]\n{LINKS[name]}\n[up]\n{LINKS[name]}\n'
+    )
     return file
 
 
