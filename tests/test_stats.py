@@ -21,6 +21,7 @@ from lasthop.stats import (
     rate_variation,
     spread,
     student_t,
+    time_to_recover,
 )
 
 VALUES = st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=60)
@@ -167,3 +168,42 @@ def test_an_interval_is_narrow_only_with_enough_replications() -> None:
     assert is_narrow(spread([10.0] * 6), 0.0)
     assert not is_narrow(spread([8.0, 9.0, 10.0, 10.0, 11.0, 12.0]), 0.1)
     assert is_narrow(spread([8.0, 9.0, 10.0, 10.0, 11.0, 12.0]), 0.2)
+
+
+def arrivals(*parts: tuple[float, float, float]) -> list[float]:
+    """Times of arrival: of each part from, to and the time between two."""
+    return [start + place * gap for start, end, gap in parts for place in range(round((end - start) / gap))]
+
+
+def test_a_sender_that_goes_on_at_its_rate_recovers_at_once() -> None:
+    times = arrivals((0.0, 2.0, 0.01), (5.0, 9.0, 0.01))
+    assert time_to_recover(times, [1000.0] * len(times), 0.2) == 0.0
+
+
+def test_a_sender_that_starts_slowly_recovers_where_its_rate_is_back() -> None:
+    times = arrivals((0.0, 2.0, 0.01), (5.0, 6.0, 0.1), (6.0, 10.0, 0.01))
+    found = time_to_recover(times, [1000.0] * len(times), 0.2)
+    assert found == pytest.approx(1.0, abs=0.11)
+
+
+def test_copies_are_no_recovery_and_what_had_queued_up_is_none_for_good() -> None:
+    times = arrivals((0.0, 2.0, 0.01), (5.0, 10.0, 0.01))
+    # Half a second of what had queued up, as long again of copies, and then new data.
+    amounts = [0.0 if 5.5 <= time < 6.0 else 1000.0 for time in times]
+    assert time_to_recover(times, amounts, 0.2) == pytest.approx(1.0, abs=0.05)
+
+
+def test_who_stays_slow_does_not_recover_and_too_little_before_says_nothing() -> None:
+    slow = arrivals((0.0, 2.0, 0.01), (5.0, 10.0, 0.02))
+    assert time_to_recover(slow, [1000.0] * len(slow), 0.2) is None
+    short = arrivals((0.0, 0.1, 0.01), (5.0, 10.0, 0.01))
+    assert time_to_recover(short, [1000.0] * len(short), 0.2) is None
+    assert time_to_recover([], [], 0.2) is None
+
+
+@given(st.floats(0.1, 100.0), st.integers(0, 60))
+def test_the_time_to_recover_scales_with_time_and_not_with_amounts(scale: float, slow: int) -> None:
+    times = arrivals((0.0, 2.0, 0.01), (5.0, 5.0 + slow * 0.1, 0.1), (5.0 + slow * 0.1, 20.0, 0.01))
+    found = time_to_recover(times, [1000.0] * len(times), 0.2)
+    scaled = time_to_recover([time * scale for time in times], [7.0] * len(times), 0.2 * scale)
+    assert found is not None and scaled == pytest.approx(found * scale, rel=1e-6, abs=1e-6)

@@ -19,6 +19,7 @@ from lasthop.errors import LiveError, OracleError
 from lasthop.real_time import live_result
 from lasthop.scenario import Scenario
 from lasthop.study import Case, Evidence, Verdict
+from lasthop.study.recovery_check import time_to_recover_s
 
 RUNS = int(os.environ.get("LASTHOP_STACKS_RUNS", "1"))
 """Runs in real time of each case."""
@@ -31,12 +32,16 @@ ATTEMPTS = 3
 
 METRICS = {
     "elapsed_s": "elapsed_s",
+    "received": "received",
     "retransmissions": "retransmissions",
     "needless": "unnecessary_retransmissions",
     "timeouts": "timeouts",
     "spurious_timeouts": "spurious_timeouts",
 }
 """The key of a flow's summary by the metric of the study."""
+
+RECOVERY = "recovery_s"
+"""The metric that is seen in a run's packets."""
 
 TCPS = (
     "linux-cubic",
@@ -56,6 +61,10 @@ PROBES = 1
 
 MUCH = 10
 SHARE = 0.9
+WINDOW_S = 0.25
+"""A time to recover is as exact as the window that it is measured by: 20 packets at 1 Mbit/s."""
+
+TRANSFER = 400_000
 NEAR = 0.05
 
 _answers: dict[str, list[dict[str, float]]] = {}
@@ -81,7 +90,7 @@ def live(case: Case) -> dict[str, float]:
     if known is None:
         with _lock:
             _keep(key, runs)
-    return {metric: mean(run[metric] for run in runs) for metric in METRICS if all(metric in run for run in runs)}
+    return {metric: mean(run[metric] for run in runs) for metric in (*METRICS, RECOVERY) if all(metric in run for run in runs)}
 
 
 def _run(scenario: Scenario) -> dict[str, float]:
@@ -90,13 +99,13 @@ def _run(scenario: Scenario) -> dict[str, float]:
         with _one_at_a_time:
             try:
                 with live_result(scenario, quiet_output=True) as result:
-                    summary = result.summary
+                    summary, recovery_s = result.summary, time_to_recover_s(result)
             except LiveError as error:
                 raise OracleError(f"case {scenario.name} cannot run live: {error}") from error
         if not summary["lateness"]["tainted"]:
             break
     (flow,) = summary["flows"]
-    found = {metric: flow[key] for metric, key in METRICS.items()}
+    found = {metric: flow[key] for metric, key in METRICS.items()} | {RECOVERY: recovery_s}
     return {metric: float(value) for metric, value in found.items() if value is not None}
 
 
@@ -160,6 +169,33 @@ def division_gains_nothing(evidence: Evidence) -> Verdict:
     return Verdict(all(ratio >= 1 - NEAR for ratio in ratios.values()), _told(ratios))
 
 
+def repetition_moves_nothing(evidence: Evidence) -> Verdict:
+    """Judge what Linux and quinn send again to a receiver that repeats its ACKs."""
+    cells = _measured(evidence)
+    stacks = (*WITH_FRTO, "quinn")
+    again = {stack: cells[stack, "none", "repeats", "retransmissions"] for stack in stacks}
+    return Verdict(not any(again.values()), _told(again))
+
+
+def quinn_finds_out(evidence: Evidence) -> Verdict:
+    """Judge what a receiver that is ahead gets from quinn, in both clocks."""
+    cell = ("quinn", "none", "is-ahead", "received")
+    got = {
+        clock: cells[cell]
+        for clock, cells in (("virtual", _measured(evidence)), ("live", _published(evidence)))
+        if cell in cells
+    }
+    return Verdict(bool(got) and all(received < TRANSFER for received in got.values()), _told(got))
+
+
+def go_back_n_takes_time(evidence: Evidence) -> Verdict:
+    """Judge the times to recover of who goes back N and of who does not."""
+    cells = _measured(evidence)
+    times = {f"{stack} {delay}": cells[stack, delay, "honest", RECOVERY] for stack in BACK for delay in DELAYS}
+    quick = {f"{stack} {delay}": cells[stack, delay, "honest", RECOVERY] for stack in WITH_FRTO for delay in DELAYS}
+    return Verdict(min(times.values()) > max(quick.values()), f"{_told(times)}; Linux: {_told(quick)}")
+
+
 def clocks_agree(evidence: Evidence) -> Verdict:
     """Judge each case in both clocks."""
     measured, published = _measured(evidence), _published(evidence)
@@ -169,7 +205,7 @@ def clocks_agree(evidence: Evidence) -> Verdict:
         other = published.get(cell)
         if other is None or cell[3] in {"needless", "spurious_timeouts"}:
             continue
-        allowed = NEAR * other if cell[3] == "elapsed_s" else FEW
+        allowed = {"elapsed_s": NEAR * other, "received": NEAR * other, RECOVERY: WINDOW_S}.get(cell[3], FEW)
         if abs(value - other) > allowed:
             off[cell[:3]].append(f"{cell[3]} {value:.4g}, live {other:.4g}")
     apart = [f"{' '.join(cell)}: {', '.join(told)}" for cell, told in off.items() if told]

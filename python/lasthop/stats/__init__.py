@@ -6,6 +6,7 @@ from lasthop.stats.fairness import jain_index
 from lasthop.stats.intervals import mean_interval, median_interval, student_t, two_medians_interval
 from lasthop.stats.precision import is_narrow
 from lasthop.stats.quantiles import QUANTILE_RULE, Spread, quantile, spread
+from lasthop.stats.recovery_time import time_to_recover
 from lasthop.stats.variation import rate_variation
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "rate_variation",
     "spread",
     "student_t",
+    "time_to_recover",
     "two_medians_interval",
 ]

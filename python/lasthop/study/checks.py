@@ -1,10 +1,10 @@
 """Named checks: functions that a study file may name as a metric's or a claim's `check`.
 
-A metric's check is given a run with the tables that the metric asks for, and returns a number; those of
-`queue_checks` are open to every study. A study may add its own, of both sorts, in a file `checks.py` beside its
-study.toml: any function there that is imported from nowhere else. One called `figures` draws what only the study knows,
-into the folder that it is given, and returns the files. That file is code of whoever wrote the study, and
-runs with the rights of whoever runs it.
+A metric's check is given a run with the tables that the metric asks for, and returns a number, or None where the run
+has none; those of `queue_checks` and `recovery_check` are open to every study. A study may add its own, of both sorts,
+in a file `checks.py` beside its study.toml: any function there that is imported from nowhere else. One called `figures`
+draws what only the study knows, into the folder that it is given, and returns the files. That file is code of whoever
+wrote the study, and runs with the rights of whoever runs it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ Check = Callable[..., Any]
 
 
 def find_check(name: str, own: Mapping[str, Check]) -> Check:
-    """Return the check of that name: the study's own, or one of `queue_checks`. Raises InputError for others."""
+    """Return the check of that name: the study's own, or one that is open to every study. Raises InputError for others."""
     if name in own:
         return own[name]
     # Imported here: it loads Arrow, which a study without checks does without.
     from lasthop.study.queue_checks import CHECKS
+    from lasthop.study.recovery_check import time_to_recover_s
 
-    check = CHECKS.get(name)
+    common: dict[str, Check] = {**CHECKS, "time_to_recover_s": time_to_recover_s}
+    check = common.get(name)
     if check is None:
-        known = ", ".join(sorted({*own, *CHECKS}))
+        known = ", ".join(sorted({*own, *common}))
         raise InputError(f"no check is called {name!r}", help=f"the checks are {known}")
     return check
 

@@ -24,12 +24,19 @@ def measure(metric: Metric, outcome: Outcome, scope_bytes: int | None) -> float:
 
 def _number(metric: Metric, outcome: Outcome, scope_bytes: int | None) -> float:
     if metric.check is not None:
-        return float(outcome["checked"][metric.check])
+        return _checked(metric.check, outcome)
     if metric.link is not None:
         return _link_counter(metric.link, metric.window, outcome)
     flows = [_within(flow, metric.window) for flow in chosen_flows(outcome["flows"], metric.flows)]
     numbers = [flow_number(flow, metric.flow or "", scope_bytes, metric.less_s) for flow in flows]
     return _FOLDS[metric.fold](numbers)
+
+
+def _checked(check: str, outcome: Outcome) -> float:
+    found = outcome["checked"][check]
+    if found is None:
+        raise RunError(f"the run has no {check}")
+    return float(found)
 
 
 def chosen_flows(flows: Sequence[Flow], pattern: str | None) -> list[Flow]:

@@ -236,8 +236,8 @@ impl Session for Handshake {
 }
 
 /// A key is a number: of its level, and of who sends with it.
-#[derive(Clone, Copy)]
-struct Key(u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key(u64);
 
 /// Numbers of levels; 1-RTT keys go on from theirs, a generation at a time.
 const INITIAL: u64 = 0;
@@ -247,11 +247,27 @@ const RESET: u64 = 3;
 const ONE_RTT: u64 = 4;
 
 fn keys(level: u64, side: Side) -> Keys {
-    let key = |side: Side| Key(2 * level + u64::from(side == Side::Server));
-    let (local, remote) = (key(side), key(!side));
+    let (local, remote) = (Key::new(level, side), Key::new(level, !side));
     Keys {
         header: KeyPair { local: Box::new(local), remote: Box::new(remote) },
         packet: KeyPair { local: Box::new(local), remote: Box::new(remote) },
+    }
+}
+
+impl Key {
+    /// What an end protects its 1-RTT packets with, a generation of keys after so many updates (RFC 9001 §6): for who reads and
+    /// writes packets beside quinn.
+    pub(super) const fn one_rtt(side: Side, generation: u64) -> Self {
+        Self::new(ONE_RTT + generation, side)
+    }
+
+    /// The generation of a key of 1-RTT packets.
+    pub(super) const fn generation(self) -> u64 {
+        self.0 / 2 - ONE_RTT
+    }
+
+    const fn new(level: u64, side: Side) -> Self {
+        Self(2 * level + matches!(side, Side::Server) as u64)
     }
 }
 

@@ -3,12 +3,14 @@
 //! A socket is an endpoint of quinn's with one connection. The sender opens one unidirectional stream; when all of it was
 //! acknowledged, it closes the connection. Times are arguments; connection IDs and quinn's generator are seeded from the
 //! run's streams; `crypto.rs` stands in for TLS and has no secrets. So a run repeats to the bit. `watch.rs` hears what the
-//! congestion controller decides.
+//! congestion controller decides; `receiver.rs` makes a receiver misbehave, where the profile's ACK policy does.
 //!
 //! What TCP has acknowledged and QUIC has not shown is read from the stack: [`Counters`].
 
 mod clock;
 mod crypto;
+mod packet;
+mod receiver;
 mod watch;
 
 use std::collections::VecDeque;
@@ -31,6 +33,7 @@ use wire::udp::Datagram;
 use wire::{Oddity, Payload, Transport as Carried};
 
 use self::crypto::{NumberKey, Plain};
+use self::receiver::Receiver;
 use self::watch::{Log, SharedLog, Watched, probe_timeouts};
 use crate::registry::{Entry, Transport};
 use crate::stack::{Counters, Ends, Phase, Setup, SocketId, Stack};
@@ -64,6 +67,8 @@ struct Socket {
     outbox: VecDeque<Outgoing>,
     phase: Phase,
     has_ended: bool,
+    /// What makes a receiver misbehave.
+    receiver: Option<Receiver>,
     log: SharedLog,
     counters: Counters,
 }
@@ -91,6 +96,7 @@ impl Quinn {
             outbox: VecDeque::new(),
             phase: Phase::Opening,
             has_ended: false,
+            receiver: is_server.then(|| Receiver::new(self.setup.profile.ack.build())).flatten(),
             log,
             counters: Counters::default(),
         });
@@ -205,6 +211,9 @@ impl Socket {
     ) {
         let mut bytes = Vec::with_capacity(payload.len() as usize);
         payload.write_to(&mut bytes);
+        if let Some(receiver) = &mut self.receiver {
+            bytes = receiver.handle_datagram(now, bytes);
+        }
         let mut answer = Vec::new();
         let at = clock::to_quinn(now);
         let heard = self.endpoint.handle(at, from, None, ecn, BytesMut::from(&bytes[..]), &mut answer);
@@ -257,11 +266,22 @@ impl Socket {
             let mut bytes = Vec::new();
             let Transmit { size, ecn, .. } = connection.poll_transmit(clock::to_quinn(now), 1, &mut bytes)?;
             bytes.truncate(size);
-            Some(Outgoing { bytes, ecn })
+            self.rewritten(Outgoing { bytes, ecn })
         })?;
         self.counters.first_sent.get_or_insert(now);
         self.hear(now);
         Some(outgoing)
+    }
+
+    /// What a receiver that misbehaves sends instead of a datagram: the first of it, and the rest next.
+    fn rewritten(&mut self, outgoing: Outgoing) -> Option<Outgoing> {
+        let Some(receiver) = &mut self.receiver else { return Some(outgoing) };
+        let ecn = outgoing.ecn;
+        let mut datagrams =
+            receiver.handle_transmit(outgoing.bytes).into_iter().map(|bytes| Outgoing { bytes, ecn });
+        let first = datagrams.next();
+        self.outbox.extend(datagrams);
+        first
     }
 
     /// Carries events between endpoint and connection, and notes what the connection tells its user.

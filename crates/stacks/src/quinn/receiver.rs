@@ -1,0 +1,198 @@
+//! Receivers of QUIC that misbehave, as the ACK policies of TCP do (Savage et al. 1999).
+//!
+//! A layer between quinn and the network. quinn is made to acknowledge every packet at once, and each ACK becomes what the
+//! policy of the host's profile wants (`tcp.ack`): a segment of TCP is a packet here.
+//!
+//! | policy | in QUIC |
+//! |---|---|
+//! | `ack-division` | one ACK for each packet, of which there are never more than `parts` at once: a packet is the least that can be acknowledged (RFC 9000 §13.2) |
+//! | `dupack-spoofing` | each ACK, and so many `copies` of its frame in packets of their own |
+//! | `optimistic` | each ACK acknowledges also the packets that come next, `ahead` of them (RFC 9000 §21.4) |
+//!
+//! Packets that the layer adds need numbers, so it numbers all 1-RTT packets anew, and gives back to quinn the ACKs of those
+//! that are quinn's. What is missing stays missing in an ACK: a number may have been skipped.
+
+use quinn_proto::Side;
+use tcp::Arrival;
+use tcp::ack::{AckPolicy, Data, Series, When};
+use units::{Bytes, Instant};
+
+use super::crypto::Key;
+use super::packet::{Ack, Frames, IMMEDIATE_ACK, OneRtt, one_rtt_start};
+
+/// The layer at one connection.
+pub(super) struct Receiver {
+    policy: Box<dyn AckPolicy>,
+    /// What the policy wants of ACKs.
+    wanted: When,
+    /// The number that quinn gave to each packet, by its number on the way; none of packets that the layer has added.
+    sent: Vec<Option<u64>>,
+    /// Where quinn's own packets have got to.
+    ours: Progress,
+    /// Where those of the peer have.
+    peers: Progress,
+    /// The packet after the last one that was acknowledged to the peer.
+    told: u64,
+    /// The number after the largest that the peer has acknowledged.
+    acknowledged: u64,
+}
+
+impl Receiver {
+    /// The layer at a server, if its policy misbehaves.
+    pub(super) fn new(policy: Box<dyn AckPolicy>) -> Option<Self> {
+        policy.misbehaves().then(|| Self {
+            policy,
+            wanted: When::Now,
+            sent: Vec::new(),
+            ours: Progress::of(Side::Server),
+            peers: Progress::of(Side::Client),
+            told: 0,
+            acknowledged: 0,
+        })
+    }
+
+    /// What quinn is to be given of a datagram that has arrived.
+    pub(super) fn handle_datagram(&mut self, now: Instant, datagram: Vec<u8>) -> Vec<u8> {
+        let Some(at) = one_rtt_start(&datagram) else { return datagram };
+        let expected = self.peers.next;
+        let Some(packet) = self.peers.read(&datagram[at..]) else { return datagram };
+        let payload = self.received(now, &packet);
+        let written = packet.with(packet.number, payload).write(expected.min(packet.number));
+        [&datagram[..at], &written].concat()
+    }
+
+    /// The frames of a packet for quinn: with its own numbers, and a wish for an ACK at once.
+    fn received(&mut self, now: Instant, packet: &OneRtt) -> Vec<u8> {
+        let mut frames = Frames::read(&packet.payload);
+        if let Some(ack) = frames.ack.take() {
+            self.acknowledged = self.acknowledged.max(ack.largest() + 1);
+            let quinns = |number| usize::try_from(number).ok().and_then(|at| *self.sent.get(at)?);
+            frames.ack = ack.of(ack.numbers().filter_map(quinns));
+        }
+        if !frames.is_ack_eliciting() {
+            return frames.write();
+        }
+        self.wanted = self.policy.on_data(&data(now));
+        let mut payload = vec![IMMEDIATE_ACK];
+        payload.extend(frames.write());
+        payload
+    }
+
+    /// What is to be sent instead of a datagram of quinn's, in order.
+    pub(super) fn handle_transmit(&mut self, datagram: Vec<u8>) -> Vec<Vec<u8>> {
+        let Some(at) = one_rtt_start(&datagram) else { return vec![datagram] };
+        let Some(packet) = self.ours.read(&datagram[at..]) else { return vec![datagram] };
+        let frames = Frames::read(&packet.payload);
+        let Some(ack) = &frames.ack else {
+            let renumbered = self.number(&packet, Some(packet.number), packet.payload.clone());
+            return vec![[&datagram[..at], &renumbered].concat()];
+        };
+        let Answer { before, ack: own, after } = self.answer(ack);
+        self.policy.on_ack_sent();
+        let mut datagrams: Vec<_> = before.iter().map(|ack| self.alone(&packet, ack)).collect();
+        let payload = Frames { ack: Some(own), ..frames.clone() }.write();
+        let renumbered = self.number(&packet, Some(packet.number), payload);
+        datagrams.push([&datagram[..at], &renumbered].concat());
+        datagrams.extend(after.iter().map(|ack| self.alone(&packet, ack)));
+        datagrams
+    }
+
+    /// The ACKs that the policy makes of one.
+    fn answer(&mut self, ack: &Ack) -> Answer {
+        let told = self.told;
+        self.told = told.max(ack.largest() + 1);
+        let honest = Answer { before: Vec::new(), ack: ack.clone(), after: Vec::new() };
+        match self.wanted {
+            When::Now | When::Within(_) => honest,
+            When::Series(Series::Divided { parts }) => Answer { before: divided(ack, told, parts), ..honest },
+            When::Series(Series::Repeated { copies }) => {
+                Answer { after: vec![ack.clone(); copies as usize], ..honest }
+            }
+            When::Series(Series::Ahead { by }) => Answer { ack: ahead(ack, by.0), ..honest },
+        }
+    }
+
+    /// A packet of our own that has only this frame.
+    fn alone(&mut self, like: &OneRtt, ack: &Ack) -> Vec<u8> {
+        let mut payload = Vec::new();
+        ack.write(&mut payload);
+        self.number(like, None, payload)
+    }
+
+    /// A packet under the next number, which is quinn's packet `own` or nobody's.
+    fn number(&mut self, like: &OneRtt, own: Option<u64>, payload: Vec<u8>) -> Vec<u8> {
+        let number = self.sent.len() as u64;
+        self.sent.push(own);
+        like.with(number, payload).write(self.acknowledged)
+    }
+}
+
+/// How far the 1-RTT packets of one end have got.
+struct Progress {
+    side: Side,
+    /// The number after the largest.
+    next: u64,
+    /// The last generation of keys. quinn renews them once soon, at a random packet, to see that its peer can.
+    generation: u64,
+}
+
+impl Progress {
+    const fn of(side: Side) -> Self {
+        Self { side, next: 0, generation: 0 }
+    }
+
+    /// Reads the next packet, or an earlier one that comes late.
+    fn read(&mut self, bytes: &[u8]) -> Option<OneRtt> {
+        let Self { side, next, generation } = *self;
+        let generations = [generation, generation + 1, generation.saturating_sub(1)];
+        let packet = OneRtt::read(bytes, next, generations.map(|generation| Key::one_rtt(side, generation)))?;
+        self.next = next.max(packet.number + 1);
+        self.generation = generation.max(packet.key.generation());
+        Some(packet)
+    }
+}
+
+/// What becomes of an ACK of quinn's: packets before its own, the frame in its own, packets after it.
+struct Answer {
+    before: Vec<Ack>,
+    ack: Ack,
+    after: Vec<Ack>,
+}
+
+/// The ACKs that come before one, so that each of them tells of an equal share of what it tells of packets from `told` on,
+/// and of one packet at least.
+fn divided(ack: &Ack, told: u64, parts: u32) -> Vec<Ack> {
+    let news: Vec<u64> = ack.numbers().filter(|number| *number >= told).collect();
+    let parts = news.len().min(parts as usize);
+    let upto = |part: usize| {
+        let share = news.len() * part / parts;
+        let fewer = ack.of(ack.numbers().filter(|number| *number <= news[share - 1]))?;
+        let ecn = ack.ecn.map(|[zero, one, ce]| [zero.saturating_sub((news.len() - share) as u64), one, ce]);
+        Some(Ack { ecn, ..fewer })
+    };
+    (1..parts).filter_map(upto).collect()
+}
+
+/// An ACK that is so many packets ahead. It counts them as arrived with ECT(0), as quinn sends them: a sender that misses them
+/// there marks no more packets (RFC 9000 §13.4.2.1), and knows that something is wrong.
+fn ahead(ack: &Ack, by: u64) -> Ack {
+    let largest = ack.largest();
+    let mut ack = ack.clone();
+    ack.ranges[0] = *ack.ranges[0].start()..=largest + by;
+    ack.ecn = ack.ecn.map(|[zero, one, ce]| [zero + by, one, ce]);
+    ack
+}
+
+/// A packet that has arrived, as a policy of TCP sees it: in order, and with a length of 1, so that packets are counted.
+const fn data(now: Instant) -> Data {
+    Data {
+        now,
+        len: Bytes(1),
+        arrival: Arrival::InOrder,
+        gap: false,
+        scattered: false,
+        full: Bytes(1),
+        polled: false,
+        rtt: None,
+    }
+}
