@@ -71,7 +71,14 @@ def test_pages_are_those_of_virtual_time(connection: str) -> None:
     packets = runs[0].table("packets").to_pylist()
     assert {packet["flow"] for packet in packets} == {"page"}
     assert {packet["connection"] for packet in packets} == set(range(1, flow["connections"] + 1))
-    assert {row["flow"] for row in runs[0].table("tcp").to_pylist()} <= {"page"}
+    windows = [run.table("tcp").to_pylist() for run in runs]
+    for rows in windows:
+        # The server's end, which has accepted them: its SYN is counted.
+        assert {(row["flow"], row["host"]) for row in rows} == {("page", "server")}
+        assert min(row["seq"] for row in rows) == 1
+        assert all(row["cwnd"] > 0 for row in rows)
+    assert {row["connection"] for row in windows[0]} == set(range(1, flow["connections"] + 1))
+    assert runs[0].plot("cwnd").axes
 
 
 @POSSIBLE

@@ -206,4 +206,5 @@ def test_the_time_to_recover_scales_with_time_and_not_with_amounts(scale: float,
     times = arrivals((0.0, 2.0, 0.01), (5.0, 5.0 + slow * 0.1, 0.1), (5.0 + slow * 0.1, 20.0, 0.01))
     found = time_to_recover(times, [1000.0] * len(times), 0.2)
     scaled = time_to_recover([time * scale for time in times], [7.0] * len(times), 0.2 * scale)
-    assert found is not None and scaled == pytest.approx(found * scale, rel=1e-6, abs=1e-6)
+    assert found is not None
+    assert scaled == pytest.approx(found * scale, rel=1e-6, abs=1e-6)

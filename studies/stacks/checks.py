@@ -51,6 +51,9 @@ TCPS = (
     "linux-cubic-without-frto-or-timestamps",
     "smoltcp",
 )
+BACK = ("linux-cubic-without-frto-or-timestamps", "smoltcp")
+"""Those that go back N."""
+
 WITH_FRTO = ("linux-cubic", "linux-reno", "linux-bbr")
 DELAYS = ("1s", "3s", "10s")
 FEW = 2
@@ -90,7 +93,11 @@ def live(case: Case) -> dict[str, float]:
     if known is None:
         with _lock:
             _keep(key, runs)
-    return {metric: mean(run[metric] for run in runs) for metric in (*METRICS, RECOVERY) if all(metric in run for run in runs)}
+    return {
+        metric: mean(run[metric] for run in runs)
+        for metric in (*METRICS, RECOVERY)
+        if all(metric in run for run in runs)
+    }
 
 
 def _run(scenario: Scenario) -> dict[str, float]:

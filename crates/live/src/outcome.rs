@@ -134,10 +134,12 @@ pub(crate) fn gather(
         .collect();
     let mut flows = observed(setup, &mut session, &mut programs);
     let sampled = BySocket::new(samples);
-    for (spec, flow) in setup.flows.iter().zip(&mut flows) {
+    for (index, (spec, flow)) in setup.flows.iter().zip(&mut flows).enumerate() {
+        let listens = setup.ends(index)[1].port();
         for connection in &mut flow.connections {
             if let Some(found) = sampled.find(&setup.spec.nodes[spec.from].name, connection.ends) {
-                connection.records[0] = records(found.iter().copied());
+                let accepted = connection.ends[0].port() == listens;
+                connection.records[0] = records(found.iter().copied(), accepted);
             }
         }
     }

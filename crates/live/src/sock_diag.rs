@@ -61,9 +61,14 @@ impl Samples {
 }
 
 /// Returns the samples of a connection's sender as rows of the table `tcp`. A change of the congestion state is the event
-/// that has caused it, at the time at which it was seen.
-pub(crate) fn records<'a>(samples: impl Iterator<Item = &'a Sample>) -> Vec<sim::ObservedRecord> {
+/// that has caused it, at the time at which it was seen. `accepted` is whether the sender's end has accepted the connection.
+pub(crate) fn records<'a>(
+    samples: impl Iterator<Item = &'a Sample>,
+    accepted: bool,
+) -> Vec<sim::ObservedRecord> {
     let mut before = TcpInfo::default();
+    // Places count the SYN. The kernel does so only at the end that connects (tcp_snd_una_update() in net/ipv4/tcp_input.c).
+    let first = i64::from(accepted);
     let record = |sample: &Sample| {
         let info = sample.info;
         let event = info.event_since(&before);
@@ -84,8 +89,7 @@ pub(crate) fn records<'a>(samples: impl Iterator<Item = &'a Sample>) -> Vec<sim:
             rto: Duration::from_micros(u64::from(info.rto_us)),
             phase: info.phase(),
         };
-        // The kernel counts the SYN, as the places of the table do.
-        sim::ObservedRecord { place: info.bytes_acked as i64, record }
+        sim::ObservedRecord { place: first + info.bytes_acked as i64, record }
     };
     samples.map(record).collect()
 }
@@ -234,7 +238,20 @@ mod tests {
             info: TcpInfo { congestion_state, ..TcpInfo::default() },
         };
         let samples = [sample(0), sample(3), sample(3), sample(0), sample(4), sample(0)];
-        let events: Vec<_> = records(samples.iter()).iter().map(|one| one.record.event.id()).collect();
+        let events: Vec<_> = records(samples.iter(), false).iter().map(|one| one.record.event.id()).collect();
         assert_eq!(events, ["ack", "fast_retransmit", "ack", "recovered", "timeout", "recovered"]);
+    }
+
+    #[test]
+    fn places_count_the_syn_at_either_end() {
+        let end = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1);
+        let sample = |bytes_acked| Sample {
+            at: Instant::START,
+            ends: [end, end],
+            info: TcpInfo { bytes_acked, ..TcpInfo::default() },
+        };
+        // One that connects has had its SYN acknowledged, and then both 1000 bytes.
+        let places = |sample: Sample, accepted| records([sample].iter(), accepted)[0].place;
+        assert_eq!([places(sample(1001), false), places(sample(1000), true)], [1001, 1001]);
     }
 }

@@ -1,17 +1,15 @@
 //! Our own TCP as the client of a real server.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::ops::ControlFlow;
 use std::os::fd::IntoRawFd;
 use std::sync::Arc;
 
 use live::{Conversation, FetchOptions, FetchOutcome, LiveError};
 use pyo3::prelude::*;
 use scenario::Resolved;
-use units::Instant;
 
 use crate::error::Failure;
-use crate::interrupt::check_in;
+use crate::interrupt::look;
 use crate::run::{Run, json_of};
 
 /// Opens a connection to a real server through the links of a resolved scenario, whose hosts are "server" and "client".
@@ -59,13 +57,7 @@ fn run(
     progress: &Py<PyAny>,
 ) -> Result<FetchOutcome, Failure> {
     let mut raised = None;
-    let mut look = |now: Instant| match check_in(Some(progress), now) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            raised = Some(error);
-            ControlFlow::Break(())
-        }
-    };
+    let mut check = |now| look(Some(progress), now, &mut raised);
     let mut say = |line: &str| Python::attach(|py| drop(announce.call1(py, (line,))));
     let options = FetchOptions {
         server: asked.server,
@@ -75,7 +67,7 @@ fn run(
         name: asked.name,
         conversation: conversation(asked.talk),
         announce: &mut say,
-        progress: Some(&mut look),
+        progress: Some(&mut check),
     };
     match (live::fetch(&resolved.to_spec()?, options), raised) {
         (Err(LiveError::Interrupted), Some(error)) => Err(error.into()),

@@ -1,6 +1,5 @@
 //! A run in real time.
 
-use std::ops::ControlFlow;
 use std::os::fd::RawFd;
 
 use live::{LiveOutcome, Machine, Machines, Options, Program, Streams};
@@ -9,7 +8,7 @@ use scenario::Resolved;
 use sim::Spec;
 
 use crate::error::Failure;
-use crate::interrupt::check_in;
+use crate::interrupt::look;
 use crate::run::{Run, json_of};
 
 /// Programs in hosts, by name, each with the file for what it writes or an empty name.
@@ -68,14 +67,8 @@ fn outcome_of(
     progress: Option<&Py<PyAny>>,
 ) -> Result<LiveOutcome, Failure> {
     let mut raised = None;
-    let mut look = |now| match check_in(progress, now) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            raised = Some(error);
-            ControlFlow::Break(())
-        }
-    };
-    let outcome = live::run(spec, Options { progress: Some(&mut look), ..options });
+    let mut check = |now| look(progress, now, &mut raised);
+    let outcome = live::run(spec, Options { progress: Some(&mut check), ..options });
     raised.map_or(Ok(()), |error| Err(Failure::Python(error)))?;
     Ok(outcome?)
 }

@@ -1,6 +1,5 @@
 //! A router.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use live::{LiveError, Reload, RouterOptions, RouterState};
@@ -8,10 +7,9 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use scenario::Search;
 use sim::Spec;
-use units::Instant;
 
 use crate::error::Failure;
-use crate::interrupt::check_in;
+use crate::interrupt::look;
 use crate::run::json_of;
 
 /// Forwards traffic between two places through the links of a scenario until a signal's handler raises; what it raises is
@@ -62,13 +60,7 @@ fn run(
     show: &Py<PyAny>,
 ) -> (Result<RouterState, LiveError>, Option<PyErr>) {
     let mut raised = None;
-    let mut look = |now: Instant| match check_in(None, now) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            raised = Some(error);
-            ControlFlow::Break(())
-        }
-    };
+    let mut check = |now| look(None, now, &mut raised);
     let mut say = |line: &str| Python::attach(|py| drop(announce.call1(py, (line,))));
     let mut tell = |state: &RouterState| {
         let text = json_of(state);
@@ -76,7 +68,7 @@ fn run(
     };
     let Asked { name, between, reload } = asked;
     let options =
-        RouterOptions { name, between, reload, announce: &mut say, show: &mut tell, progress: &mut look };
+        RouterOptions { name, between, reload, announce: &mut say, show: &mut tell, progress: &mut check };
     let state = live::router(spec, options);
     (state, raised)
 }

@@ -1,6 +1,5 @@
 //! Our own TCP as a server for real clients.
 
-use std::ops::ControlFlow;
 use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -9,11 +8,10 @@ use live::{Answer, ConnectionSummary, LiveError, ServeOptions, ServeOutcome};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use scenario::Resolved;
-use units::Instant;
 
 use crate::error::Failure;
 use crate::fetch_run::profile_of;
-use crate::interrupt::check_in;
+use crate::interrupt::look;
 use crate::run::{Run, json_of};
 
 /// Serves real clients through the links of the first of some resolved scenarios, whose hosts are "server" and "client";
@@ -66,13 +64,7 @@ fn run(
     tell: &Py<PyAny>,
 ) -> Result<Ended, Failure> {
     let mut raised = None;
-    let mut look = |now: Instant| match check_in(None, now) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            raised = Some(error);
-            ControlFlow::Break(())
-        }
-    };
+    let mut check = |now| look(None, now, &mut raised);
     let mut say = |line: &str| Python::attach(|py| drop(announce.call1(py, (line,))));
     let mut report = |summary: &ConnectionSummary| {
         let text = json_of(summary);
@@ -88,7 +80,7 @@ fn run(
         answer: answering(asked.answer),
         announce: &mut say,
         tell: &mut report,
-        progress: &mut look,
+        progress: &mut check,
     };
     let outcome = live::serve(&resolved[0].to_spec()?, options);
     Ok((outcome, raised))

@@ -1,15 +1,12 @@
 //! A program behind an emulated link.
 
-use std::ops::ControlFlow;
-
 use live::{LiveError, ShellOptions};
 use pyo3::prelude::*;
 use scenario::Resolved;
 use sim::Spec;
-use units::Instant;
 
 use crate::error::Failure;
-use crate::interrupt::check_in;
+use crate::interrupt::look;
 
 /// Runs a program behind the links of a resolved scenario with two hosts, the outside and the inside, and returns its exit
 /// status. `outside` is a program at the far end; `announce` is called with each line that people should know.
@@ -37,20 +34,14 @@ fn run(
     announce: &Py<PyAny>,
 ) -> Result<i32, Failure> {
     let mut raised = None;
-    let mut look = |now: Instant| match check_in(None, now) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            raised = Some(error);
-            ControlFlow::Break(())
-        }
-    };
+    let mut check = |now| look(None, now, &mut raised);
     let mut say = |line: &str| Python::attach(|py| drop(announce.call1(py, (line,))));
     let options = ShellOptions {
         command: command.into_iter().map(Into::into).collect(),
         outside: outside.into_iter().map(Into::into).collect(),
         name,
         announce: &mut say,
-        progress: Some(&mut look),
+        progress: Some(&mut check),
     };
     match (live::shell(spec, options), raised) {
         (Err(LiveError::Interrupted), Some(error)) => Err(error.into()),

@@ -1,4 +1,4 @@
-"""How long a sender takes to be itself again after an outage."""
+"""How long a sender takes until it is itself again after an outage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
 
 SHARE: Final = 0.9
 """The share of the rate before the outage that counts as back."""
@@ -18,49 +21,44 @@ LEAST_ARRIVALS: Final = 20
 
 
 def time_to_recover(times: Sequence[float], amounts: Sequence[float], round_trip: float) -> float | None:
-    """Return the seconds from the end of the longest silence until the receiver gets new data at the former rate again.
+    """Return the seconds from the end of the longest silence until new data arrive at the former rate again.
 
-    `times` are those at which packets reached the receiver, in order, and `amounts` what was new in each: copies of what
-    had arrived count nothing, so that a sender that goes back N has not recovered before it is done. The outage is the
-    longest time between two arrivals, and its end the second of them: of a sudden delay, when the delayed packet comes.
+    `times` are those at which packets reached the receiver, in order, and `amounts` what was new in each. Copies of what
+    had arrived count nothing, so a sender that goes back N has not recovered before it is done with that. The outage is
+    the longest time between two arrivals, and ends with the second: after a sudden delay, the delayed packet.
 
-    The rate is what arrives within a window: a round trip of the empty path, or as long as the last 20 arrivals before the
-    outage took, if that is longer. It was, before, what had come in the window that ends with the last arrival. It is back
-    from an arrival on, if no window that begins within the next ten of them has less than 90 % of that; the window of the
-    first arrival begins with it, the others behind theirs. What had queued up during the outage makes a rate of its own, for
-    which the ten windows wait. It is the receiver's rate that is looked at, not a congestion window, for every transport has
-    one and nobody need tell it.
+    The rate is what arrives within a window: a round trip of the empty path, or as long as the last 20 arrivals before
+    the outage took, if that is longer. What it was is told by the window that ends with the last arrival before. It is
+    back from an arrival on if no window that begins there, or in the next ten windows' time, has less than 90 % of that.
+    What had queued up during the outage arrives at a rate that is not the sender's: hence the ten windows.
 
-    None where the rate does not come back before the data end, or too little came before the outage.
+    This is the rate of the receiver and not a congestion window, since every transport has one and nobody need tell it.
+    None where the rate does not come back while there are data, or too little came before the outage.
     """
-    at, new = np.asarray(times, dtype=float), np.asarray(amounts, dtype=float)
-    if len(at) <= LEAST_ARRIVALS:
-        return None
-    first = int(np.argmax(np.diff(at))) + 1
+    at, new = np.asarray(times, dtype=np.float64), np.asarray(amounts, dtype=np.float64)
+    first = int(np.argmax(np.diff(at))) + 1 if len(at) > LEAST_ARRIVALS else 0
     if first <= LEAST_ARRIVALS:
         return None
-    last = first - 1
-    window = max(round_trip, float(at[last] - at[last - LEAST_ARRIVALS]))
-    total = np.concatenate([[0.0], np.cumsum(new)])
-
-    def arrived_by(moments: np.ndarray) -> np.ndarray:
-        return np.asarray(total[np.searchsorted(at, moments + TICK, side="right")])
-
-    before = float(total[first] - arrived_by(at[last : last + 1] - window)[0])
-    if before <= 0:
+    window = max(round_trip, float(at[first - 1] - at[first - 1 - LEAST_ARRIVALS]))
+    before = _arrived_within(at, new, at[first - 1 : first] - window, window)[0]
+    # Windows begin behind arrivals; that of the delayed packet has the packet itself. All end before the data do.
+    starts = at[first:][at[first:] + window <= at[-1] + TICK]
+    if before <= 0 or not len(starts):
         return None
-    # The windows that end before the data do, in order: that of the first arrival, then those behind each.
-    whole = at[first:] + window <= at[-1] + TICK
-    starts = at[first:][whole]
-    if not len(starts):
-        return None
-    rates = arrived_by(starts + window) - arrived_by(starts)
+    rates = _arrived_within(at, new, starts, window)
     rates[0] += new[first]
     return _first_steady(starts, rates >= SHARE * before * (1 - ROUNDING), STEADY_WINDOWS * window)
 
 
-def _first_steady(starts: np.ndarray, back: np.ndarray, steady: float) -> float | None:
-    """Return how long after the first of `starts` the first comes that nothing contradicts for so long."""
+def _arrived_within(at: Floats, new: Floats, starts: Floats, window: float) -> Floats:
+    """Return what arrived after each of `starts` and not later than a window behind it."""
+    total = np.concatenate([[0.0], np.cumsum(new)])
+    upto = [total[np.searchsorted(at, moments + TICK, side="right")] for moments in (starts, starts + window)]
+    return np.asarray(upto[1] - upto[0], dtype=np.float64)
+
+
+def _first_steady(starts: Floats, back: npt.NDArray[np.bool_], steady: float) -> float | None:
+    """Return how long after the first of `starts` the first one comes that is back, as all are for so long behind it."""
     short = starts[~back]
     for start in starts[back]:
         behind = short[np.searchsorted(short, start) :]

@@ -22,7 +22,7 @@ Check = Callable[..., Any]
 
 
 def find_check(name: str, own: Mapping[str, Check]) -> Check:
-    """Return the check of that name: the study's own, or one that is open to every study. Raises InputError for others."""
+    """Return the check of that name: the study's own, or one that is open to all. Raises InputError for others."""
     if name in own:
         return own[name]
     # Imported here: it loads Arrow, which a study without checks does without.

@@ -1,4 +1,4 @@
-"""A check that is open to every study: how long a flow takes to recover from an outage, from a run's table `segments`."""
+"""A check that is open to every study: how long a flow takes to recover from an outage, by a run's table `segments`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def time_to_recover_s(run: Run | RunResult) -> float | None:
     segments = run.table("segments")
     taken = [_of_flow(segments, flow) for flow in run.summary["flows"]]
     if not taken:
-        raise InputError("a run without flows has none that recovers", key="metrics")
+        raise InputError("a run without flows has none that recovers", key="metrics", help="give the scenario a flow")
     return None if None in taken else max(each for each in taken if each is not None)
 
 
@@ -45,7 +45,7 @@ def _at(segments: pa.Table, host: str, direction: str) -> pa.Table:
 
 
 def _new(arrived: pa.Table) -> list[int]:
-    """What each packet brought that no earlier one with its sequence number had. Datagrams are numbered, so none has."""
+    """What each packet brought that no earlier one with its sequence number had. Of datagrams none has another's."""
     known: dict[tuple[int, int], int] = {}
     new = []
     columns = (arrived[name].to_pylist() for name in ("connection", "seq", "len"))
