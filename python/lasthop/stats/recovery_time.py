@@ -23,13 +23,13 @@ LEAST_ARRIVALS: Final = 20
 def time_to_recover(times: Sequence[float], amounts: Sequence[float], round_trip: float) -> float | None:
     """Return the seconds from the end of the longest silence until new data arrive at the former rate again.
 
-    `times` are those at which packets reached the receiver, in order, and `amounts` what was new in each. Copies of what
-    had arrived count nothing, so a sender that goes back N has not recovered before it is done with that. The outage is
-    the longest time between two arrivals, and ends with the second: after a sudden delay, the delayed packet.
+    `times` are those at which packets reached the receiver, in order, and `amounts` what was new in each. Copies of
+    what had arrived count nothing, so a sender that goes back N has not recovered before it is done with that. The
+    outage is the longest time between two arrivals, and ends with the second: after a sudden delay, the delayed packet.
 
     The rate is what arrives within a window: a round trip of the empty path, or as long as the last 20 arrivals before
     the outage took, if that is longer. What it was is told by the window that ends with the last arrival before. It is
-    back from an arrival on if no window that begins there, or in the next ten windows' time, has less than 90 % of that.
+    back from an arrival on if no window that begins there, or within ten windows behind, has less than 90 % of that.
     What had queued up during the outage arrives at a rate that is not the sender's: hence the ten windows.
 
     This is the rate of the receiver and not a congestion window, since every transport has one and nobody need tell it.
@@ -58,7 +58,7 @@ def _arrived_within(at: Floats, new: Floats, starts: Floats, window: float) -> F
 
 
 def _first_steady(starts: Floats, back: npt.NDArray[np.bool_], steady: float) -> float | None:
-    """Return how long after the first of `starts` the first one comes that is back, as all are for so long behind it."""
+    """Return how long after the first of `starts` one comes that is back, as all are for so long behind it."""
     short = starts[~back]
     for start in starts[back]:
         behind = short[np.searchsorted(short, start) :]
