@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from lasthop.errors import InputError, RunError
 from lasthop.live_settings import congestion_control
 from lasthop.machines import placement_of
 from lasthop.real_against_virtual import Compared, compare_runs, measures_of
-from lasthop.real_time import live_result
+from lasthop.real_time import Program, live_result
 from lasthop.results.run import Run, RunResult
 from lasthop.scenario import Scenario, load_scenario, run
 
@@ -81,33 +81,46 @@ def command(
 
     A COMMAND that fails makes the run fail (status 1); its own status is in the summary.
     """
-    others = [(host, shlex.split(words)) for host, words in programs]
     if repeat > 1 and (program or out is not None):
         raise InputError("a COMMAND, or a result folder, is one run", key="--repeat", help="leave it out")
     scenario = load_scenario(file, overrides=overrides, seed=seed)
     metered = scenario if program else _metered(file, scenario, overrides, seed)
-    if placement_of(scenario).emulator is None:
-        for too_fast in beyond_calibration(scenario):
-            warn(too_fast)
+    _warn_of_fast_links(scenario)
+    others = [(host, shlex.split(words)) for host, words in programs]
     with live_result(metered, command=program, programs=others, out=out, quiet_output=as_json) as result:
         summary = result.summary
         real = [] if program or _has_program(scenario) else [_measures(result)]
-    for _ in range(repeat - 1):
-        with live_result(metered, programs=others, quiet_output=True) as again:
-            real.append(_measures(again))
+    real += [_again(metered, others) for _ in range(repeat - 1)]
     if not as_json:
         print_summary(summary)
         print_real_time(summary)
     compared = compare_runs(real, _measures(run(_without_kernels(metered)))) if real else []
+    _tell(summary, compared, scenario, as_json)
+    if out is not None:
+        remark(f"wrote {out}")
+    fail_with(summary.get("command"))
+
+
+def _warn_of_fast_links(scenario: Scenario) -> None:
+    if placement_of(scenario).emulator is None:
+        for too_fast in beyond_calibration(scenario):
+            warn(too_fast)
+
+
+def _again(scenario: Scenario, programs: Sequence[Program]) -> dict[str, float]:
+    """Return what another run in real time measures."""
+    with live_result(scenario, programs=programs, quiet_output=True) as result:
+        return _measures(result)
+
+
+def _tell(summary: Mapping[str, Any], compared: list[Compared], scenario: Scenario, as_json: bool) -> None:
+    """Print the summary as JSON, or what stands beside virtual time below what is printed of it."""
     control = congestion_control(scenario)
     if as_json:
         print_json({**summary, **_as_json(compared, control)})
     elif compared:
         profiles = dict.fromkeys(str(host["profile"] or host["stack"]) for host in _hosts(scenario))
         print_beside_virtual(compared, control, list(profiles))
-    if out is not None:
-        remark(f"wrote {out}")
-    fail_with(summary.get("command"))
 
 
 def _metered(file: str, scenario: Scenario, overrides: tuple[str, ...], seed: int | None) -> Scenario:
