@@ -185,14 +185,14 @@ def datagrams() -> Figures:
         return {}
     best, tried = 0.0, 0
     for tried in DATAGRAMS:
-        # 20 bytes of IP and 8 of UDP go before.
+        # 20 bytes of IP and 8 of UDP go before. The receiver's buffer is long, so that what is lost is lost on the way.
         rate = tried * 36 * 8
-        sent = iperf3_of({"queue": {"limit": "20000 packets"}}, "-u", "-l", "36", "-b", str(rate), "-t", "2")
+        sent = iperf3_of({"queue": {"limit": "20000 packets"}}, "-u", "-l", "36", "-b", str(rate), "-t", "2", "-w", "4M")
         total = sent["end"]["sum"]
         if total["lost_packets"] > 0:
             break
         best = max(best, total["packets"] / total["seconds"])
-    how = f"iperf3 -u -l 36, up to {tried:,} a second tried; what the sender does not manage is not sent"
+    how = f"iperf3 -u -l 36 -w 4M, up to {tried:,} a second tried; what the sender does not manage is not sent"
     return {"datagrams_per_s": Figure(best, "1/s", how)}
 
 
@@ -221,10 +221,16 @@ def rate_error(rate: str, size: int, seconds: float) -> float:
         found = Path(folder) / "arrived"
         receive = shlex.join([sys.executable, "-c", RECEIVE, PORT, str(found)])
         send = shlex.join([sys.executable, "-c", SEND, PORT, str(size), str(1.5 * nominal), str(seconds)])
-        behind({"rate": rate, "queue": {"limit": "20 packets"}}, ["sh", "-c", send], receive)
+        limit = f"{queued(nominal, size)} packets"
+        behind({"rate": rate, "queue": {"limit": limit}}, ["sh", "-c", send], receive)
         count, nanoseconds = map(int, found.read_text().split())
     # The first packet has arrived when the time begins.
     return 100 * (8e9 * size * (count - 1) / nanoseconds / nominal - 1)
+
+
+def queued(rate: float, size: int) -> int:
+    """Return how many packets wait in the queue of a link at most: 50 ms of it, in which the sender may be asleep."""
+    return max(20, round(0.05 * rate / 8 / size))
 
 
 SEND = """
@@ -239,7 +245,7 @@ while time.monotonic() < began + seconds:
         sent += 1
     else:
         time.sleep(min(0.001, size * 8 / rate))
-time.sleep(4 + 20 * size * 8 / rate)
+time.sleep(4 + 30 * size * 8 / rate)
 """
 """Sends packets of a size, faster than the link, and waits until the last ones have arrived."""
 RECEIVE = """

@@ -13,7 +13,7 @@ use crate::lateness::LatenessRecorder;
 use crate::network::Network;
 use crate::outgoing::{Outgoing, together};
 use crate::tun::Buffers;
-use crate::waiting::Waiting;
+use crate::waiting::{Came, Waiting};
 
 /// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order of
 /// the network.
@@ -26,8 +26,7 @@ pub(crate) struct Driver<'a> {
     /// Whether a stack has more to send than a batch.
     stacks_have_more: bool,
     waiting: Waiting,
-    /// When a packet came that the last wait ended with.
-    came: Option<Instant>,
+    came: Came,
     buffers: Buffers,
     /// Packets that have arrived and are not yet given to kernels.
     outgoing: Vec<Outgoing>,
@@ -61,7 +60,7 @@ impl<'a> Driver<'a> {
             clock,
             stacks_have_more: false,
             waiting: Waiting::new(clock),
-            came: None,
+            came: Came::default(),
             buffers: Buffers::new(),
             outgoing: Vec::new(),
         }
@@ -127,7 +126,7 @@ impl<'a> Driver<'a> {
         self.stacks_have_more = false;
         let mut hosts = 0..self.attachments.len();
         let received = hosts.try_fold(0, |received, host| Ok(received + self.receive(host)?));
-        self.came = None;
+        self.came.forget();
         received
     }
 
@@ -166,27 +165,23 @@ impl<'a> Driver<'a> {
 
     /// Reads a batch of packets from a device; each enters the network at the time of its reading, or when it woke us.
     fn receive_from_device(&mut self, host: usize, device: Device<'_>) -> io::Result<usize> {
-        let mut received = 0;
+        let (mut received, mut reads) = (0, 0);
         while received < BATCH && self.network.accepts(host) {
             let Some(packets) = device.receive(&mut self.buffers)? else { break };
-            let now = self.arrival()?;
+            let now = self.came.take(host).unwrap_or_else(|| self.clock.now());
             for packet in packets {
                 received += 1;
                 if let Some(id) = self.network.handle_packet(now, host, packet.clone()) {
                     self.captures.handle_sent(now, host, id, &packet.to_headers());
                 }
             }
-            self.deliver()?;
+            reads += 1;
+            if reads % FEW == 0 {
+                self.deliver()?;
+            }
         }
+        self.deliver()?;
         Ok(received)
-    }
-
-    /// Returns when a packet that was read has come: the one that ended a wait was there before the thread was awake.
-    fn arrival(&mut self) -> io::Result<Instant> {
-        match self.came.take() {
-            Some(time) => Ok(time),
-            None => self.catch_up(),
-        }
     }
 
     /// Handles every event that is due by now, each at its own time. Returns the time.
@@ -218,7 +213,7 @@ impl<'a> Driver<'a> {
                 Attachment::Nothing => {}
             }
             // What is captured at a host is captured in order.
-            self.came = None;
+            self.came.forget_wait();
             self.lateness.record(packet.due, now);
             self.captures.handle_received(now, host, &packet);
             // A stack answers each packet before the next one comes.
@@ -234,9 +229,12 @@ impl<'a> Driver<'a> {
     fn give_to_kernels(&mut self) -> io::Result<()> {
         for (host, coalesced, packets) in together(&self.outgoing) {
             let Attachment::Device(device) = self.attachments[host] else { continue };
+            let began = self.clock.now();
             device.send(coalesced)?;
             let now = self.clock.now();
-            self.came = None;
+            self.waiting.delivered(began, now);
+            self.came.forget_wait();
+            self.came.gave(host, now);
             for (_, packet) in packets {
                 self.lateness.record(packet.due, now);
                 self.captures.handle_received(now, host, packet);
@@ -246,14 +244,19 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Waits until `time`, or until there is something to do.
+    /// Waits until `time` and handles what the network does then, or until there is something to do.
     fn wait(&mut self, reports: &impl AsFd, time: Instant) -> io::Result<WakeReason> {
         let mut descriptors = descriptors(reports, &self.attachments, &self.network);
-        let Some(ready) = self.waiting.wait(&mut descriptors, time)? else { return Ok(WakeReason::Timeout) };
+        let Some(ready) = self.waiting.wait(&mut descriptors, time)? else {
+            drop(descriptors);
+            self.network.handle_timeout(time);
+            self.deliver()?;
+            return Ok(WakeReason::Timeout);
+        };
         if ready.descriptor == 0 {
             return Ok(WakeReason::Report);
         }
-        self.came = Some(ready.since);
+        self.came.woke(ready.since);
         Ok(WakeReason::Packet)
     }
 }
@@ -272,6 +275,8 @@ fn descriptors<'b>(
 
 /// Packets read from one device before the next device is served.
 const BATCH: usize = 64;
+/// Reads before what is due is delivered: one after another the kernel's reads and its writes are each faster.
+const FEW: usize = 8;
 /// A run is drained when the hosts send nothing for this long and no packet is in transit: Linux delays acknowledgments
 /// by 40 ms (TCP_DELACK_MIN).
 const QUIET: Duration = Duration::from_millis(50);

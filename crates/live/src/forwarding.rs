@@ -15,7 +15,7 @@ use crate::lateness::LatenessRecorder;
 use crate::outgoing::{Outgoing, together};
 use crate::passage::Passage;
 use crate::tun::{Buffers, Tun};
-use crate::waiting::Waiting;
+use crate::waiting::{Came, Waiting};
 
 /// Forwards packets between two devices through the links of a [`Passage`].
 pub(crate) struct Forwarder {
@@ -26,8 +26,7 @@ pub(crate) struct Forwarder {
     pub(crate) clock: Clock,
     tuns: [Tun; 2],
     waiting: Waiting,
-    /// When a packet came that the last wait ended with.
-    came: Option<Instant>,
+    came: Came,
     buffers: Buffers,
     /// Packets that have arrived and are not yet given to devices.
     outgoing: Vec<Outgoing>,
@@ -42,7 +41,7 @@ impl Forwarder {
             clock,
             tuns,
             waiting: Waiting::new(clock),
-            came: None,
+            came: Came::default(),
             buffers: Buffers::new(),
             outgoing: Vec::new(),
         }
@@ -66,21 +65,25 @@ impl Forwarder {
     fn react(&mut self) -> io::Result<()> {
         self.catch_up();
         (0..self.tuns.len()).try_for_each(|end| self.receive(end))?;
-        self.came = None;
+        self.came.forget();
         Ok(())
     }
 
+    /// Reads a batch of packets from a device, and delivers what is due a few of them at a time.
     fn receive(&mut self, end: usize) -> io::Result<()> {
-        let mut received = 0;
+        let (mut received, mut reads) = (0, 0);
         while received < BATCH && self.passage.accepts(end) {
-            let Some(packets) = self.tuns[end].receive(&mut self.buffers)? else { return Ok(()) };
-            // The packet that ended a wait was there before the thread was awake.
-            let now = self.came.take().unwrap_or_else(|| self.catch_up());
+            let Some(packets) = self.tuns[end].receive(&mut self.buffers)? else { break };
+            let now = self.came.take(end).unwrap_or_else(|| self.clock.now());
             for packet in packets.inspect(|_| received += 1).filter(is_ipv4) {
                 self.passage.handle_packet(now, end, packet);
             }
-            self.deliver();
+            reads += 1;
+            if reads % FEW == 0 {
+                self.deliver();
+            }
         }
+        self.deliver();
         Ok(())
     }
 
@@ -104,14 +107,18 @@ impl Forwarder {
         for (end, coalesced, packets) in together(&self.outgoing) {
             let count = u64::from(coalesced.packets());
             // A device that its owner has taken down refuses packets; one that is damaged is refused too.
+            let began = self.clock.now();
             self.refused += if self.tuns[end].send(coalesced).is_err() { count } else { 0 };
             let now = self.clock.now();
+            self.waiting.delivered(began, now);
+            self.came.gave(end, now);
             packets.iter().for_each(|(_, packet)| self.lateness.record(packet.due, now));
         }
         self.outgoing.drain(..).for_each(|(_, packet)| self.buffers.recycle(packet.bytes));
     }
 
-    /// Waits until `time`, or until there is something to do. Returns whether `wake` is readable.
+    /// Waits until `time` and handles what is due then, or until there is something to do. Returns whether `wake` is
+    /// readable.
     fn wait(&mut self, wake: &impl AsFd, time: Instant) -> io::Result<bool> {
         let open = self.tuns.iter().enumerate().filter(|(end, _)| self.passage.accepts(*end));
         let devices = open.map(|(_, tun)| tun.as_fd());
@@ -119,8 +126,13 @@ impl Forwarder {
             .chain(devices)
             .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
             .collect();
-        let Some(ready) = self.waiting.wait(&mut descriptors, time)? else { return Ok(false) };
-        self.came = Some(ready.since);
+        let Some(ready) = self.waiting.wait(&mut descriptors, time)? else {
+            drop(descriptors);
+            self.passage.handle_timeout(time);
+            self.deliver();
+            return Ok(false);
+        };
+        self.came.woke(ready.since);
         Ok(ready.descriptor == 0)
     }
 }
@@ -133,3 +145,5 @@ fn is_ipv4(packet: &RawPacket) -> bool {
 
 /// Packets read from one device before the other is served, but for the rest of those that a kernel handed over at once.
 const BATCH: usize = 64;
+/// Reads before what is due is delivered: one after another the kernel's reads and its writes are each faster.
+const FEW: usize = 8;

@@ -1,0 +1,84 @@
+//! How late a thread is woken by this machine, and how long before its time it therefore polls the clock.
+
+use units::Duration;
+
+use super::recent::Recent;
+
+/// How late the thread was woken by its latest sleeps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WakeUps {
+    late_by: Recent,
+    spin: Option<Duration>,
+    least: Duration,
+}
+
+impl WakeUps {
+    /// A sleep ended so much after its time. What polling the clock would not have made up for is heeded at once, and
+    /// forgotten slowly.
+    pub(super) fn add(&mut self, late_by: Duration) {
+        if self.late_by.add(late_by) {
+            let [rare, usual] = self.late_by.at([RARE, USUAL]);
+            self.spin = Some(more_than(usual));
+            self.least = rare.min(LONGEST_SPIN);
+        }
+        if late_by > self.spin() {
+            self.spin = Some(more_than(late_by));
+        }
+    }
+
+    /// How long before its end a wait changes from sleeping to polling the clock.
+    pub(super) fn spin(&self) -> Duration {
+        self.spin.unwrap_or(FIRST_SPIN)
+    }
+
+    /// What it takes nearly always at least until a thread is awake: a packet was there that much earlier.
+    pub(super) fn least(&self) -> Duration {
+        self.least
+    }
+}
+
+/// A lateness and a quarter of it.
+fn more_than(late_by: Duration) -> Duration {
+    (late_by + late_by / 4).clamp(SHORTEST_SPIN, LONGEST_SPIN)
+}
+
+/// The percentile of the lateness that is slept away from, and the one that is nearly always exceeded.
+const USUAL: usize = 95;
+const RARE: usize = 10;
+/// Bounds of the time in which the clock is polled. With a timer slack of 1 ns and SCHED_FIFO, sleepers of 1 to 5 ms
+/// were woken 30 to 40 µs late in the median and 60 to 110 µs in the 99th percentile on the virtual machine where this
+/// was written.
+const FIRST_SPIN: Duration = Duration::from_micros(100);
+const SHORTEST_SPIN: Duration = Duration::from_micros(20);
+const LONGEST_SPIN: Duration = Duration::from_micros(300);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remember(wake_ups: &mut WakeUps, late_by: impl Fn(u64) -> Duration) {
+        (0..64).for_each(|number| wake_ups.add(late_by(number)));
+    }
+
+    #[test]
+    fn the_clock_is_polled_for_as_long_as_wake_ups_are_usually_late() {
+        let mut wake_ups = WakeUps::default();
+        assert_eq!((wake_ups.spin(), wake_ups.least()), (FIRST_SPIN, Duration::ZERO));
+        remember(&mut wake_ups, |number| Duration::from_micros(40 + number % 2));
+        assert_eq!(wake_ups.spin(), Duration::from_nanos(51_250));
+        assert_eq!(wake_ups.least(), Duration::from_micros(40));
+        // Another machine, or another hour: what is remembered is replaced, and nothing waits forever.
+        remember(&mut wake_ups, |_| Duration::from_millis(5));
+        assert_eq!((wake_ups.spin(), wake_ups.least()), (LONGEST_SPIN, LONGEST_SPIN));
+    }
+
+    #[test]
+    fn a_sleep_that_ends_too_late_counts_at_once() {
+        let mut wake_ups = WakeUps::default();
+        remember(&mut wake_ups, |_| Duration::from_micros(40));
+        wake_ups.add(Duration::from_micros(100));
+        assert_eq!(wake_ups.spin(), Duration::from_micros(125));
+        remember(&mut wake_ups, |_| Duration::from_micros(40));
+        assert_eq!(wake_ups.spin(), Duration::from_micros(50));
+    }
+}
