@@ -187,7 +187,8 @@ def datagrams() -> Figures:
     for tried in DATAGRAMS:
         # 20 bytes of IP and 8 of UDP go before. The receiver's buffer is long, so that what is lost is lost on the way.
         rate = tried * 36 * 8
-        sent = iperf3_of({"queue": {"limit": "20000 packets"}}, "-u", "-l", "36", "-b", str(rate), "-t", "2", "-w", "4M")
+        link = {"queue": {"limit": "20000 packets"}}
+        sent = iperf3_of(link, "-u", "-l", "36", "-b", str(rate), "-t", "2", "-w", "4M")
         total = sent["end"]["sum"]
         if total["lost_packets"] > 0:
             break
