@@ -48,6 +48,7 @@ class SeenPackets:
     in_order: int
     median_ms: float | None
     p95_ms: float | None
+    p99_ms: float | None
     max_ms: float | None
     within_error: float | None
 
@@ -123,6 +124,7 @@ def _seen(place: Key, one: Mapping[Key, float], other: Mapping[Key, float], erro
         in_order=in_order,
         median_ms=float(np.median(apart)) if len(apart) else None,
         p95_ms=float(np.quantile(apart, 0.95)) if len(apart) else None,
+        p99_ms=float(np.quantile(apart, 0.99)) if len(apart) else None,
         max_ms=float(apart.max()) if len(apart) else None,
         within_error=float((apart <= error).mean()) if len(apart) and error is not None else None,
     )

@@ -61,10 +61,10 @@ def _compare_packets(results: Sequence[Path], as_json: bool) -> None:
     if as_json:
         print_json(found.to_json())
         return
-    head = ["flow", "at", "", *found.names, "in both", "in order", "apart: median", "95 %", "most, ms"]
+    head = ["flow", "at", "", *found.names, "in both", "in order", "apart: median", "95 %", "99 %", "most, ms"]
     rows = [
         [row.flow, row.host, row.direction, *row.packets, row.common, row.in_order]
-        + [None if value is None else f"{value:.3f}" for value in (row.median_ms, row.p95_ms, row.max_ms)]
+        + [None if value is None else f"{value:.3f}" for value in (row.median_ms, row.p95_ms, row.p99_ms, row.max_ms)]
         for row in found.seen
     ]
     print_table(None, head, rows)
