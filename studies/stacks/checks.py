@@ -56,6 +56,9 @@ BACK = ("linux-cubic-without-frto-or-timestamps", "smoltcp")
 
 WITH_FRTO = ("linux-cubic", "linux-reno", "linux-bbr")
 DELAYS = ("1s", "3s", "10s")
+TIMED_OUT = ("3s", "10s")
+"""The delays after which every sender has timed out."""
+
 FEW = 2
 """A difference between two runs of a kernel."""
 
@@ -196,10 +199,10 @@ def quinn_finds_out(evidence: Evidence) -> Verdict:
 
 
 def go_back_n_takes_time(evidence: Evidence) -> Verdict:
-    """Judge the times to recover of who goes back N and of who does not."""
+    """Judge the times to recover from timeouts of who goes back N and of who does not."""
     cells = _measured(evidence)
-    times = {f"{stack} {delay}": cells[stack, delay, "honest", RECOVERY] for stack in BACK for delay in DELAYS}
-    quick = {f"{stack} {delay}": cells[stack, delay, "honest", RECOVERY] for stack in WITH_FRTO for delay in DELAYS}
+    times = {f"{stack} {delay}": cells[stack, delay, "honest", RECOVERY] for stack in BACK for delay in TIMED_OUT}
+    quick = {f"{stack} {delay}": cells[stack, delay, "honest", RECOVERY] for stack in WITH_FRTO for delay in TIMED_OUT}
     return Verdict(min(times.values()) > max(quick.values()), f"{_told(times)}; Linux: {_told(quick)}")
 
 

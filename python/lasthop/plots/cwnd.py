@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import offset_copy
@@ -85,20 +86,23 @@ def _draw_curves(axes: Axes, tcp: Columns, flight: Flight, scale: Scale) -> None
     # The record's own flight is that of the moment of the decision, before anything was sent on it.
     in_flight = flight.bytes / scale.divisor
     axes.step(flight.time, in_flight, where="post", color=style.GREY, linewidth=0.6, zorder=2, label="in flight")
+    drawn: set[str] = set()
+    for connection in tcp.groups("connection"):
+        _draw_window(axes, tcp.where(connection), scale, drawn)
+
+
+def _draw_window(axes: Axes, tcp: Columns, scale: Scale, drawn: set[str]) -> None:
+    """Draw the window of one connection, and its threshold. The legend has those of the first that has them."""
     time = tcp.seconds("time_ns")
-    ssthresh = tcp.numbers("ssthresh") / scale.divisor
-    if np.isfinite(ssthresh).any():
-        axes.step(
-            time,
-            ssthresh,
-            where="post",
-            color=style.ORANGE,
-            linestyle=(0, (4, 1.5)),
-            zorder=3,
-            label="ssthresh",
-        )
-    cwnd = tcp.numbers("cwnd") / scale.divisor
-    axes.step(time, cwnd, where="post", color=style.BLUE, linewidth=1.1, zorder=4, label="cwnd")
+    looks: dict[str, dict[str, Any]] = {
+        "ssthresh": {"color": style.ORANGE, "linestyle": (0, (4, 1.5)), "zorder": 3},
+        "cwnd": {"color": style.BLUE, "linewidth": 1.1, "zorder": 4},
+    }
+    for name, look in looks.items():
+        values = tcp.numbers(name) / scale.divisor
+        if np.isfinite(values).any():
+            axes.step(time, values, where="post", label=None if name in drawn else name, **look)
+            drawn.add(name)
 
 
 def _draw_losses(axes: Axes, tcp: Columns, drops: Drops, span: Span, scale: Scale) -> None:
@@ -106,7 +110,7 @@ def _draw_losses(axes: Axes, tcp: Columns, drops: Drops, span: Span, scale: Scal
     time, cwnd = tcp.seconds("time_ns"), tcp.numbers("cwnd")
     entered = np.flatnonzero(np.isin(tcp.texts("event").astype(str), LOSS_EVENTS) & span.holds(time))
     if len(entered):
-        before = np.fmax(cwnd[np.maximum(entered - 1, 0)], cwnd[entered])
+        before = np.fmax(cwnd[_rows_before(tcp)[entered]], cwnd[entered])
         axes.plot(
             time[entered],
             before / scale.divisor,
@@ -133,6 +137,15 @@ def _draw_losses(axes: Axes, tcp: Columns, drops: Drops, span: Span, scale: Scal
             zorder=6,
             label=f"dropped ({len(dropped)})",
         )
+
+
+def _rows_before(tcp: Columns) -> npt.NDArray[np.int64]:
+    """The row before each row on the same connection, or the row itself where it is the first."""
+    before = np.arange(len(tcp))
+    for connection in tcp.groups("connection"):
+        rows = np.flatnonzero(connection)
+        before[rows[1:]] = rows[:-1]
+    return before
 
 
 KIND: Final = Kind(

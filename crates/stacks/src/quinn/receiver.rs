@@ -66,8 +66,8 @@ impl Receiver {
         let mut frames = Frames::read(&packet.payload);
         if let Some(ack) = frames.ack.take() {
             self.acknowledged = self.acknowledged.max(ack.largest() + 1);
-            let quinns = |number| usize::try_from(number).ok().and_then(|at| *self.sent.get(at)?);
-            frames.ack = ack.of(ack.numbers().filter_map(quinns));
+            let known = ack.numbers().take_while(|number| *number < self.sent.len() as u64);
+            frames.ack = ack.of(known.filter_map(|number| self.sent[number as usize]));
         }
         if !frames.is_ack_eliciting() {
             return frames.write();
@@ -194,5 +194,37 @@ const fn data(now: Instant) -> Data {
         full: Bytes(1),
         polled: false,
         rtt: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An ACK frame of packets that all came with ECT(0).
+    fn ack(numbers: impl Iterator<Item = u64> + Clone) -> Ack {
+        let ecn = Some([numbers.clone().count() as u64, 0, 0]);
+        let one = Ack { delay: 0, ranges: vec![0..=0], ecn };
+        one.of(numbers).expect("there are some")
+    }
+
+    #[test]
+    fn a_divided_ack_tells_of_one_packet_at_a_time() {
+        let whole = ack((1..=3).chain(5..=8));
+        let parts = [ack((1..=3).chain(5..=6)), ack((1..=3).chain(5..=7))];
+        assert_eq!(divided(&whole, 6, 10), parts);
+        assert_eq!(divided(&whole, 6, 2), parts[..1]);
+        assert!(divided(&whole, 6, 1).is_empty() && divided(&whole, 8, 10).is_empty());
+        assert!(divided(&whole, 9, 10).is_empty());
+    }
+
+    #[test]
+    fn an_ack_that_is_ahead_leaves_gaps_and_counts_what_it_is_ahead_of() {
+        assert_eq!(ahead(&ack((1..=3).chain(5..=8)), 4), ack((1..=3).chain(5..=12)));
+    }
+
+    #[test]
+    fn a_receiver_whose_policy_is_honest_needs_no_layer() {
+        assert!(Receiver::new(tcp::ack::without_polls()).is_none());
     }
 }
