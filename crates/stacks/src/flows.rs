@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 
-use sim::{Amount, FlowSpec, Spec, Workload};
+use sim::workload::Transport as Service;
+use sim::{FlowSpec, Spec, Workload};
 use units::{Bytes, Streams};
 
 use crate::host::Host;
@@ -67,15 +68,17 @@ pub enum Refusal {
         /// What its links carry.
         mtu: Bytes,
     },
-    /// Only bulk transfers run over stacks of this process.
+    /// A program has both its ends in one place: with kernels, or in this process.
     #[error(
-        "flow {flow}: the workload {workload} runs over our own TCP in virtual time and between kernels in real time; give the flow bytes or until, or leave out its hosts' stacks"
+        "flow {flow}: the workload {workload} has both its ends with kernels or both in this process, and {kernel} has a kernel; give {kernel} a stack too (stack = \"lasthop\"), or leave out that of the other host, or give the flow bytes or until"
     )]
     Workload {
         /// The flow.
         flow: String,
         /// The workload.
         workload: &'static str,
+        /// The host with a kernel.
+        kernel: String,
     },
 }
 
@@ -162,7 +165,7 @@ impl Assignment {
     /// Checks that flows can run over the stacks of their hosts; `default` is the stack of a node that was given none.
     ///
     /// # Errors
-    /// If two hosts of a flow have no transport in common, or a flow does more than send.
+    /// If two hosts of a flow have no transport in common, or the ends of a program are in two places.
     pub fn check(&self, spec: &Spec, flows: &[FlowSpec], default: StackId) -> Result<(), Refusal> {
         let stack = |node: usize| self.get(node).unwrap_or(default);
         flows.iter().try_for_each(|flow| {
@@ -172,6 +175,17 @@ impl Assignment {
                 return Err(Refusal::Program { flow, host });
             }
             let [from, to] = [flow.from, flow.to].map(|node| (&spec.nodes[node].name, stack(node).entry()));
+            if let Workload::Application { application, .. } = &flow.workload {
+                let [here, there] = [flow.from, flow.to].map(|node| stack(node).is_in_process());
+                if here != there {
+                    let kernel = if here { to.0 } else { from.0 };
+                    let (flow, workload) = (flow.name.clone(), application.id());
+                    return Err(Refusal::Workload { flow, workload, kernel: kernel.clone() });
+                }
+                if application.service().transport == Service::Udp {
+                    return Ok(());
+                }
+            }
             if from.1.transport != to.1.transport {
                 let named = |(name, entry): (&String, &crate::Entry)| format!("{name} ({})", entry.id);
                 return Err(Refusal::Transport {
@@ -185,13 +199,7 @@ impl Assignment {
             if from.1.transport == Transport::Quic {
                 check_mtu(spec, flow)?;
             }
-            let in_process = stack(flow.from).is_in_process() || stack(flow.to).is_in_process();
-            match &flow.workload {
-                Workload::Application { application, .. } if in_process => {
-                    Err(Refusal::Workload { flow: flow.name.clone(), workload: application.id() })
-                }
-                Workload::Application { .. } | Workload::Bulk(_) => Ok(()),
-            }
+            Ok(())
         })
     }
 }
@@ -240,23 +248,22 @@ fn host(spec: &Spec, flows: &[FlowSpec], node: usize, stack: StackId) -> Option<
     let mut host = Host::new(stack, setup);
     for (index, flow) in own() {
         let [sender, receiver] = ends(spec, flow, index);
-        let transfer = if flow.from == node {
-            let start = flow.start_at(spec.seed);
-            TransferEnd::sender(index, Ends { local: sender, remote: receiver }, start, amount(flow))
-        } else {
-            TransferEnd::receiver(index, Ends { local: receiver, remote: sender })
-        };
-        host.add(transfer);
+        let is_sender = flow.from == node;
+        let [local, remote] = if is_sender { [sender, receiver] } else { [receiver, sender] };
+        let ends = Ends { local, remote };
+        match &flow.workload {
+            Workload::Bulk(amount) if is_sender => {
+                host.add(TransferEnd::sender(index, ends, flow.start_at(spec.seed), *amount));
+            }
+            Workload::Bulk(_) => host.add(TransferEnd::receiver(index, ends)),
+            Workload::Application { application, .. } => {
+                if application.service().transport == Service::Udp {
+                    host.add_datagrams(index, ends, flow.class);
+                }
+            }
+        }
     }
     Some(host)
-}
-
-/// The amount of a bulk flow, and nothing for a workload that [`Assignment::check`] refuses.
-fn amount(flow: &FlowSpec) -> Amount {
-    match &flow.workload {
-        Workload::Bulk(amount) => *amount,
-        Workload::Application { .. } => Amount::Bytes(Bytes(0)),
-    }
 }
 
 /// The largest packet that every link at the node takes.
@@ -271,6 +278,6 @@ const LEAST_FOR_QUIC: Bytes = Bytes(1200 + 20 + 8);
 const LARGEST_PACKET: Bytes = Bytes(65_535);
 /// The first port of senders; each flow takes the next. Kernels choose ports from 32768 on (ip_local_port_range), so a
 /// user's program does not collide with these.
-const FIRST_SENDER_PORT: u16 = 20_001;
+pub(crate) const FIRST_SENDER_PORT: u16 = 20_001;
 /// The first port of receivers: iperf's, which Wireshark does not decode as another protocol.
 const FIRST_RECEIVER_PORT: u16 = 5_001;

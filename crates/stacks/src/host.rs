@@ -1,10 +1,11 @@
-//! A host of a scenario: a stack, and the bulk transfers that begin and end there.
+//! A host of a scenario: a stack, and what begins and ends there: bulk transfers, and the connections and datagrams of programs.
 
 use sim::ObservedRecord;
 use units::Instant;
 
+use crate::program::{End, EndEvent, Key, OutgoingDatagram, ProgramEnds, Remains};
 use crate::registry::StackId;
-use crate::stack::{Counters, Phase, Setup, Stack};
+use crate::stack::{Counters, Ends, Phase, Setup, Stack};
 use crate::transfer::TransferEnd;
 
 /// A host with a stack in this process.
@@ -13,6 +14,7 @@ use crate::transfer::TransferEnd;
 pub struct Host {
     stack: Box<dyn Stack>,
     transfers: Vec<TransferEnd>,
+    programs: ProgramEnds,
     failure: Option<Corrupted>,
 }
 
@@ -33,7 +35,7 @@ impl Host {
     #[must_use]
     pub fn new(id: StackId, setup: Setup) -> Self {
         let make = id.entry().make.expect("the caller asks for stacks of this process only");
-        Self { stack: make(setup), transfers: Vec::new(), failure: None }
+        Self { stack: make(setup), transfers: Vec::new(), programs: ProgramEnds::default(), failure: None }
     }
 
     /// Adds one end of a flow. Receivers listen at once: their ports are open before anybody connects.
@@ -46,8 +48,10 @@ impl Host {
 
     /// An IP packet has arrived.
     pub fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
-        self.stack.handle_packet(now, packet);
-        self.drive(now);
+        if !self.programs.handle_packet(packet) {
+            self.stack.handle_packet(now, packet);
+            self.drive(now);
+        }
     }
 
     /// The time that [`Host::poll_timeout`] named has come.
@@ -60,6 +64,9 @@ impl Host {
 
     /// The next IP packet to send. Programs write again before it says that there is none.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if let Some(datagram) = self.programs.poll_transmit() {
+            return Some(datagram);
+        }
         loop {
             let packet = self.stack.poll_transmit(now);
             if packet.is_some() || !self.drive(now) {
@@ -73,7 +80,8 @@ impl Host {
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         let of_stack = self.stack.poll_timeout(now);
         let own = self.transfers.iter().filter_map(|transfer| transfer.poll_timeout(&*self.stack));
-        own.chain(of_stack).min()
+        let of_programs = self.programs.is_due().then_some(now);
+        own.chain(of_stack).chain(of_programs).min()
     }
 
     /// The first wrong byte that a receiver read, if there was any.
@@ -82,7 +90,7 @@ impl Host {
         self.failure
     }
 
-    /// Whether every flow is over at this end.
+    /// Whether every bulk transfer is over at this end.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.transfers.iter().all(|transfer| transfer.is_over(&*self.stack))
@@ -113,6 +121,39 @@ impl Host {
         socket.map(|socket| self.stack.take_records(socket)).unwrap_or_default()
     }
 
+    /// One end of a flow of datagrams, of a traffic class.
+    pub(crate) fn add_datagrams(&mut self, flow: usize, ends: Ends, class: u8) {
+        self.programs.add_datagrams(flow, ends, class);
+    }
+
+    /// Opens one end of a program's connection: it connects, or waits for the one peer.
+    pub(crate) fn open(&mut self, now: Instant, key: Key, ends: Ends, connects: bool) {
+        self.programs.open(now, &mut *self.stack, key, ends, connects);
+    }
+
+    /// Does something at an end of a program's connection that is not over, and what comes of it.
+    pub(crate) fn act(&mut self, now: Instant, key: Key, act: impl FnOnce(&mut End)) {
+        if let Some(end) = self.programs.end(key) {
+            act(end);
+            self.drive(now);
+        }
+    }
+
+    /// Forgets an end of a program's connection.
+    pub(crate) fn remove(&mut self, now: Instant, key: Key) -> Remains {
+        self.programs.remove(now, &mut *self.stack, key)
+    }
+
+    /// Sends a program's datagram.
+    pub(crate) fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram) {
+        self.programs.send_datagram(flow, outgoing);
+    }
+
+    /// What happened next at the end of a program, and the flow that it happened to.
+    pub(crate) fn poll_event(&mut self) -> Option<(usize, EndEvent)> {
+        self.programs.poll_event()
+    }
+
     /// Lets the programs do what they can. Returns whether they did anything.
     fn drive(&mut self, now: Instant) -> bool {
         let mut did = false;
@@ -124,6 +165,12 @@ impl Host {
                 }
             }
         }
-        did
+        match self.programs.drive(now, &mut *self.stack) {
+            Ok(done) => did || done,
+            Err(wrong) => {
+                self.failure.get_or_insert(wrong);
+                did
+            }
+        }
     }
 }

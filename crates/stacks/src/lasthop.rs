@@ -13,7 +13,7 @@ use wire::ip::{self, Protocol, v4};
 use wire::{Oddity, Payload, Segment, Transport};
 
 use crate::registry::{Entry, Transport as Speaks};
-use crate::stack::{Ends, Phase, Setup, SocketId, Stack};
+use crate::stack::{Ends, Phase, Setup, SocketId, Sockets, Stack};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lasthop",
@@ -28,7 +28,7 @@ pub(crate) const ENTRY: Entry = Entry {
 struct Lasthop {
     setup: Setup,
     config: Arc<Config>,
-    sockets: Vec<Socket>,
+    sockets: Sockets<Socket>,
     /// Packets so far: the IP identification.
     packets: u16,
 }
@@ -48,7 +48,7 @@ impl Lasthop {
         let headers = Bytes(u64::from(IPV4_AND_TCP));
         let mut config = Config::clone(&setup.profile);
         config.limit_mss(setup.mtu.saturating_sub(headers).max(Bytes(1)));
-        Self { config: Arc::new(config), setup, sockets: Vec::new(), packets: 0 }
+        Self { config: Arc::new(config), setup, sockets: Sockets::default(), packets: 0 }
     }
 
     fn add(&mut self, mut endpoint: Endpoint, ends: Ends) -> SocketId {
@@ -56,8 +56,7 @@ impl Lasthop {
         let mut positions = Positions::default();
         let iss = Some(positions.of(endpoint.initial_send_seq()));
         let phase = Phase::Opening;
-        self.sockets.push(Socket { endpoint, ends, phase, peer_closed: false, positions, iss });
-        SocketId(self.sockets.len() - 1)
+        self.sockets.add(Socket { endpoint, ends, phase, peer_closed: false, positions, iss })
     }
 
     /// An initial sequence number that belongs to the connection's ports.
@@ -79,7 +78,7 @@ impl Stack for Lasthop {
     }
 
     fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
-        let endpoint = &mut self.sockets[socket.0].endpoint;
+        let endpoint = &mut self.sockets[socket].endpoint;
         let room = BACKLOG.saturating_sub(endpoint.unsent().0) as u32;
         let taken = payload.len().min(room);
         if taken > 0 {
@@ -89,7 +88,7 @@ impl Stack for Lasthop {
     }
 
     fn read(&mut self, socket: SocketId, out: &mut Vec<u8>) -> bool {
-        let socket = &mut self.sockets[socket.0];
+        let socket = &mut self.sockets[socket];
         while let Some(payload) = socket.endpoint.read() {
             payload.write_to(out);
         }
@@ -97,7 +96,15 @@ impl Stack for Lasthop {
     }
 
     fn close(&mut self, _: Instant, socket: SocketId) {
-        self.sockets[socket.0].endpoint.close();
+        self.sockets[socket].endpoint.close();
+    }
+
+    fn release(&mut self, _: Instant, socket: SocketId) {
+        let given_up = &mut self.sockets[socket];
+        if matches!(given_up.phase, Phase::Opening | Phase::Open) {
+            given_up.endpoint.abort();
+        }
+        self.sockets.release(socket);
     }
 
     fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
@@ -112,7 +119,7 @@ impl Stack for Lasthop {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        for socket in &mut self.sockets {
+        for socket in self.sockets.iter_mut() {
             if socket.endpoint.poll_timeout().is_some_and(|due| due <= now) {
                 socket.endpoint.handle_timeout(now);
                 socket.hear();
@@ -126,7 +133,10 @@ impl Stack for Lasthop {
             socket.hear();
             Some((socket.ends, segment))
         };
-        let (ends, segment) = self.sockets.iter_mut().find_map(polled)?;
+        let Some((ends, segment)) = self.sockets.iter_mut().find_map(polled) else {
+            self.sockets.drop_released(|socket| socket.endpoint.poll_timeout().is_none());
+            return None;
+        };
         self.packets = self.packets.wrapping_add(1);
         let header = v4::Header::new(*ends.local.ip(), *ends.remote.ip(), Protocol::TCP, self.packets);
         Some(wire::emit_ipv4_behind(header, &segment))
@@ -137,11 +147,11 @@ impl Stack for Lasthop {
     }
 
     fn phase(&self, socket: SocketId) -> Phase {
-        self.sockets[socket.0].phase
+        self.sockets[socket].phase
     }
 
     fn take_records(&mut self, socket: SocketId) -> Vec<ObservedRecord> {
-        let socket = &mut self.sockets[socket.0];
+        let socket = &mut self.sockets[socket];
         let records = socket.endpoint.take_records();
         records.into_iter().map(|record| socket.observed(record)).collect()
     }

@@ -6,7 +6,8 @@ use units::{Duration, Instant};
 use crate::captures::HostCaptures;
 use crate::flows::{Assignment, Refusal};
 use crate::host::Host;
-use crate::observe::{Observer, observe};
+use crate::observe::{Observer, observe, observe_program};
+use crate::program::Programs;
 use crate::registry::StackId;
 
 /// A run in virtual time. Its calls are those of a [`World`].
@@ -45,6 +46,7 @@ impl Run {
         stacks.check(&spec, &over_stacks, StackId::LASTHOP)?;
         let hosts = crate::flows::hosts(&spec, &over_stacks, &needed);
         let captures = HostCaptures::new(&spec, hosts.len(), &over_stacks);
+        let programs = Programs::new(&spec, &over_stacks, &needed);
         let world = World::new(with_external_nodes(&spec, own, &hosts))?;
         let order = spec.flows.iter().map(|flow| flow.name.clone()).collect();
         Ok(Self(Inner::Stacks(Box::new(WithStacks {
@@ -52,6 +54,7 @@ impl Run {
             flows: over_stacks,
             order,
             hosts,
+            programs,
             captures,
             started: false,
             ended: None,
@@ -139,6 +142,7 @@ struct WithStacks {
     order: Vec<String>,
     /// By node; a host's place here is its place in the captures.
     hosts: Vec<(usize, Host)>,
+    programs: Programs,
     captures: HostCaptures,
     started: bool,
     ended: Option<End>,
@@ -171,7 +175,8 @@ impl WithStacks {
         let now = self.world.now();
         let of_hosts = self.hosts.iter_mut().filter_map(|(_, host)| host.poll_timeout(now)).min();
         // A timeout of the past is one of now.
-        let next = self.world.next_event().into_iter().chain(of_hosts.map(|due| due.max(now))).min()?;
+        let here = of_hosts.into_iter().chain(self.programs.poll_timeout()).map(|due| due.max(now));
+        let next = self.world.next_event().into_iter().chain(here).min()?;
         (next <= self.stop_time()).then_some(next)
     }
 
@@ -212,9 +217,8 @@ impl WithStacks {
                 host.handle_timeout(now);
             }
         }
-        for place in 0..self.hosts.len() {
-            self.transmit(now, place)?;
-        }
+        self.transmit_all(now)?;
+        self.run_programs(now)?;
         // A link that takes no time delivers at once what a host sends.
         self.deliver(now)?;
         self.check_streams(now)?;
@@ -230,11 +234,25 @@ impl WithStacks {
             self.hosts[place].1.handle_packet(now, &packet.bytes.to_bytes());
             self.heard = now;
             self.transmit(now, place)?;
+            self.run_programs(now)?;
         }
         while let Some(event) = self.world.poll_external_event() {
             self.captures.handle_event(&event);
         }
         Ok(())
+    }
+
+    /// Lets the programs do what they can, and the hosts send what comes of it.
+    fn run_programs(&mut self, now: Instant) -> Result<(), RunError> {
+        while self.programs.advance(now, &mut self.hosts) {
+            self.heard = now;
+            self.transmit_all(now)?;
+        }
+        Ok(())
+    }
+
+    fn transmit_all(&mut self, now: Instant) -> Result<(), RunError> {
+        (0..self.hosts.len()).try_for_each(|place| self.transmit(now, place))
     }
 
     /// Lets a host send what it can, as long as its link takes it.
@@ -266,7 +284,10 @@ impl WithStacks {
         if self.ended.is_some() || self.world.is_over() {
             return;
         }
-        if self.world.open_flows() == 0 && self.hosts.iter().all(|(_, host)| host.is_done()) {
+        let is_quiet = self.world.packets_under_way() == 0;
+        let over_stacks =
+            || self.hosts.iter().all(|(_, host)| host.is_done()) && self.programs.is_done(is_quiet);
+        if self.world.open_flows() == 0 && over_stacks() {
             self.ended = Some(End::FlowsOver);
         } else if self.world.open_flows() == 0 && now.saturating_since(self.heard) > STALL {
             self.ended = Some(End::Stalled);
@@ -293,6 +314,12 @@ impl WithStacks {
         let flow = &self.flows[index];
         let [from, to] = [flow.from, flow.to]
             .map(|node| self.hosts.iter().position(|(known, _)| *known == node).expect("both have stacks"));
+        if let Some(ran) = self.programs.finish(self.world.now(), index, &mut self.hosts) {
+            let ends = crate::flows::ends(&self.spec, flow, index);
+            let is_quiet = self.world.packets_under_way() == 0;
+            let lost = if is_quiet { u64::MAX } else { self.captures.lost_datagrams(ends) };
+            return observe_program(&self.spec, flow, index, &self.captures, (from, lost), ran);
+        }
         let receiver = &mut self.hosts[to].1;
         let received = receiver.transfer(index).map(|transfer| transfer.bytes());
         let receiver_records = receiver.take_records(index);

@@ -11,10 +11,11 @@ use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
 use smoltcp::time::Instant as SmolInstant;
 use smoltcp::wire::{HardwareAddress, IpCidr, IpEndpoint};
 use units::{Duration, Instant};
-use wire::Payload;
+use wire::{Flags, Payload};
 
+use crate::lasthop::read_segment;
 use crate::registry::{Entry, Transport};
-use crate::stack::{Ends, Phase, Setup, SocketId, Stack};
+use crate::stack::{Ends, Phase, Setup, SocketId, Sockets, Stack};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "smoltcp",
@@ -30,7 +31,8 @@ struct Smoltcp {
     interface: Interface,
     device: Wire,
     sockets: SocketSet<'static>,
-    open: Vec<Open>,
+    open: Sockets<Open>,
+    setup: Setup,
     /// Whether a command may have made something to send.
     is_dirty: bool,
     /// When it was last polled.
@@ -40,6 +42,9 @@ struct Smoltcp {
 /// A socket, and what was seen of it.
 struct Open {
     handle: SocketHandle,
+    ends: Ends,
+    /// Whether it waits for the SYN of its peer, and listens only then: smoltcp's listeners take whoever comes first.
+    awaits_peer: bool,
     phase: Phase,
     /// Whether our stream was ended.
     is_closing: bool,
@@ -65,26 +70,53 @@ impl Smoltcp {
         let routes = interface.routes_mut();
         routes.add_default_ipv4_route(setup.address).expect("there is room for one");
         let sockets = SocketSet::new(Vec::new());
-        Self { interface, device, sockets, open: Vec::new(), is_dirty: false, polled: Instant::START }
+        Self {
+            interface,
+            device,
+            sockets,
+            open: Sockets::default(),
+            setup: setup.clone(),
+            is_dirty: false,
+            polled: Instant::START,
+        }
     }
 
-    fn add(&mut self, socket: Socket<'static>) -> SocketId {
+    fn add(&mut self, socket: Socket<'static>, ends: Ends, awaits_peer: bool) -> SocketId {
         let last = socket.state();
         let handle = self.sockets.add(socket);
-        self.open.push(Open { handle, phase: Phase::Opening, is_closing: false, last });
         self.is_dirty = true;
-        SocketId(self.open.len() - 1)
+        self.open.add(Open { handle, ends, awaits_peer, phase: Phase::Opening, is_closing: false, last })
+    }
+
+    /// Lets the socket listen that waits for whoever sent this packet, if it is a SYN.
+    fn listen_for(&mut self, packet: &[u8]) {
+        let Some((from, segment)) = read_segment(packet, self.setup.address) else { return };
+        let is_its = |open: &&mut Open| {
+            open.awaits_peer && (open.ends.remote, open.ends.local.port()) == (from, segment.destination_port)
+        };
+        if segment.flags.contains(Flags::SYN)
+            && let Some(open) = self.open.iter_mut().find(is_its)
+        {
+            open.awaits_peer = false;
+            let socket = self.sockets.get_mut::<Socket<'_>>(open.handle);
+            socket.listen(IpEndpoint::from(open.ends.local)).expect("a new socket with a port can listen");
+        }
     }
 
     fn socket(&mut self, socket: SocketId) -> &mut Socket<'static> {
-        self.sockets.get_mut(self.open[socket.0].handle)
+        self.sockets.get_mut(self.open[socket].handle)
     }
 
     fn poll(&mut self, now: Instant) {
         self.interface.poll(to_smol(now), &mut self.device, &mut self.sockets);
         (self.polled, self.is_dirty) = (now, false);
-        for open in &mut self.open {
-            open.hear(self.sockets.get::<Socket<'_>>(open.handle).state());
+        let sockets = &mut self.sockets;
+        let state = |open: &Open| sockets.get::<Socket<'_>>(open.handle).state();
+        for open in self.open.iter_mut().filter(|open| !open.awaits_peer) {
+            open.hear(state(open));
+        }
+        for gone in self.open.drop_released(|open| state(open) == State::Closed) {
+            sockets.remove(gone.handle);
         }
     }
 }
@@ -98,13 +130,11 @@ impl Stack for Smoltcp {
             IpEndpoint::from(ends.local),
         );
         opened.expect("a new socket with two addresses and ports can connect");
-        self.add(socket)
+        self.add(socket, ends, false)
     }
 
     fn listen(&mut self, ends: Ends) -> SocketId {
-        let mut socket = new_socket();
-        socket.listen(IpEndpoint::from(ends.local)).expect("a new socket with a port can listen");
-        self.add(socket)
+        self.add(new_socket(), ends, true)
     }
 
     fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
@@ -133,11 +163,22 @@ impl Stack for Smoltcp {
 
     fn close(&mut self, _: Instant, socket: SocketId) {
         self.socket(socket).close();
-        self.open[socket.0].is_closing = true;
+        self.open[socket].is_closing = true;
+        self.is_dirty = true;
+    }
+
+    fn release(&mut self, _: Instant, socket: SocketId) {
+        if self.open[socket].phase != Phase::Closed {
+            self.socket(socket).abort();
+        }
+        self.open.release(socket);
         self.is_dirty = true;
     }
 
     fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
+        if self.open.iter().any(|open| open.awaits_peer) {
+            self.listen_for(packet);
+        }
         self.device.received.push_back(packet.to_vec());
         self.poll(now);
     }
@@ -161,7 +202,7 @@ impl Stack for Smoltcp {
     }
 
     fn phase(&self, socket: SocketId) -> Phase {
-        self.open[socket.0].phase
+        self.open[socket].phase
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a stack is: the four kinds of verb, and what goes in and out.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use sim::ObservedRecord;
@@ -27,6 +29,10 @@ pub trait Stack: Send {
 
     /// Command: ends our stream.
     fn close(&mut self, now: Instant, socket: SocketId);
+
+    /// Command: nobody asks for the socket any more. A connection that is not closed is given up. The stack keeps the socket
+    /// as long as its timers run (TIME-WAIT), and no longer.
+    fn release(&mut self, now: Instant, socket: SocketId);
 
     /// An IP packet has arrived.
     fn handle_packet(&mut self, now: Instant, packet: &[u8]);
@@ -58,6 +64,63 @@ pub trait Stack: Send {
 /// A socket of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SocketId(pub(crate) usize);
+
+/// The sockets of a stack, in the order in which they were made.
+#[derive(Debug)]
+pub(crate) struct Sockets<T> {
+    all: BTreeMap<usize, T>,
+    made: usize,
+    released: BTreeSet<usize>,
+}
+
+impl<T> Default for Sockets<T> {
+    fn default() -> Self {
+        Self { all: BTreeMap::new(), made: 0, released: BTreeSet::new() }
+    }
+}
+
+impl<T> Sockets<T> {
+    pub(crate) fn add(&mut self, socket: T) -> SocketId {
+        self.all.insert(self.made, socket);
+        self.made += 1;
+        SocketId(self.made - 1)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.all.values()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.all.values_mut()
+    }
+
+    /// Nobody asks for a socket any more.
+    pub(crate) fn release(&mut self, socket: SocketId) {
+        self.released.insert(socket.0);
+    }
+
+    /// Drops the released sockets of which `is_at_rest` holds, and returns them.
+    pub(crate) fn drop_released(&mut self, mut is_at_rest: impl FnMut(&mut T) -> bool) -> Vec<T> {
+        let all = &mut self.all;
+        let resting = self.released.extract_if(.., |id| all.get_mut(id).is_none_or(&mut is_at_rest));
+        let resting: Vec<usize> = resting.collect();
+        resting.iter().filter_map(|id| self.all.remove(id)).collect()
+    }
+}
+
+impl<T> Index<SocketId> for Sockets<T> {
+    type Output = T;
+
+    fn index(&self, socket: SocketId) -> &T {
+        &self.all[&socket.0]
+    }
+}
+
+impl<T> IndexMut<SocketId> for Sockets<T> {
+    fn index_mut(&mut self, socket: SocketId) -> &mut T {
+        self.all.get_mut(&socket.0).expect("a socket that has not been released")
+    }
+}
 
 /// The two ends of a connection, seen from one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +159,18 @@ pub struct Counters {
     pub first_sent: Option<Instant>,
     /// When the last packet came that told the sender something before its stream was closed.
     pub last_heard: Option<Instant>,
+}
+
+impl Counters {
+    /// Adds those of another connection.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.lost += other.lost;
+        self.probe_timeouts += other.probe_timeouts;
+        self.congestion_events += other.congestion_events;
+        self.first_sent = self.first_sent.into_iter().chain(other.first_sent).min();
+        self.last_heard = self.last_heard.max(other.last_heard);
+    }
 }
 
 /// What a stack is made with.

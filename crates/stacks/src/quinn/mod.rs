@@ -1,7 +1,7 @@
 //! quinn: QUIC (RFC 9000, RFC 9002), as its sans-I/O crate `quinn-proto` has it, with quinn's defaults.
 //!
-//! A socket is an endpoint of quinn's with one connection. The sender opens one unidirectional stream; when all of it was
-//! acknowledged, it closes the connection. Times are arguments; connection IDs and quinn's generator are seeded from the
+//! A socket is an endpoint of quinn's with one connection. Each side that writes opens one unidirectional stream. Whose stream
+//! was acknowledged to its end, and who has read the peer's to its end if the peer has written, closes the connection. Times are arguments; connection IDs and quinn's generator are seeded from the
 //! run's streams; `crypto.rs` stands in for TLS and has no secrets. So a run repeats to the bit. `watch.rs` hears what the
 //! congestion controller decides; `receiver.rs` makes a receiver misbehave, where the profile's ACK policy does.
 //!
@@ -13,7 +13,7 @@ mod packet;
 mod receiver;
 mod watch;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ use self::crypto::{NumberKey, Plain};
 use self::receiver::Receiver;
 use self::watch::{Log, SharedLog, Watched, probe_timeouts};
 use crate::registry::{Entry, Transport};
-use crate::stack::{Counters, Ends, Phase, Setup, SocketId, Stack};
+use crate::stack::{Counters, Ends, Phase, Setup, SocketId, Sockets, Stack};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "quinn",
@@ -44,13 +44,15 @@ pub(crate) const ENTRY: Entry = Entry {
     example: "stack = \"quinn\"",
     source: "the crate quinn-proto, https://github.com/quinn-rs/quinn; RFC 9000, RFC 9002",
     transport: Transport::Quic,
-    make: Some(|setup| Box::new(Quinn { setup, sockets: Vec::new(), packets: 0 })),
+    make: Some(|setup| Box::new(Quinn::new(setup))),
 };
 
 /// QUIC.
 struct Quinn {
     setup: Setup,
-    sockets: Vec<Socket>,
+    sockets: Sockets<Socket>,
+    /// Sockets so far at each local port.
+    at_port: BTreeMap<u16, u32>,
     /// Packets so far: the IP identification.
     packets: u16,
 }
@@ -62,10 +64,14 @@ struct Socket {
     /// The configuration of the connection that a server accepts.
     server: Option<Arc<ServerConfig>>,
     connection: Option<(ConnectionHandle, Connection)>,
-    stream: Option<StreamId>,
+    /// Our stream, and the peer's.
+    sending: Option<StreamId>,
+    receiving: Option<StreamId>,
     /// Answers of the endpoint, outside of connections.
     outbox: VecDeque<Outgoing>,
     phase: Phase,
+    /// Whether our stream was acknowledged to its end, and whether the peer's was read to its end.
+    is_sent: bool,
     has_ended: bool,
     /// What makes a receiver misbehave.
     receiver: Option<Receiver>,
@@ -80,36 +86,47 @@ struct Outgoing {
 }
 
 impl Quinn {
-    fn add(&mut self, ends: Ends, is_server: bool) -> &mut Socket {
-        let streams = self.setup.streams.below(&format!("quinn.{}", ends.local.port()));
+    fn new(setup: Setup) -> Self {
+        Self { setup, sockets: Sockets::default(), at_port: BTreeMap::new(), packets: 0 }
+    }
+
+    /// Where the random numbers of the next socket at a port come from.
+    fn next_streams(&mut self, port: u16) -> Streams {
+        let before = self.at_port.entry(port).or_default();
+        *before += 1;
+        let of_port = self.setup.streams.below(&format!("quinn.{port}"));
+        if *before == 1 { of_port } else { of_port.below(&before.to_string()) }
+    }
+
+    fn socket(&self, ends: Ends, streams: &Streams, is_server: bool) -> Socket {
         let log = Log::shared(self.setup.records);
         let transport = Arc::new(transport_config(&self.setup, &log));
-        let server = is_server.then(|| Arc::new(server_config(&streams, transport)));
-        let config = Arc::new(endpoint_config(&streams, self.setup.mtu.0));
+        let server = is_server.then(|| Arc::new(server_config(streams, transport)));
+        let config = Arc::new(endpoint_config(streams, self.setup.mtu.0));
         let endpoint = Endpoint::new(config, server.clone(), true, None);
-        self.sockets.push(Socket {
+        Socket {
             ends,
             endpoint,
             server,
             connection: None,
-            stream: None,
+            sending: None,
+            receiving: None,
             outbox: VecDeque::new(),
             phase: Phase::Opening,
+            is_sent: false,
             has_ended: false,
             receiver: is_server.then(|| Receiver::new(self.setup.profile.ack.build())).flatten(),
             log,
             counters: Counters::default(),
-        });
-        self.sockets.last_mut().expect("it was added")
+        }
     }
 }
 
 impl Stack for Quinn {
     fn connect(&mut self, now: Instant, ends: Ends) -> SocketId {
-        let streams = self.setup.streams.below(&format!("quinn.{}", ends.local.port()));
-        let setup = self.setup.clone();
-        let socket = self.add(ends, false);
-        let transport = Arc::new(transport_config(&setup, &socket.log));
+        let streams = self.next_streams(ends.local.port());
+        let mut socket = self.socket(ends, &streams, false);
+        let transport = Arc::new(transport_config(&self.setup, &socket.log));
         let mut config = ClientConfig::new(Arc::new(Plain));
         config.transport_config(transport).initial_dst_cid_provider(Arc::new(move || {
             Identities::new(&streams, "first", FIRST_ID_LEN).generate_cid()
@@ -117,51 +134,65 @@ impl Stack for Quinn {
         let remote = SocketAddr::V4(ends.remote);
         let connected = socket.endpoint.connect(clock::to_quinn(now), config, remote, "server");
         socket.connection = Some(connected.expect("an address, a port and a version that quinn knows"));
-        SocketId(self.sockets.len() - 1)
+        self.sockets.add(socket)
     }
 
     fn listen(&mut self, ends: Ends) -> SocketId {
-        self.add(ends, true);
-        SocketId(self.sockets.len() - 1)
+        let streams = self.next_streams(ends.local.port());
+        let socket = self.socket(ends, &streams, true);
+        self.sockets.add(socket)
     }
 
     fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
-        let socket = &mut self.sockets[socket.0];
-        let (Some((_, connection)), Some(stream)) = (&mut socket.connection, socket.stream) else { return 0 };
+        let socket = &mut self.sockets[socket];
+        let Some((_, connection)) = &mut socket.connection else { return 0 };
+        let Some(stream) = socket.sending.or_else(|| connection.streams().open(Dir::Uni)) else { return 0 };
+        socket.sending = Some(stream);
         let mut bytes = Vec::with_capacity(payload.len() as usize);
         payload.write_to(&mut bytes);
         connection.send_stream(stream).write(&bytes).unwrap_or(0) as u32
     }
 
     fn read(&mut self, socket: SocketId, out: &mut Vec<u8>) -> bool {
-        let socket = &mut self.sockets[socket.0];
+        let socket = &mut self.sockets[socket];
         socket.read(out);
         socket.has_ended
     }
 
     fn close(&mut self, _: Instant, socket: SocketId) {
-        let socket = &mut self.sockets[socket.0];
-        if let (Some((_, connection)), Some(stream), None) =
-            (&mut socket.connection, socket.stream, &socket.server)
-        {
+        let socket = &mut self.sockets[socket];
+        if let (Some((_, connection)), Some(stream)) = (&mut socket.connection, socket.sending) {
             // It fails where the connection is lost, which the phase tells.
             let _ = connection.send_stream(stream).finish();
         } else if socket.has_ended {
-            // The receiver's own stream does not exist: it has ended with the sender's.
+            // A receiver's own stream does not exist: it has ended with the sender's.
             socket.phase = Phase::Closed;
         }
     }
 
+    fn release(&mut self, now: Instant, socket: SocketId) {
+        let given_up = &mut self.sockets[socket];
+        if let (Some((_, connection)), Phase::Opening | Phase::Open) =
+            (&mut given_up.connection, given_up.phase)
+        {
+            connection.close(clock::to_quinn(now), VarInt::from_u32(0), Bytes::new());
+        }
+        self.sockets.release(socket);
+    }
+
     fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
         let Some((from, ecn, datagram)) = read_datagram(packet, &self.setup) else { return };
-        let ours = |socket: &&mut Socket| socket.ends.local.port() == datagram.destination_port;
+        let ours = |socket: &&mut Socket| {
+            socket.ends.local.port() == datagram.destination_port
+                && SocketAddr::V4(socket.ends.remote) == from
+        };
         if let Some(socket) = self.sockets.iter_mut().find(ours) {
             socket.handle_datagram(now, from, ecn, &datagram.payload);
         }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        for socket in &mut self.sockets {
+        for socket in self.sockets.iter_mut() {
             if socket.poll_timeout().is_some_and(|due| due <= now) {
                 socket.handle_timeout(now);
             }
@@ -170,7 +201,10 @@ impl Stack for Quinn {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
         let polled = |socket: &mut Socket| Some((socket.ends, socket.poll_transmit(now)?));
-        let (ends, outgoing) = self.sockets.iter_mut().find_map(polled)?;
+        let Some((ends, outgoing)) = self.sockets.iter_mut().find_map(polled) else {
+            self.sockets.drop_released(|socket| socket.is_drained());
+            return None;
+        };
         self.packets = self.packets.wrapping_add(1);
         let header = v4::Header {
             traffic_class: outgoing.ecn.map_or(0, |ecn| ecn as u8),
@@ -189,15 +223,15 @@ impl Stack for Quinn {
     }
 
     fn phase(&self, socket: SocketId) -> Phase {
-        self.sockets[socket.0].phase
+        self.sockets[socket].phase
     }
 
     fn counters(&self, socket: SocketId) -> Option<Counters> {
-        Some(self.sockets[socket.0].counters())
+        Some(self.sockets[socket].counters())
     }
 
     fn take_records(&mut self, socket: SocketId) -> Vec<ObservedRecord> {
-        self.sockets[socket.0].log.lock().expect("no holder panics").take()
+        self.sockets[socket].log.lock().expect("no holder panics").take()
     }
 }
 
@@ -260,7 +294,26 @@ impl Socket {
         self.connection.as_mut()?.1.poll_timeout().map(clock::from_quinn)
     }
 
+    /// Whether nothing is to come from the connection any more (RFC 9000 §10.2).
+    fn is_drained(&self) -> bool {
+        self.connection.as_ref().is_none_or(|(_, connection)| connection.is_drained())
+    }
+
+    /// Closes the connection if both streams have ended.
+    fn conclude(&mut self, now: Instant) {
+        let has_heard_all = self.receiving.is_none() || self.has_ended;
+        if let Some((_, connection)) = &mut self.connection
+            && self.phase == Phase::Open
+            && self.is_sent
+            && has_heard_all
+        {
+            self.phase = Phase::Closed;
+            connection.close(clock::to_quinn(now), VarInt::from_u32(0), Bytes::new());
+        }
+    }
+
     fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
+        self.conclude(now);
         let outgoing = self.outbox.pop_front().or_else(|| {
             let (_, connection) = self.connection.as_mut()?;
             let mut bytes = Vec::new();
@@ -305,21 +358,21 @@ impl Socket {
         match event {
             Event::Connected => {
                 if self.server.is_none() {
-                    self.stream = connection.streams().open(Dir::Uni);
+                    self.sending = connection.streams().open(Dir::Uni);
                 }
                 self.phase = Phase::Open;
                 self.log.lock().expect("no holder panics").note(now, Decision::Established, "", 0);
             }
             Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
-                self.stream = connection.streams().accept(Dir::Uni);
+                self.receiving = connection.streams().accept(Dir::Uni);
             }
             Event::Stream(StreamEvent::Finished { .. }) => {
-                self.phase = Phase::Closed;
-                connection.close(clock::to_quinn(now), VarInt::from_u32(0), Bytes::new());
+                self.is_sent = true;
+                self.conclude(now);
             }
             Event::ConnectionLost { reason } if self.phase != Phase::Closed => {
                 self.phase = match (reason, self.has_ended) {
-                    (ConnectionError::ApplicationClosed(_), true) => Phase::Closed,
+                    (ConnectionError::ApplicationClosed(_) | ConnectionError::Reset, true) => Phase::Closed,
                     (reason, _) => Phase::Broken(words(&reason)),
                 };
             }
@@ -328,11 +381,7 @@ impl Socket {
     }
 
     fn read(&mut self, out: &mut Vec<u8>) {
-        let (Some((_, connection)), Some(stream), Some(_)) =
-            (&mut self.connection, self.stream, &self.server)
-        else {
-            return;
-        };
+        let (Some((_, connection)), Some(stream)) = (&mut self.connection, self.receiving) else { return };
         let mut receiving = connection.recv_stream(stream);
         let Ok(mut chunks) = receiving.read(true) else { return };
         loop {

@@ -1,0 +1,135 @@
+//! A host's ends of the connections and datagrams of programs.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sim::ObservedRecord;
+use units::{Bytes, Instant};
+
+use super::datagram::{self, OutgoingDatagram, datagram_number, datagram_size};
+use super::end::{Advance, End};
+use crate::host::Corrupted;
+use crate::stack::{Counters, Ends, Phase, Stack};
+
+/// A connection of a flow, by the flow's place and the number that its program gave the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) flow: usize,
+    pub(crate) socket: u32,
+}
+
+/// Something that happened at a host's end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndEvent {
+    /// The end has read as far as was asked for.
+    Read { socket: u32, position: u64 },
+    /// The connection is closed or broken at this end.
+    Over { socket: u32, phase: Phase },
+    /// A datagram has arrived.
+    Datagram { number: u64, size: Bytes },
+}
+
+/// What is left of an end.
+#[derive(Debug, Default)]
+pub(crate) struct Remains {
+    /// Bytes that were read and checked.
+    pub(crate) read: u64,
+    pub(crate) counters: Option<Counters>,
+    pub(crate) records: Vec<ObservedRecord>,
+}
+
+/// The ends of programs at one host.
+#[derive(Debug, Default)]
+pub(crate) struct ProgramEnds {
+    ends: BTreeMap<Key, End>,
+    datagrams: Vec<DatagramEnd>,
+    /// Datagrams to send, as packets.
+    packets: VecDeque<Vec<u8>>,
+    /// Datagrams so far: the IP identification.
+    identification: u16,
+    events: VecDeque<(usize, EndEvent)>,
+}
+
+/// One end of a flow of datagrams.
+#[derive(Debug)]
+struct DatagramEnd {
+    flow: usize,
+    ends: Ends,
+    class: u8,
+    /// The number behind the highest that has arrived.
+    expected: u64,
+}
+
+impl ProgramEnds {
+    /// The end of a flow's datagrams, of a traffic class.
+    pub(crate) fn add_datagrams(&mut self, flow: usize, ends: Ends, class: u8) {
+        self.datagrams.push(DatagramEnd { flow, ends, class, expected: 0 });
+    }
+
+    /// Opens an end: it connects, or waits for the one peer.
+    pub(crate) fn open(&mut self, now: Instant, stack: &mut dyn Stack, key: Key, ends: Ends, connects: bool) {
+        let socket = if connects { stack.connect(now, ends) } else { stack.listen(ends) };
+        self.ends.insert(key, End::new(socket));
+    }
+
+    /// The end of a connection that is not over.
+    pub(crate) fn end(&mut self, key: Key) -> Option<&mut End> {
+        self.ends.get_mut(&key)
+    }
+
+    /// Forgets an end. What is left of a connection that is not over is given up.
+    pub(crate) fn remove(&mut self, now: Instant, stack: &mut dyn Stack, key: Key) -> Remains {
+        let Some(End { socket, read, .. }) = self.ends.remove(&key) else { return Remains::default() };
+        let remains = Remains { read, counters: stack.counters(socket), records: stack.take_records(socket) };
+        stack.release(now, socket);
+        remains
+    }
+
+    /// Sends a datagram of a flow.
+    pub(crate) fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram) {
+        let Some(end) = self.datagrams.iter().find(|end| end.flow == flow) else { return };
+        self.identification = self.identification.wrapping_add(1);
+        self.packets.push_back(outgoing.packet(end.ends, end.class, self.identification));
+    }
+
+    /// A packet has arrived. Returns whether it is a datagram of a program, and not for the stack.
+    pub(crate) fn handle_packet(&mut self, packet: &[u8]) -> bool {
+        let mut known = self.datagrams.iter_mut();
+        let read = known.find_map(|end| Some((datagram::read(packet, end.ends)?, end)));
+        let Some((payload, end)) = read else { return false };
+        let number = datagram_number(&payload, end.expected);
+        end.expected = end.expected.max(number.saturating_add(1));
+        let event = EndEvent::Datagram { number, size: datagram_size(payload.len()) };
+        self.events.push_back((end.flow, event));
+        true
+    }
+
+    /// The next datagram to send, as a packet.
+    pub(crate) fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.packets.pop_front()
+    }
+
+    /// What happened next, and the flow that it happened to.
+    pub(crate) fn poll_event(&mut self) -> Option<(usize, EndEvent)> {
+        self.events.pop_front()
+    }
+
+    /// Whether there is something to send or to tell.
+    pub(crate) fn is_due(&self) -> bool {
+        !self.packets.is_empty() || !self.events.is_empty()
+    }
+
+    /// Lets the programs do what they can. Returns whether they did anything.
+    pub(crate) fn drive(&mut self, now: Instant, stack: &mut dyn Stack) -> Result<bool, Corrupted> {
+        let mut did = false;
+        for (key, end) in &mut self.ends {
+            let Key { flow, socket } = *key;
+            let Advance { did: moved, read, over } =
+                end.advance(now, stack).map_err(|wrong| Corrupted { flow, position: wrong.0 })?;
+            did |= moved;
+            let read = read.map(|position| EndEvent::Read { socket, position });
+            let over = over.map(|phase| EndEvent::Over { socket, phase });
+            self.events.extend(read.into_iter().chain(over).map(|event| (flow, event)));
+        }
+        Ok(did)
+    }
+}

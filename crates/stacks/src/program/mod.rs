@@ -1,0 +1,105 @@
+//! Workloads over the stacks of this process: the programs of `sim::workload`, with connections and datagrams of two hosts.
+//!
+//! A program is the same object as over our own TCP in a World and over the sockets of kernels, and draws the same numbers.
+//! `runner.rs` carries out what one asks for, `ends.rs` is what a host has of it, `end.rs` one end of a connection, and
+//! `datagram.rs` the datagrams. Those are packets that the host makes itself, whatever its stack: a stack here has connections
+//! only, and UDP (RFC 768) has nothing in which two of them could differ.
+
+mod datagram;
+mod end;
+mod ends;
+mod runner;
+
+use std::collections::BTreeMap;
+
+use sim::{FlowSpec, Spec, Workload};
+use units::Instant;
+
+pub use datagram::{OutgoingDatagram, datagram_number, datagram_size};
+pub(crate) use end::End;
+pub(crate) use ends::{EndEvent, Key, ProgramEnds, Remains};
+use runner::{ClientPorts, Runner};
+pub use runner::{ProgramConnection, ProgramOutcome};
+
+use crate::host::Host;
+use crate::registry::StackId;
+
+/// The hosts of a run, by their nodes.
+pub trait HostTable {
+    /// The host of a node whose stack is in this process.
+    fn host(&mut self, node: usize) -> Option<&mut Host>;
+}
+
+impl HostTable for Vec<(usize, Host)> {
+    fn host(&mut self, node: usize) -> Option<&mut Host> {
+        self.iter_mut().find(|(known, _)| *known == node).map(|(_, host)| host)
+    }
+}
+
+/// The programs of a run.
+///
+/// Order of calls: [`Programs::advance`] at [`Programs::poll_timeout`] and whenever something was done with a host, until it
+/// does nothing; the hosts may have something to send each time that it did.
+#[derive(Debug)]
+pub struct Programs {
+    /// By the places of their flows.
+    runners: BTreeMap<usize, Runner>,
+    /// The nodes of their hosts.
+    nodes: Vec<usize>,
+    ports: ClientPorts,
+}
+
+impl Programs {
+    /// The programs of those `flows` whose hosts both have stacks in this process.
+    #[must_use]
+    pub fn new(spec: &Spec, flows: &[FlowSpec], stacks: &BTreeMap<usize, StackId>) -> Self {
+        let is_here = |flow: &FlowSpec| {
+            matches!(flow.workload, Workload::Application { .. })
+                && stacks.contains_key(&flow.from)
+                && stacks.contains_key(&flow.to)
+        };
+        let here = flows.iter().enumerate().filter(|(_, flow)| is_here(flow));
+        let runners: BTreeMap<usize, Runner> =
+            here.map(|(index, flow)| (index, Runner::new(spec, flow, index))).collect();
+        let mut nodes: Vec<usize> = runners.values().flat_map(Runner::nodes).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        Self { runners, nodes, ports: ClientPorts::behind(flows.len()) }
+    }
+
+    /// Wakes the programs that are due, hands over what has happened at the hosts, and carries out what they ask for. Returns
+    /// whether there was anything.
+    pub fn advance(&mut self, now: Instant, hosts: &mut dyn HostTable) -> bool {
+        let mut did = false;
+        for node in &self.nodes {
+            while let Some((flow, event)) = hosts.host(*node).and_then(Host::poll_event) {
+                if let Some(runner) = self.runners.get_mut(&flow) {
+                    runner.handle_event(now, *node, event, hosts, &mut self.ports);
+                    did = true;
+                }
+            }
+        }
+        for runner in self.runners.values_mut() {
+            did |= runner.wake(now, hosts, &mut self.ports);
+        }
+        did
+    }
+
+    /// When a program is to be woken.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.runners.values().map(Runner::poll_timeout).min().filter(|due| *due < Instant::NEVER)
+    }
+
+    /// Whether every program is done, its connections are closed, and its datagrams have arrived; `is_quiet` says that no
+    /// packet is under way, so that what has not arrived is lost.
+    #[must_use]
+    pub fn is_done(&self, is_quiet: bool) -> bool {
+        self.runners.values().all(|runner| runner.is_done(is_quiet))
+    }
+
+    /// Ends the program of the flow at a place: its open connections are given up.
+    pub fn finish(&mut self, now: Instant, flow: usize, hosts: &mut dyn HostTable) -> Option<ProgramOutcome> {
+        Some(self.runners.remove(&flow)?.finish(now, hosts))
+    }
+}

@@ -1,0 +1,130 @@
+//! Workloads over every two stacks that speak the same, over a link that loses, in virtual time.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use lasthop_stacks::{Assignment, Run, StackId};
+use link::Config;
+use serde_json::{Value, json};
+use sim::{FlowSpec, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload, World};
+use units::{Bytes, Duration};
+
+fn config(value: Value) -> Config {
+    serde_json::from_value(value).expect("a link that the test means to be right")
+}
+
+/// 2 Mbit/s, 30 ms, room for 30 packets, and errors.
+fn lossy(probability: f64) -> Config {
+    config(json!({
+        "rate": "2 Mbit/s", "propagation": "30 ms", "queue": { "limit": "30 packets" },
+        "errors": { "per": "packet", "probability": probability, "effect": "drop" },
+    }))
+}
+
+/// Two hosts, a link that loses 1 % of the packets, and a workload of 20 s.
+fn spec(workload: Value) -> Spec {
+    let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
+    let application = serde_json::from_value(workload).expect("a workload that the test means to be right");
+    let node = |name: &str, number| NodeSpec {
+        name: name.to_owned(),
+        kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, number) },
+    };
+    Spec {
+        cells: Vec::new(),
+        name: "pair".to_owned(),
+        seed: 7,
+        stop: Some(Duration::from_secs(300)),
+        nodes: vec![node("left", 1), node("right", 2)],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1],
+            down: lossy(0.01),
+            up: lossy(0.01),
+            mtu: Bytes(1500),
+        }],
+        flows: vec![FlowSpec {
+            name: "f".to_owned(),
+            from: 0,
+            to: 1,
+            start: Duration::ZERO,
+            start_jitter: None,
+            class: 0,
+            workload: Workload::Application { application, until: Some(Duration::from_secs(20)) },
+            sender: Arc::clone(&tcp),
+            receiver: tcp,
+            milestones: Vec::new(),
+        }],
+        record: RecordSpec { transfers: true, ..RecordSpec::default() },
+    }
+}
+
+fn outcome(spec: &Spec, names: [&str; 2]) -> Outcome {
+    let mut assignment = Assignment::default();
+    for (node, name) in names.iter().enumerate() {
+        assignment.set(node, StackId::named(name).expect("a stack that the test means to be there"));
+    }
+    let mut run = Run::new(spec.clone(), &assignment).unwrap_or_else(|error| panic!("{names:?}: {error}"));
+    run.run().unwrap_or_else(|error| panic!("{names:?}: {error}"));
+    run.finish()
+}
+
+const PAIRS: [[&str; 2]; 4] =
+    [["lasthop", "smoltcp"], ["smoltcp", "lasthop"], ["smoltcp", "smoltcp"], ["quinn", "quinn"]];
+
+fn of_connections() -> [Value; 4] {
+    let line = json!({ "rate": "2 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
+    [
+        json!({ "web": {} }),
+        json!({ "web": { "connection": "persistent" } }),
+        json!({ "interactive": {} }),
+        json!({ "background": { "share": 0.3, "reverse": 0.2, "of": "lasthop.down", "lines": [line, line] } }),
+    ]
+}
+
+#[test]
+fn programs_over_connections_get_what_they_ask_for_and_close() {
+    for names in PAIRS {
+        for workload in of_connections() {
+            let outcome = outcome(&spec(workload.clone()), names);
+            let flow = &outcome.summary.flows[0];
+            assert!(flow.completed && flow.received > 0, "{names:?} {workload}: {flow:?}");
+            assert!(flow.measures.transfers > 3, "{names:?} {workload}: {flow:?}");
+            assert_eq!(outcome.summary.stopped_by, "every flow closed", "{names:?} {workload}");
+        }
+    }
+}
+
+#[test]
+fn datagrams_go_whatever_the_stacks_are() {
+    for names in PAIRS.into_iter().chain([["smoltcp", "quinn"]]) {
+        for workload in [json!({ "voip": {} }), json!({ "tfrc": {} })] {
+            let outcome = outcome(&spec(workload.clone()), names);
+            let flow = &outcome.summary.flows[0];
+            assert!(flow.completed && flow.measures.packets_lost > 0, "{names:?} {workload}: {flow:?}");
+            assert!(flow.segments_sent > 100, "{names:?} {workload}: {flow:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_repeats_to_the_bit() {
+    for names in PAIRS {
+        let spec = spec(json!({ "web": {} }));
+        let [first, second] = [(); 2].map(|()| outcome(&spec, names));
+        assert_eq!(first.summary, second.summary, "{names:?}");
+        assert!(first.tables.iter().zip(&second.tables).all(|(one, other)| one == other), "{names:?}");
+    }
+}
+
+#[test]
+fn datagrams_fare_as_in_the_world() {
+    let spec = spec(json!({ "voip": {} }));
+    let mut world = World::new(spec.clone()).unwrap();
+    world.run().unwrap();
+    let in_world = world.finish().summary.flows.remove(0);
+    let in_bytes = outcome(&spec, ["smoltcp", "smoltcp"]).summary.flows.remove(0);
+    let numbers = |flow: &sim::FlowSummary| {
+        (flow.segments_sent, flow.bytes, flow.elapsed_s, flow.measures.packets_lost)
+    };
+    assert_eq!(numbers(&in_bytes), numbers(&in_world));
+}
