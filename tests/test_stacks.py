@@ -69,7 +69,19 @@ def test_what_stacks_cannot_do_is_refused(lasthop: Lasthop) -> None:
     assert "server (quinn) speaks QUIC and mobile (smoltcp) speaks TCP" in quic.err
     web = lasthop("live", "web-users", "--set", "hosts.server.stack=smoltcp")
     assert web.status == 2
-    assert "has both its ends with kernels or both in this process" in web.err
+    assert "the workload web runs between two kernels, and only one of its hosts, mobile, has one" in web.err
+    both = lasthop("live", "web-users", *of("smoltcp", "smoltcp"))
+    assert both.status == 2
+    assert "runs over stacks of this process in virtual time only" in both.err
+
+
+def test_web_pages_come_over_quic_and_over_tcp(lasthop: Lasthop) -> None:
+    def pages(stack: str) -> list[dict[str, Any]]:
+        flows = lasthop("run", "web-quic", *of(stack, stack), "--json").json["flows"]
+        return [flow for flow in flows if flow["transfers"] > 0]
+
+    assert len(pages("quinn")) == len(pages("lasthop")) == 4
+    assert pages("quinn") == pages("quinn"), "a run repeats"
 
 
 def test_the_stacks_are_listed(lasthop: Lasthop) -> None:

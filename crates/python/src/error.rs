@@ -44,7 +44,8 @@ impl From<Failure> for PyErr {
             Failure::Run(error) => with_message(py, "RunError", &error),
             Failure::Live(error) if names_what_is_refused(&error) => with_message(py, "InputError", &error),
             Failure::Live(
-                error @ (live::LiveError::Workload { .. }
+                error @ (live::LiveError::Refused(_)
+                | live::LiveError::Workload { .. }
                 | live::LiveError::Place { .. }
                 | live::LiveError::Ends(_)
                 | live::LiveError::NoProgram(_)),

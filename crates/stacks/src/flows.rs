@@ -78,9 +78,9 @@ pub enum Refusal {
         /// The workload.
         workload: &'static str,
     },
-    /// A program has both its ends in one place: with kernels, or in this process.
+    /// A program has a kernel at both its ends, or at none.
     #[error(
-        "flow {flow}: the workload {workload} has both its ends with kernels or both in this process, and {kernel} has a kernel; give {kernel} a stack too (stack = \"lasthop\"), or leave out that of the other host, or give the flow bytes or until"
+        "flow {flow}: the workload {workload} runs between two kernels, and only one of its hosts, {kernel}, has one; leave out the other host's stack, or give the flow bytes or until"
     )]
     Workload {
         /// The flow.

@@ -70,7 +70,7 @@ def print_summary(summary: Mapping[str, Any], windows: Sequence[str] = ()) -> No
     if len(links) < len(summary["links"]):
         stdout.print(f"{len(summary['links']) - len(links)} more directions of links; --json has them")
     print_measured(flows[:MOST_ROWS], links)
-    opened = {window["window"] for flow in flows[:1] for window in flow["windows"]}
+    opened = {window["window"] for seen in (*flows[:1], *summary["links"]) for window in seen["windows"]}
     _print_names("\nWindows that had not opened when the run stopped", [name for name in windows if name not in opened])
     causes = _causes(summary)
     if causes:
