@@ -78,7 +78,7 @@ impl Waiting {
                 self.lead.wait_ended(Some(began));
                 return Ok(None);
             }
-            if self.sleep(descriptors, left.saturating_sub(self.wake_ups.spin()))? {
+            if self.sleep(descriptors, left.saturating_sub(self.wake_ups.spin_of(left)))? {
                 self.lead.wait_ended(None);
                 return Ok(Some(self.ready(descriptors, began)));
             }

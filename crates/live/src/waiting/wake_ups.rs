@@ -26,8 +26,13 @@ impl WakeUps {
         }
     }
 
-    /// How long before its end a wait changes from sleeping to polling the clock.
-    pub(super) fn spin(&self) -> Duration {
+    /// How long before its end a wait of a length changes from sleeping to polling the clock: a long one earlier, as the
+    /// processor sleeps deeper in it, and a small share of it costs little.
+    pub(super) fn spin_of(&self, wait: Duration) -> Duration {
+        self.spin().max((wait / SHARE).min(LONGEST_SPIN))
+    }
+
+    fn spin(&self) -> Duration {
         self.spin.unwrap_or(FIRST_SPIN)
     }
 
@@ -51,6 +56,8 @@ const RARE: usize = 10;
 const FIRST_SPIN: Duration = Duration::from_micros(100);
 const SHORTEST_SPIN: Duration = Duration::from_micros(20);
 const LONGEST_SPIN: Duration = Duration::from_micros(300);
+/// The part of a wait that is polled at least.
+const SHARE: u64 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -70,6 +77,15 @@ mod tests {
         // Another machine, or another hour: what is remembered is replaced, and nothing waits forever.
         remember(&mut wake_ups, |_| Duration::from_millis(5));
         assert_eq!((wake_ups.spin(), wake_ups.least()), (LONGEST_SPIN, LONGEST_SPIN));
+    }
+
+    #[test]
+    fn a_hundredth_of_a_long_wait_is_polled() {
+        let wake_ups = WakeUps::default();
+        let [short, long, longest] = [5, 20, 10_000].map(Duration::from_millis);
+        assert_eq!(wake_ups.spin_of(short), FIRST_SPIN);
+        assert_eq!(wake_ups.spin_of(long), Duration::from_micros(200));
+        assert_eq!(wake_ups.spin_of(longest), LONGEST_SPIN);
     }
 
     #[test]
