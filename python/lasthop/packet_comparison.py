@@ -1,8 +1,10 @@
 """Two runs of one scenario packet by packet: the same decisions, and how far apart in time.
 
 A packet of one run is the packet of the other that has the same numbers (`seq`, `len`, `ack`, flags) and is the same
-copy of them, at the same end of the same flow. Times are counted from each flow's first packet, so that two clocks need
-not have begun together. The stated error of a run in real time is its greatest lateness: no packet was released later.
+copy of them, at the same end of the same flow. Two clocks need not have begun together: what the second is behind in
+the median of all of a flow's packets is its offset, and times apart are told without it. (By the first packet alone,
+which finds cold caches, its own lateness would be that of all others.) The stated error of a run in real time is its
+greatest lateness: no packet was released later.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class SeenPackets:
 
     `packets` is how many each run has, `common` how many are in both, `in_order` how many both have in the same order
     from the first on. The times are those between a packet of the first run and the same of the second, in
-    milliseconds; `within_error` is the share of them that the stated error covers.
+    milliseconds, without `offset_ms`, by which the flow is later in the second, both counted from its first packet;
+    `within_error` is the share of them that the stated error covers.
     """
 
     flow: str
@@ -46,6 +49,7 @@ class SeenPackets:
     packets: tuple[int, int]
     common: int
     in_order: int
+    offset_ms: float
     median_ms: float | None
     p95_ms: float | None
     p99_ms: float | None
@@ -86,7 +90,8 @@ def compare_packets(first: Path, second: Path) -> PacketComparison:
             f"no flow is in both: {_names(one)} in the first, {_names(other)} in the second",
             help="compare two runs of one scenario",
         )
-    seen = tuple(_seen(place, one[place], other[place], error) for place in places)
+    offsets = _offsets(one, other)
+    seen = tuple(_seen(place, one[place], other[place], offsets.get(place[0], 0.0), error) for place in places)
     return PacketComparison((first.name, second.name), error, seen)
 
 
@@ -110,8 +115,19 @@ def _packets(segments: pa.Table) -> dict[Key, dict[Key, float]]:
     return found
 
 
-def _seen(place: Key, one: Mapping[Key, float], other: Mapping[Key, float], error: float | None) -> SeenPackets:
-    apart = np.array([abs(other[key] - at) for key, at in one.items() if key in other])
+def _offsets(one: Mapping[Key, Mapping[Key, float]], other: Mapping[Key, Mapping[Key, float]]) -> dict[str, float]:
+    """Return by how many milliseconds each flow is later in the second run, in the median of its packets."""
+    later: dict[str, list[float]] = {}
+    for place, packets in one.items():
+        matching = other.get(place, {})
+        later.setdefault(place[0], []).extend(matching[key] - at for key, at in packets.items() if key in matching)
+    return {flow: float(np.median(values)) for flow, values in later.items() if values}
+
+
+def _seen(
+    place: Key, one: Mapping[Key, float], other: Mapping[Key, float], offset: float, error: float | None
+) -> SeenPackets:
+    apart = np.array([abs(other[key] - at - offset) for key, at in one.items() if key in other])
     both = zip(one, other, strict=False)
     in_order = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
     flow, host, direction = place
@@ -122,6 +138,7 @@ def _seen(place: Key, one: Mapping[Key, float], other: Mapping[Key, float], erro
         packets=(len(one), len(other)),
         common=len(apart),
         in_order=in_order,
+        offset_ms=offset,
         median_ms=float(np.median(apart)) if len(apart) else None,
         p95_ms=float(np.quantile(apart, 0.95)) if len(apart) else None,
         p99_ms=float(np.quantile(apart, 0.99)) if len(apart) else None,

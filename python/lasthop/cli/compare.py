@@ -68,6 +68,8 @@ def _compare_packets(results: Sequence[Path], as_json: bool) -> None:
         for row in found.seen
     ]
     print_table(None, head, rows)
+    offsets = {row.flow: f"{row.flow} {row.offset_ms:.3f} ms" for row in found.seen}
+    stdout.print(f"\nWithout the offset of the second run's clock: {', '.join(offsets.values())}.")
     same = all(row.same for row in found.seen)
     stdout.print("\nThe same packets in the same order." if same else "\nThe runs have not decided alike throughout.")
     if found.error_ms is not None:
