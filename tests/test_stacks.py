@@ -14,7 +14,7 @@ from command import Lasthop
 from lasthop.doctor import checks
 
 OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
-POSSIBLE = pytest.mark.skipif(bool(OBSTACLES), reason=f"this machine does not allow it: {OBSTACLES}")
+POSSIBLE = pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}")
 
 
 def of(server: str, mobile: str) -> tuple[str, ...]:

@@ -132,12 +132,16 @@ impl TransferEnd {
 
     /// Compares what was read with the pattern.
     fn check(&mut self, read: &[u8]) -> Result<(), Corrupted> {
-        let pairs = (self.bytes..).zip(read);
-        let right = pairs.take_while(|(place, byte)| Payload::pattern_byte(*place) == **byte).count();
+        let right = right_bytes(self.bytes, read);
         self.bytes += right as u64;
         if right == read.len() { Ok(()) } else { Err(Corrupted { flow: self.flow, position: self.bytes }) }
     }
 }
 
+/// How many bytes of what was read at a place of a stream are those that were written there, from the first on.
+pub(crate) fn right_bytes(place: u64, read: &[u8]) -> usize {
+    (place..).zip(read).take_while(|(place, byte)| Payload::pattern_byte(*place) == **byte).count()
+}
+
 /// Bytes written at once: many segments, so that the application does not limit the flow.
-const PIECE: u64 = 64 * 1024;
+pub(crate) const PIECE: u64 = 64 * 1024;

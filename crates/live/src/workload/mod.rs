@@ -7,7 +7,6 @@
 mod connection;
 mod datagram;
 mod place;
-mod ports;
 mod runner;
 
 use std::net::SocketAddrV4;
@@ -22,8 +21,8 @@ use crate::socket::{KernelCounts, SocketOptions};
 use crate::stop::Stop;
 
 pub(crate) use place::Places;
-pub(crate) use ports::ClientPorts;
 use runner::Runner;
+pub(crate) use stacks::ClientPorts;
 
 /// A flow whose program runs over sockets.
 #[derive(Clone, Debug)]

@@ -17,6 +17,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 use sim::ObservedProgram;
 use sim::workload::{Command, Program, Side, SocketEvent, SocketId, Transport};
+use stacks::OutgoingDatagram;
 use units::{Bytes, Duration, Instant};
 
 use crate::LiveError;
@@ -26,7 +27,7 @@ use crate::socket::{KernelCounts, connect_to, kernel_counts};
 use crate::stop::Stop;
 
 use super::connection::{Connection, End, Failure};
-use super::datagram::{DatagramEnds, Outgoing};
+use super::datagram::DatagramEnds;
 use super::{Places, Ran, WorkloadSpec};
 
 /// A program, its sockets, and what has come of them.
@@ -284,7 +285,7 @@ impl<'a> Runner<'a> {
         let number = self.observed.send_datagram(at, by, size);
         self.last_datagram = at;
         let Some(datagrams) = &mut self.datagrams else { return };
-        let refused = datagrams.send(by, Outgoing { number, at, size });
+        let refused = datagrams.send(by, OutgoingDatagram { number, at, size });
         self.refuse(by, refused);
     }
 

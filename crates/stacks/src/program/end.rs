@@ -4,6 +4,7 @@ use units::Instant;
 use wire::Payload;
 
 use crate::stack::{Phase, SocketId, Stack};
+use crate::transfer::{PIECE, right_bytes};
 
 /// One end. What its program writes before the connection is open waits.
 #[derive(Debug)]
@@ -127,8 +128,7 @@ impl End {
 
     /// Compares what was read with what was written in that place.
     fn check(&mut self, read: &[u8]) -> Result<(), WrongByte> {
-        let pairs = (self.read..).zip(read);
-        let right = pairs.take_while(|(place, byte)| Payload::pattern_byte(*place) == **byte).count();
+        let right = right_bytes(self.read, read);
         self.read += right as u64;
         if right == read.len() { Ok(()) } else { Err(WrongByte(self.read)) }
     }
@@ -148,6 +148,3 @@ impl End {
         Some(phase)
     }
 }
-
-/// Bytes written at once: many segments, so that the application does not limit the flow.
-const PIECE: u64 = 64 * 1024;

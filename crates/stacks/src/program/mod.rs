@@ -8,6 +8,7 @@
 mod datagram;
 mod end;
 mod ends;
+mod ports;
 mod runner;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,8 @@ use units::Instant;
 pub use datagram::{OutgoingDatagram, datagram_number, datagram_size};
 pub(crate) use end::End;
 pub(crate) use ends::{EndEvent, Key, ProgramEnds, Remains};
-use runner::{ClientPorts, Runner};
+pub use ports::ClientPorts;
+use runner::Runner;
 pub use runner::{ProgramConnection, ProgramOutcome};
 
 use crate::host::Host;
@@ -74,13 +76,13 @@ impl Programs {
         for node in &self.nodes {
             while let Some((flow, event)) = hosts.host(*node).and_then(Host::poll_event) {
                 if let Some(runner) = self.runners.get_mut(&flow) {
-                    runner.handle_event(now, *node, event, hosts, &mut self.ports);
+                    runner.handle_event(now, *node, event, hosts, &self.ports);
                     did = true;
                 }
             }
         }
         for runner in self.runners.values_mut() {
-            did |= runner.wake(now, hosts, &mut self.ports);
+            did |= runner.wake(now, hosts, &self.ports);
         }
         did
     }

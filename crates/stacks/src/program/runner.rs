@@ -14,6 +14,7 @@ use super::HostTable;
 use super::datagram::OutgoingDatagram;
 use super::end::End;
 use super::ends::{EndEvent, Key, Remains};
+use super::ports::ClientPorts;
 use crate::stack::{Counters, Ends, Phase};
 
 /// A program, its connections, and what has come of them.
@@ -114,7 +115,7 @@ impl Runner {
     }
 
     /// Wakes the program as often as it is due, at the times that it asked for. Returns whether it was.
-    pub(super) fn wake(&mut self, now: Instant, hosts: &mut dyn HostTable, ports: &mut ClientPorts) -> bool {
+    pub(super) fn wake(&mut self, now: Instant, hosts: &mut dyn HostTable, ports: &ClientPorts) -> bool {
         for woken in 0..BATCH {
             let due = self.program.poll_timeout();
             if due > now {
@@ -136,7 +137,7 @@ impl Runner {
         node: usize,
         event: EndEvent,
         hosts: &mut dyn HostTable,
-        ports: &mut ClientPorts,
+        ports: &ClientPorts,
     ) {
         let side = if node == self.nodes[0] { Side::From } else { Side::To };
         match event {
@@ -151,7 +152,7 @@ impl Runner {
     }
 
     /// Carries out commands and hands over events until there are no more of either.
-    fn settle(&mut self, now: Instant, hosts: &mut dyn HostTable, ports: &mut ClientPorts) {
+    fn settle(&mut self, now: Instant, hosts: &mut dyn HostTable, ports: &ClientPorts) {
         loop {
             while let Some(command) = self.program.poll_command() {
                 self.execute(now, command, hosts, ports);
@@ -161,13 +162,7 @@ impl Runner {
         }
     }
 
-    fn execute(
-        &mut self,
-        now: Instant,
-        command: Command,
-        hosts: &mut dyn HostTable,
-        ports: &mut ClientPorts,
-    ) {
+    fn execute(&mut self, now: Instant, command: Command, hosts: &mut dyn HostTable, ports: &ClientPorts) {
         let mut act = |socket: SocketId, side: Side, act: &mut dyn FnMut(&mut End)| {
             if let Some(host) = hosts.host(self.nodes[side as usize]) {
                 host.act(now, Key { flow: self.flow, socket: socket.0 }, act);
@@ -194,7 +189,7 @@ impl Runner {
         socket: u32,
         by: Side,
         hosts: &mut dyn HostTable,
-        ports: &mut ClientPorts,
+        ports: &ClientPorts,
     ) {
         let address = |side: Side| *self.ends[side as usize].ip();
         let local = SocketAddrV4::new(address(by), ports.take());
@@ -274,42 +269,8 @@ impl Runner {
     }
 }
 
-/// Ports of the ends that connect: each connection of a run has one of its own, as long as there are any. Who asks a capture
-/// for a connection then finds that one alone.
-#[derive(Debug)]
-pub(super) struct ClientPorts(u16);
-
-impl ClientPorts {
-    /// The ports behind those of the flows.
-    pub(super) fn behind(flows: usize) -> Self {
-        Self(u16::try_from(flows).unwrap_or(u16::MAX).min(LAST - FIRST))
-    }
-
-    /// The next port. Behind the last comes the first again.
-    fn take(&mut self) -> u16 {
-        let port = FIRST + self.0;
-        self.0 = (self.0 + 1) % (LAST - FIRST + 1);
-        port
-    }
-}
-
 /// Times at which a program is woken before others have their turn.
 const BATCH: usize = 64;
 /// How far a program may be behind: a machine that cannot send as fast as the program wants to would never get to its end.
 /// Who is farther behind than this is told the time that it is.
 const LONGEST_LAG: Duration = Duration::from_millis(500);
-/// The first port of senders, and the last before those that kernels choose (ip_local_port_range).
-const FIRST: u16 = crate::flows::FIRST_SENDER_PORT;
-const LAST: u16 = 32_767;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ports_of_flows_come_first_and_the_last_is_followed_by_the_first() {
-        assert_eq!(ClientPorts::behind(3).take(), 20_004);
-        let mut last = ClientPorts::behind(usize::MAX);
-        assert_eq!([last.take(), last.take()], [LAST, FIRST]);
-    }
-}

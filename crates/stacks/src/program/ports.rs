@@ -5,23 +5,25 @@ use std::sync::atomic::{AtomicU16, Ordering};
 /// Gives each connection of a run a port of its own, as long as there are any: who asks a capture for a connection finds
 /// that one alone.
 #[derive(Debug)]
-pub(crate) struct ClientPorts(AtomicU16);
+pub struct ClientPorts(AtomicU16);
 
 impl ClientPorts {
     /// The ports behind those of the flows.
-    pub(crate) fn behind(flows: usize) -> Self {
+    #[must_use]
+    pub fn behind(flows: usize) -> Self {
         let taken = u16::try_from(flows).unwrap_or(u16::MAX).min(LAST - FIRST);
         Self(AtomicU16::new(taken))
     }
 
     /// The next port. Behind the last comes the first again.
-    pub(crate) fn take(&self) -> u16 {
+    #[must_use]
+    pub fn take(&self) -> u16 {
         FIRST + self.0.fetch_add(1, Ordering::Relaxed) % (LAST - FIRST + 1)
     }
 }
 
-/// The first port of senders (`stacks::ends`), and the last before those that kernels choose (ip_local_port_range).
-const FIRST: u16 = 20_001;
+/// The first port of senders, and the last before those that kernels choose (ip_local_port_range).
+const FIRST: u16 = crate::flows::FIRST_SENDER_PORT;
 const LAST: u16 = 32_767;
 
 #[cfg(test)]
