@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::poll::{PollFd, PollFlags};
+use stacks::HostTable;
 use units::Instant;
 use wire::offload::{Coalesced, Segments, VirtioNetHeader, segments};
 
@@ -66,6 +67,24 @@ pub(crate) enum Attachment<'a> {
     Programs(Box<Bridge>),
     /// A stack in this process that has nothing to do: packets to it vanish.
     Nothing,
+}
+
+/// The hosts with stacks in this process, by their nodes, for the programs of flows.
+pub(crate) struct Attached<'a, 'b> {
+    /// The nodes of the network's hosts.
+    pub(crate) nodes: &'a [usize],
+    /// What stands at these hosts.
+    pub(crate) attachments: &'a mut [Attachment<'b>],
+}
+
+impl HostTable for Attached<'_, '_> {
+    fn host(&mut self, node: usize) -> Option<&mut stacks::Host> {
+        let place = self.nodes.iter().position(|known| *known == node)?;
+        match &mut self.attachments[place] {
+            Attachment::Stack(host) => Some(host),
+            Attachment::Device(_) | Attachment::Programs(_) | Attachment::Nothing => None,
+        }
+    }
 }
 
 /// Attaches kernels and stacks to the network's hosts. Some kernels are behind tunnels; those here come in the order of the network's

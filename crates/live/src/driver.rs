@@ -1,13 +1,14 @@
 //! The event loop in real time: waits for the next event of the network or for a packet, and handles it.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags};
-use stacks::HostCaptures;
+use stacks::{HostCaptures, ProgramOutcome, Programs};
 use units::{Duration, Instant};
 
-use crate::attachment::{Attachment, Device};
+use crate::attachment::{Attached, Attachment, Device};
 use crate::clock::Clock;
 use crate::lateness::LatenessRecorder;
 use crate::network::Network;
@@ -22,6 +23,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) captures: HostCaptures,
     pub(crate) lateness: LatenessRecorder,
     pub(crate) attachments: Vec<Attachment<'a>>,
+    /// The programs of flows over stacks in this process.
+    pub(crate) programs: Programs,
     clock: Clock,
     /// Whether a stack has more to send than a batch.
     stacks_have_more: bool,
@@ -57,6 +60,7 @@ impl<'a> Driver<'a> {
             captures,
             lateness,
             attachments,
+            programs: Programs::default(),
             clock,
             stacks_have_more: false,
             waiting: Waiting::new(clock),
@@ -102,7 +106,16 @@ impl<'a> Driver<'a> {
 
     /// Returns whether the flows of all stacks in this process are over.
     pub(crate) fn stacks_are_done(&self) -> bool {
+        let now = self.clock.now();
         self.attachments.iter().filter_map(Attachment::stack).all(stacks::Host::is_done)
+            && self.programs.is_done(&|last| now.saturating_since(last) > GRACE)
+    }
+
+    /// Ends the programs of flows, and returns what became of them, by the places of their flows.
+    pub(crate) fn finish_programs(&mut self) -> BTreeMap<usize, ProgramOutcome> {
+        let now = self.clock.now();
+        let mut hosts = Attached { nodes: self.network.nodes(), attachments: &mut self.attachments };
+        std::mem::take(&mut self.programs).finish_all(now, &mut hosts)
     }
 
     /// Returns the first wrong byte that a stack in this process has read.
@@ -117,7 +130,7 @@ impl<'a> Driver<'a> {
             return Some(now);
         }
         let of_stacks = self.attachments.iter_mut().filter_map(|attachment| attachment.poll_timeout(now));
-        of_stacks.chain(self.network.poll_timeout()).min()
+        of_stacks.chain(self.network.poll_timeout()).chain(self.programs.poll_timeout()).min()
     }
 
     /// Handles what is due and the packets that the hosts sent. Returns how many packets there were.
@@ -127,7 +140,25 @@ impl<'a> Driver<'a> {
         let mut hosts = 0..self.attachments.len();
         let received = hosts.try_fold(0, |received, host| Ok(received + self.receive(host)?));
         self.came.forget();
+        let now = self.catch_up()?;
+        self.run_programs(now);
+        self.deliver()?;
         received
+    }
+
+    /// Lets the programs of flows do what they can, and the stacks send what comes of it.
+    fn run_programs(&mut self, now: Instant) {
+        let advance = |driver: &mut Self| {
+            let attachments = &mut driver.attachments;
+            driver.programs.advance(now, &mut Attached { nodes: driver.network.nodes(), attachments })
+        };
+        while advance(self) {
+            for host in 0..self.attachments.len() {
+                if self.attachments[host].stack().is_some() {
+                    self.send_from_stack(host, now);
+                }
+            }
+        }
     }
 
     /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
@@ -218,6 +249,7 @@ impl<'a> Driver<'a> {
             self.captures.handle_received(now, host, &packet);
             // A stack answers each packet before the next one comes.
             self.send_from_stack(host, now);
+            self.run_programs(now);
         }
         self.give_to_kernels()?;
         while let Some(event) = self.network.poll_event() {
@@ -277,6 +309,9 @@ fn descriptors<'b>(
 const BATCH: usize = 64;
 /// Reads before what is due is delivered: one after another the kernel's reads and its writes are each faster.
 const FEW: usize = 8;
+/// How long a program that is done waits for a datagram after the last one: it does not learn of losses. What is then
+/// still on a link is waited for by the run.
+const GRACE: Duration = Duration::from_secs(1);
 /// A run is drained when the hosts send nothing for this long and no packet is in transit: Linux delays acknowledgments
 /// by 40 ms (TCP_DELACK_MIN).
 const QUIET: Duration = Duration::from_millis(50);

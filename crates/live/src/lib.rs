@@ -81,7 +81,7 @@ pub use lateness::{Lateness, LatenessBin, TAINTED_FROM};
 pub use machines::{Delay, Machine, MachineSummary, Machines, Streams, TunnelSummary, WaySummary, part};
 pub use namespace::Right;
 pub use options::{Options, Program, Progress};
-pub use outcome::{CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary, Outside};
+pub use outcome::{CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary, Outside, ProgramSummary};
 pub use passage::LinkState;
 pub use router::{RouterOptions, RouterState, router};
 pub use run::run;

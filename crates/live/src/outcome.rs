@@ -1,14 +1,14 @@
 //! The results of a live run.
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 
 use arrow_array::RecordBatch;
 use serde::Serialize;
 use sim::workload::Transfer;
-use sim::{FlowSpec, ObservedConnection, ObservedFlow, ObservedProgram, Summary};
-use stacks::{Observer, TransferEnd, observe, summarise_all};
+use sim::{FlowSpec, ObservedFlow, ObservedProgram, Summary};
+use stacks::{Observer, ProgramConnection, ProgramOutcome, TransferEnd, observe, observe_program};
 use units::Instant;
 
 use crate::bulk::{ConnectionEnd, Received, Sent};
@@ -55,6 +55,9 @@ pub struct LiveSummary {
     pub right: Right,
     /// The kernel under test.
     pub kernel: Kernel,
+    /// The programs of flows over stacks in this process.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramSummary>,
     /// The exit of the user's program, if one ran.
     pub command: Option<CommandSummary>,
     /// Other machines on which hosts were.
@@ -108,6 +111,17 @@ pub struct KernelFlow {
     pub counts: KernelCounts,
 }
 
+/// The program of a flow with a stack in this process.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProgramSummary {
+    /// The flow's name.
+    pub flow: String,
+    /// Why a connection broke, if one did; of several, the first.
+    pub broken: Option<String>,
+    /// How late the program was woken at most, in milliseconds.
+    pub woken_late_ms: f64,
+}
+
 /// The exit of the user's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CommandSummary {
@@ -126,13 +140,15 @@ pub(crate) fn gather(
 ) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
     let outside = Outside::new(session.drops, session.network.unroutable(), options.tainted_from_drops);
-    let mut programs = session.take_programs();
-    let kernel_flows = setup
-        .flows
-        .iter()
-        .filter_map(|flow| KernelFlow::of(&flow.name, &session.reports, &programs))
-        .collect();
-    let mut flows = observed(setup, &mut session, &mut programs);
+    let ran = session.take_ran();
+    let kernel_flows: Vec<KernelFlow> =
+        setup.flows.iter().filter_map(|flow| KernelFlow::of(&flow.name, &session.reports, &ran)).collect();
+    let mut outcomes = std::mem::take(&mut session.programs);
+    let programs: Vec<ProgramSummary> =
+        outcomes.iter().map(|(index, one)| ProgramSummary::of(&setup.flows[*index].name, one)).collect();
+    let place = |ran: &Ran| setup.flows.iter().position(|flow| flow.name == ran.flow);
+    outcomes.extend(ran.into_iter().filter_map(|ran| Some((place(&ran)?, ran.into()))));
+    let mut flows = observed(setup, &mut session, outcomes);
     let sampled = BySocket::new(samples);
     for (index, (spec, flow)) in setup.flows.iter().zip(&mut flows).enumerate() {
         let listens = setup.ends(index)[1].port();
@@ -161,10 +177,22 @@ pub(crate) fn gather(
     };
     let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.right);
     let machines = session.others.summaries;
-    let tainted_by = tainted_by(&lateness, &outside, &kernel.flows, &machines);
-    let run = outcome.summary;
-    let summary =
-        LiveSummary { run, lateness, outside, scheduling, right, kernel, command, machines, tainted_by };
+    let of_kernels = kernel.flows.iter().filter_map(|flow| Some((flow.flow.as_str(), flow.woken_late_ms?)));
+    let of_stacks = programs.iter().map(|program| (program.flow.as_str(), program.woken_late_ms));
+    let woken_late: Vec<_> = of_kernels.chain(of_stacks).collect();
+    let tainted_by = tainted_by(&lateness, &outside, &woken_late, &machines);
+    let summary = LiveSummary {
+        run: outcome.summary,
+        lateness,
+        outside,
+        scheduling,
+        right,
+        kernel,
+        programs,
+        command,
+        machines,
+        tainted_by,
+    };
     outcome.captures.extend(session.others.captures);
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
 }
@@ -179,11 +207,11 @@ impl Outside {
 }
 
 /// Returns what makes the run differ from what the scenario says: packets that were late or dropped elsewhere than on a
-/// link, programs that were woken late.
+/// link, programs that were woken late: `woken_late` has their flows and the milliseconds.
 pub(crate) fn tainted_by(
     lateness: &Lateness,
     outside: &Outside,
-    flows: &[KernelFlow],
+    woken_late: &[(&str, f64)],
     machines: &[MachineSummary],
 ) -> Vec<String> {
     let mut reasons = Vec::new();
@@ -197,10 +225,8 @@ pub(crate) fn tainted_by(
     if outside.tainted && outside.socket_drops > 0 {
         reasons.push(format!("{} packets found no room at a socket behind the links", outside.socket_drops));
     }
-    for flow in flows {
-        if let Some(late) = flow.woken_late_ms.filter(|late| late > bound_ms) {
-            reasons.push(format!("the program of flow {} was woken up to {late:.1} ms late", flow.flow));
-        }
+    for (flow, late) in woken_late.iter().filter(|(_, late)| late > bound_ms) {
+        reasons.push(format!("the program of flow {flow} was woken up to {late:.1} ms late"));
     }
     for machine in machines.iter().filter(|machine| machine.tainted) {
         let name = machine.machine.split('?').next().unwrap_or_default();
@@ -209,31 +235,52 @@ pub(crate) fn tainted_by(
     reasons
 }
 
-/// The programs of flows that have ended, by their flows' names.
-type Programs = BTreeMap<String, Ran>;
-
 impl Session {
-    fn take_programs(&mut self) -> Programs {
+    /// The programs between kernels that have ended.
+    fn take_ran(&mut self) -> Vec<Ran> {
         let (ran, rest) = std::mem::take(&mut self.reports)
             .into_iter()
             .partition::<Vec<_>, _>(|report| matches!(report, Report::Ran(_)));
         self.reports = rest;
         let ran = ran.into_iter().filter_map(|report| match report {
-            Report::Ran(ran) => Some((ran.flow.clone(), *ran)),
+            Report::Ran(ran) => Some(*ran),
             _ => None,
         });
         ran.collect()
     }
 }
 
+impl From<Ran> for ProgramOutcome {
+    fn from(ran: Ran) -> Self {
+        let connection = |ends| ProgramConnection { ends, records: Default::default() };
+        Self {
+            program: ran.program,
+            is_done: ran.is_done,
+            connections: ran.connections.into_iter().map(connection).collect(),
+            all_closed: ran.all_closed,
+            received: ran.received,
+            counters: None,
+            broken: ran.broken,
+            woken_late_by: ran.woken_late_by,
+        }
+    }
+}
+
 /// Returns the flows as captured at their senders, or as the senders' stacks count them.
-fn observed(setup: &Setup<'_>, session: &mut Session, programs: &mut Programs) -> Vec<ObservedFlow> {
+fn observed(
+    setup: &Setup<'_>,
+    session: &mut Session,
+    mut programs: BTreeMap<usize, ProgramOutcome>,
+) -> Vec<ObservedFlow> {
     let place = |node: usize| setup.hosts.iter().position(|host| *host == node).expect("a flow joins hosts");
     let mut flows = Vec::new();
     for (index, flow) in setup.flows.iter().enumerate() {
         let [from, to] = [place(flow.from), place(flow.to)];
-        if let Some(ran) = programs.remove(&flow.name) {
-            flows.push(observed_program(setup, session, (index, from), ran));
+        if let Some(ran) = programs.remove(&index) {
+            // Once the links have nothing more under way, what has not arrived is lost.
+            let of_links = || session.captures.lost_datagrams(setup.ends(index));
+            let lost = if session.all_done { u64::MAX } else { of_links() };
+            flows.push(observe_program(setup.spec, flow, index, &session.captures, (from, lost), ran));
             continue;
         }
         let mut observer =
@@ -266,44 +313,6 @@ fn transfer(setup: &Setup<'_>, flow: &FlowSpec, received: &Received) -> Option<T
     (received.bytes == bytes.0).then_some(Transfer { start, end, bytes })
 }
 
-/// Returns a flow whose program ran over sockets: its segments as they were captured at `from`, its transfers and datagrams
-/// as its sockets saw them.
-fn observed_program(
-    setup: &Setup<'_>,
-    session: &Session,
-    (index, from): (usize, usize),
-    ran: Ran,
-) -> ObservedFlow {
-    let flow = &setup.flows[index];
-    let name = |node: usize| setup.spec.nodes[node].name.as_str();
-    let captured: Vec<_> =
-        ran.connections.iter().filter_map(|ends| session.captures.connection(from, *ends)).collect();
-    let mut summary = summarise_all(flow, [name(flow.from), name(flow.to)], &captured);
-    summary.received = ran.received;
-    summary.connections = ran.connections.len() as u64;
-    summary.completed &= ran.all_closed;
-    let diagnosis = |ends: &[SocketAddrV4; 2]| {
-        let found = session.captures.connection(from, *ends);
-        found.map(|(flow, side)| flow.half(side).diagnosis()).unwrap_or_default()
-    };
-    let ends = setup.ends(index);
-    let used = if ran.connections.is_empty() { vec![ends] } else { ran.connections.clone() };
-    let connection = |ends: &[SocketAddrV4; 2]| ObservedConnection {
-        ends: ends.map(SocketAddr::V4),
-        diagnosis: diagnosis(ends),
-        records: Default::default(),
-    };
-    let connections = used.iter().map(connection).collect();
-    let mut observed = ObservedFlow { summary, connections, transfers: Vec::new() };
-    // Once the links have nothing more under way, what has not arrived is lost.
-    let lost = if session.all_done { u64::MAX } else { session.captures.lost_datagrams(ends) };
-    ran.program.tell(lost, ran.is_done, &mut observed);
-    if !ran.connections.is_empty() {
-        session.captures.tell(index, &mut observed.summary);
-    }
-    observed
-}
-
 /// The samples of each host by connection: the host's own end, then the other.
 struct BySocket<'a>(BTreeMap<(&'a str, [SocketAddr; 2]), Vec<&'a Sample>>);
 
@@ -332,8 +341,9 @@ fn received<'a>(flow: &str, reports: &'a [Report]) -> Option<&'a Received> {
 }
 
 impl KernelFlow {
-    fn of(flow: &str, reports: &[Report], programs: &Programs) -> Option<Self> {
-        programs.get(flow).map(Self::of_program).or_else(|| Self::of_bulk(flow, reports))
+    fn of(flow: &str, reports: &[Report], programs: &[Ran]) -> Option<Self> {
+        let ran = programs.iter().find(|ran| ran.flow == flow);
+        ran.map(Self::of_program).or_else(|| Self::of_bulk(flow, reports))
     }
 
     fn of_program(ran: &Ran) -> Self {
@@ -359,6 +369,16 @@ impl KernelFlow {
             ConnectionEnd::Broken(why) => Some(why),
         };
         Some(Self { flow, received, broken, woken_late_ms: None, counts })
+    }
+}
+
+impl ProgramSummary {
+    fn of(flow: &str, outcome: &ProgramOutcome) -> Self {
+        Self {
+            flow: flow.to_owned(),
+            broken: outcome.broken.clone(),
+            woken_late_ms: outcome.woken_late_by.as_secs_f64() * 1e3,
+        }
     }
 }
 

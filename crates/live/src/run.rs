@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sim::{FlowSpec, Spec, Workload};
-use stacks::HostCaptures;
+use stacks::{HostCaptures, Programs, StackId};
 
 use crate::LiveError;
 use crate::doctor::obstacles;
@@ -36,7 +36,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let network = Network::new(spec, &is_simulated)?;
     let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
-    options.stacks.check_in_real_time(spec, &flows)?;
+    options.stacks.check(spec, &flows, StackId::KERNEL)?;
     flows.iter().try_for_each(|flow| check_workload(spec, flow, &is_elsewhere))?;
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks);
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
@@ -48,6 +48,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         kernels,
         stacks: stacks::hosts(spec, &flows, &stacks),
         in_process: stacks.keys().copied().collect(),
+        programs: Programs::new(spec, &flows, &stacks),
         flows: flows.iter().map(|flow| flow.name.clone()).collect(),
         elsewhere: options.machines.take(),
     };

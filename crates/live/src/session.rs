@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use stacks::HostCaptures;
+use stacks::{HostCaptures, ProgramOutcome, Programs};
 use units::{Duration, Instant};
 
 use crate::LiveError;
@@ -43,6 +43,8 @@ pub(crate) struct Session {
     pub(crate) ended: Instant,
     /// The hosts with stacks in this process, in the order of the network's hosts; none where a kernel is.
     pub(crate) stacks: Vec<Option<stacks::Host>>,
+    /// The programs of flows over these stacks, by the places of their flows.
+    pub(crate) programs: BTreeMap<usize, ProgramOutcome>,
     /// What the other machines tell.
     pub(crate) others: Others,
 }
@@ -55,6 +57,8 @@ pub(crate) struct Hosts {
     pub(crate) stacks: Vec<(usize, stacks::Host)>,
     /// The nodes of all with stacks in this process.
     pub(crate) in_process: BTreeSet<usize>,
+    /// The programs of flows between these.
+    pub(crate) programs: Programs,
     /// The names of the flows, in the stacks' order.
     pub(crate) flows: Vec<String>,
     /// Where those kernels are that are not here.
@@ -74,7 +78,7 @@ pub(crate) fn run(
     options: &Options<'_>,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
-    let Hosts { kernels, stacks, in_process, flows, elsewhere } = hosts;
+    let Hosts { kernels, stacks, in_process, programs, flows, elsewhere } = hosts;
     let expected = kernels.iter().map(HostSpec::reports).sum();
     let with_programs = kernels.iter().filter(|host| !host.programs.is_empty()).count();
     let named = named(&kernels);
@@ -96,6 +100,7 @@ pub(crate) fn run(
     let attachments = attach(&network, &hosts, &tunnel, stacks, &|node| in_process.contains(&node));
     let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
     let mut driver = Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from));
+    driver.programs = programs;
     let namespaces = namespaces(&hosts);
     for host in &hosts {
         let environment = environment(&named, &hosts, &host.name);
@@ -106,6 +111,7 @@ pub(crate) fn run(
     let driven = MainLoop { reports: &reports, expected, clock, end, flows, elsewhere: elsewhere_now }
         .drive(&mut driver, progress.as_mut());
     let ended = clock.now();
+    let programs = driver.finish_programs();
     let Driver { network, captures, lateness, attachments, .. } = driver;
     let stacks = attachments.into_iter().map(Attachment::into_stack).collect();
     let scheduling = priority.scheduling();
@@ -133,6 +139,7 @@ pub(crate) fn run(
         sysctls: told.sysctls,
         ended,
         stacks,
+        programs,
         others: told.others,
     })
 }

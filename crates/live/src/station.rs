@@ -196,6 +196,7 @@ impl Station {
         stopped_by.clone_into(&mut outcome.summary.stopped_by);
         let summary = LiveSummary {
             run: outcome.summary,
+            programs: Vec::new(),
             tainted_by: tainted_by(&lateness, &outside, &[], &[]),
             lateness,
             outside,

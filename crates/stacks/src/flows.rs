@@ -68,16 +68,6 @@ pub enum Refusal {
         /// What its links carry.
         mtu: Bytes,
     },
-    /// Programs over stacks of this process run in virtual time only.
-    #[error(
-        "flow {flow}: the workload {workload} runs over stacks of this process in virtual time only; use lasthop run, or leave out the hosts' stacks, or give the flow bytes or until"
-    )]
-    VirtualTime {
-        /// The flow.
-        flow: String,
-        /// The workload.
-        workload: &'static str,
-    },
     /// A program has a kernel at both its ends, or at none.
     #[error(
         "flow {flow}: the workload {workload} runs between two kernels, and only one of its hosts, {kernel}, has one; leave out the other host's stack, or give the flow bytes or until"
@@ -170,21 +160,6 @@ impl Assignment {
             .filter(|flow| needed.contains_key(&flow.from) || has_program(flow.from) || has_program(flow.to));
         let over_stacks = over_stacks.cloned();
         self.check(spec, &over_stacks.collect::<Vec<_>>(), StackId::LASTHOP)
-    }
-
-    /// Checks that flows can run in real time, where a node that was given no stack has a kernel.
-    ///
-    /// # Errors
-    /// As [`Assignment::check`], and for a program whose hosts have stacks in this process.
-    pub fn check_in_real_time(&self, spec: &Spec, flows: &[FlowSpec]) -> Result<(), Refusal> {
-        self.check(spec, flows, StackId::KERNEL)?;
-        let here = |flow: &FlowSpec| self.get(flow.from).is_some_and(StackId::is_in_process);
-        flows.iter().filter(|flow| here(flow)).try_for_each(|flow| match &flow.workload {
-            Workload::Application { application, .. } => {
-                Err(Refusal::VirtualTime { flow: flow.name.clone(), workload: application.id() })
-            }
-            Workload::Bulk(_) => Ok(()),
-        })
     }
 
     /// Checks that flows can run over the stacks of their hosts; `default` is the stack of a node that was given none.

@@ -80,8 +80,7 @@ impl Host {
     pub fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         let of_stack = self.stack.poll_timeout(now);
         let own = self.transfers.iter().filter_map(|transfer| transfer.poll_timeout(&*self.stack));
-        let of_programs = self.programs.is_due().then_some(now);
-        own.chain(of_stack).chain(of_programs).min()
+        own.chain(of_stack).min()
     }
 
     /// The first wrong byte that a receiver read, if there was any.

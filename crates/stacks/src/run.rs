@@ -286,7 +286,7 @@ impl WithStacks {
         }
         let is_quiet = self.world.packets_under_way() == 0;
         let over_stacks =
-            || self.hosts.iter().all(|(_, host)| host.is_done()) && self.programs.is_done(is_quiet);
+            || self.hosts.iter().all(|(_, host)| host.is_done()) && self.programs.is_done(&|_| is_quiet);
         if self.world.open_flows() == 0 && over_stacks() {
             self.ended = Some(End::FlowsOver);
         } else if self.world.open_flows() == 0 && now.saturating_since(self.heard) > STALL {

@@ -107,6 +107,20 @@ fn datagrams_go_whatever_the_stacks_are() {
 }
 
 #[test]
+fn datagrams_wait_where_the_link_holds_them_back() {
+    let mut spec = spec(json!({ "constant-rate": { "rate": "100 kbit/s", "packet": "500 bytes" } }));
+    let slow = config(json!({
+        "rate": "50 kbit/s", "queue": { "limit": "2 packets", "overflow": "flow-control" },
+    }));
+    spec.links[0].down = slow;
+    let outcome = outcome(&spec, ["smoltcp", "quinn"]);
+    let flow = &outcome.summary.flows[0];
+    // 20 s of 25 packets a second, of which each takes two twenty-fifths of a second.
+    assert_eq!((flow.segments_sent, flow.measures.packets_lost, flow.completed), (500, 0, true), "{flow:?}");
+    assert!(flow.elapsed_s.is_some_and(|elapsed| (39.0..41.0).contains(&elapsed)), "{flow:?}");
+}
+
+#[test]
 fn a_run_repeats_to_the_bit() {
     for names in PAIRS {
         let spec = spec(json!({ "web": {} }));

@@ -1,9 +1,12 @@
 //! Hosts with stacks in this process, among themselves and with kernels, in real time: every byte is checked.
 
 use lasthop_live::{LiveError, LiveOutcome, Options};
-use stacks::{Assignment, StackId};
+use serde_json::{Value, json};
+use sim::{Spec, Workload};
+use stacks::{Assignment, Run, StackId};
+use units::Duration;
 
-use crate::support::{download, live, possible_here, quick, reno};
+use crate::support::{config, download, live, possible_here, quick, reno};
 
 /// The settings of Reno, with these stacks for the first and the second host.
 fn with(names: [&str; 2]) -> Options<'static> {
@@ -47,6 +50,81 @@ fn stacks_of_this_process_need_no_right_of_the_machine() {
         let lateness = outcome.summary.lateness;
         let delivered: u64 = outcome.summary.run.links.iter().map(|link| link.packets_out).sum();
         assert_eq!(lateness.releases, delivered, "{names:?}");
+    }
+}
+
+/// A workload from left to right for so many seconds, over these stacks.
+fn program(workload: Value, names: [&str; 2]) -> LiveOutcome {
+    let outcome = live(&programmed(workload), with(names));
+    let flow = &outcome.summary.run.flows[0];
+    assert!(flow.completed && flow.received > 0, "{names:?}: {flow:?}");
+    assert_eq!(outcome.summary.run.stopped_by, "every flow closed", "{names:?}");
+    outcome
+}
+
+fn programmed(workload: Value) -> Spec {
+    let application = serde_json::from_value(workload).expect("a workload that the test means to be right");
+    let until = Some(Duration::from_secs(2));
+    let mut spec = download(quick(), 0);
+    spec.flows[0].workload = Workload::Application { application, until };
+    spec.record.transfers = true;
+    spec
+}
+
+/// Pages of even sizes after even pauses: how many there are is the network's matter, what is asked for is not.
+fn web() -> Value {
+    json!({ "web": { "connection": "new", "think": "50 ms", "size": "30 kB" } })
+}
+
+#[test]
+fn pages_come_over_stacks_of_this_process() {
+    for names in [["quinn", "quinn"], ["lasthop", "lasthop"], ["smoltcp", "lasthop"]] {
+        let outcome = program(web(), names);
+        let flow = &outcome.summary.run.flows[0];
+        assert!(flow.measures.transfers > 3, "{names:?}: {flow:?}");
+        assert_eq!(flow.received, 30_000 * flow.measures.transfers, "{names:?}");
+        assert_eq!(flow.connections, flow.measures.transfers, "{names:?}");
+        assert_eq!(outcome.summary.programs.len(), 1, "{names:?}");
+        assert_eq!(outcome.summary.programs[0].broken, None, "{names:?}");
+    }
+}
+
+#[test]
+fn every_workload_runs_over_stacks_of_this_process() {
+    let line = json!({ "rate": "10 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
+    for workload in [
+        json!({ "web": { "connection": "persistent", "think": "50 ms", "size": "30 kB" } }),
+        json!({ "interactive": { "gap": "50 ms" } }),
+        json!({ "background": {
+            "share": 0.3, "reverse": 0.2, "of": "lasthop.down", "lines": [line, line], "short": "8 kB", "medium": "30 kB",
+        } }),
+        json!({ "voip": {} }),
+        json!({ "tfrc": {} }),
+        json!({ "constant-rate": { "rate": "100 kbit/s" } }),
+    ] {
+        program(workload.clone(), ["smoltcp", "smoltcp"]);
+        program(workload, ["quinn", "quinn"]);
+    }
+}
+
+#[test]
+fn datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
+    let lossy = config(json!({
+        "rate": "1 Mbit/s", "propagation": "10 ms", "errors": { "probability": 0.2, "effect": "drop" },
+    }));
+    let even = json!({ "constant-rate": { "rate": "160 kbit/s", "packet": "200 bytes" } });
+    let mut spec = programmed(even);
+    spec.links[0].down = lossy;
+    for names in [["smoltcp", "quinn"], ["lasthop", "lasthop"]] {
+        let outcome = live(&spec, with(names));
+        let flow = &outcome.summary.run.flows[0];
+        // Every 10 ms for 2 s; the link draws the same numbers for the same packets in either clock.
+        assert_eq!(flow.segments_sent, 200, "{names:?}: {flow:?}");
+        let mut run = Run::new(spec.clone(), &with(["smoltcp", "smoltcp"]).stacks).expect("it can be run");
+        run.run().expect("it runs");
+        let lost = run.finish().summary.flows[0].measures.packets_lost;
+        assert_eq!(flow.measures.packets_lost, lost, "{names:?}: {flow:?}");
+        assert!(lost > 10 && flow.completed, "{names:?}: {flow:?}");
     }
 }
 

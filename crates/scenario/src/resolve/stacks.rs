@@ -64,7 +64,7 @@ impl Check<'_> {
             Refusal::Transport { flow, .. } | Refusal::Mtu { flow, .. } | Refusal::Program { flow, .. } => {
                 (flow, "to")
             }
-            Refusal::Workload { flow, .. } | Refusal::VirtualTime { flow, .. } => (flow, "workload"),
+            Refusal::Workload { flow, .. } => (flow, "workload"),
         };
         let entry = self.file.flows.iter().position(|entry| {
             flow.strip_prefix(&entry.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))

@@ -113,11 +113,6 @@ impl ProgramEnds {
         self.events.pop_front()
     }
 
-    /// Whether there is something to send or to tell.
-    pub(crate) fn is_due(&self) -> bool {
-        !self.packets.is_empty() || !self.events.is_empty()
-    }
-
     /// Lets the programs do what they can. Returns whether they did anything.
     pub(crate) fn drive(&mut self, now: Instant, stack: &mut dyn Stack) -> Result<bool, Corrupted> {
         let mut did = false;

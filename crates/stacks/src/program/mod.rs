@@ -42,7 +42,7 @@ impl HostTable for Vec<(usize, Host)> {
 ///
 /// Order of calls: [`Programs::advance`] at [`Programs::poll_timeout`] and whenever something was done with a host, until it
 /// does nothing; the hosts may have something to send each time that it did.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Programs {
     /// By the places of their flows.
     runners: BTreeMap<usize, Runner>,
@@ -93,15 +93,21 @@ impl Programs {
         self.runners.values().map(Runner::poll_timeout).min().filter(|due| *due < Instant::NEVER)
     }
 
-    /// Whether every program is done, its connections are closed, and its datagrams have arrived; `is_quiet` says that no
-    /// packet is under way, so that what has not arrived is lost.
+    /// Whether every program is done, its connections are closed, and its datagrams have arrived. `is_lost` says whether the
+    /// datagrams of a flow that have not arrived are lost; it is given when the flow's last one was sent or arrived.
     #[must_use]
-    pub fn is_done(&self, is_quiet: bool) -> bool {
-        self.runners.values().all(|runner| runner.is_done(is_quiet))
+    pub fn is_done(&self, is_lost: &dyn Fn(Instant) -> bool) -> bool {
+        self.runners.values().all(|runner| runner.is_done(is_lost))
     }
 
     /// Ends the program of the flow at a place: its open connections are given up.
     pub fn finish(&mut self, now: Instant, flow: usize, hosts: &mut dyn HostTable) -> Option<ProgramOutcome> {
         Some(self.runners.remove(&flow)?.finish(now, hosts))
+    }
+
+    /// Ends all programs, as [`Programs::finish`] does one; by the places of their flows.
+    pub fn finish_all(self, now: Instant, hosts: &mut dyn HostTable) -> BTreeMap<usize, ProgramOutcome> {
+        let runners = self.runners.into_iter();
+        runners.map(|(flow, runner)| (flow, runner.finish(now, hosts))).collect()
     }
 }

@@ -22,6 +22,12 @@ impl ClientPorts {
     }
 }
 
+impl Default for ClientPorts {
+    fn default() -> Self {
+        Self::behind(0)
+    }
+}
+
 /// The first port of senders, and the last before those that kernels choose (ip_local_port_range).
 const FIRST: u16 = crate::flows::FIRST_SENDER_PORT;
 const LAST: u16 = 32_767;

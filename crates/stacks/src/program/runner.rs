@@ -29,6 +29,8 @@ pub(super) struct Runner {
     observed: ObservedProgram,
     /// The time of which the program was last told.
     now: Instant,
+    /// When a datagram was last sent or received.
+    last_datagram: Instant,
     connections: BTreeMap<u32, Connection>,
     /// Events that the program has yet to handle.
     events: VecDeque<(SocketId, SocketEvent)>,
@@ -37,7 +39,7 @@ pub(super) struct Runner {
     closed: usize,
     received: u64,
     counters: Option<Counters>,
-    broken: Option<&'static str>,
+    broken: Option<String>,
     woken_late_by: Duration,
 }
 
@@ -75,7 +77,7 @@ pub struct ProgramOutcome {
     /// The counts of the stack at `from`, of all connections together, if it has any.
     pub counters: Option<Counters>,
     /// Why a connection broke, if one did: the first reason.
-    pub broken: Option<&'static str>,
+    pub broken: Option<String>,
     /// How late the program was woken at most.
     pub woken_late_by: Duration,
 }
@@ -90,6 +92,7 @@ impl Runner {
             program,
             observed: ObservedProgram::new(service),
             now: Instant::START,
+            last_datagram: Instant::START,
             connections: BTreeMap::new(),
             events: VecDeque::new(),
             opened: Vec::new(),
@@ -109,8 +112,8 @@ impl Runner {
         self.program.poll_timeout()
     }
 
-    pub(super) fn is_done(&self, is_quiet: bool) -> bool {
-        let arriving = self.observed.outstanding() > 0 && !is_quiet;
+    pub(super) fn is_done(&self, is_lost: &dyn Fn(Instant) -> bool) -> bool {
+        let arriving = self.observed.outstanding() > 0 && !is_lost(self.last_datagram);
         self.program.is_done() && self.connections.is_empty() && !arriving
     }
 
@@ -208,12 +211,14 @@ impl Runner {
 
     fn send_datagram(&mut self, now: Instant, by: Side, size: Bytes, hosts: &mut dyn HostTable) {
         let number = self.observed.send_datagram(now, by, size);
+        self.last_datagram = now;
         if let Some(host) = hosts.host(self.nodes[by as usize]) {
             host.send_datagram(self.flow, OutgoingDatagram { number, at: now, size });
         }
     }
 
     fn on_datagram(&mut self, now: Instant, by: Side, number: u64, size: Bytes) {
+        self.last_datagram = now;
         let is_new = self.observed.receive_datagram(now, by, number, size);
         if is_new && self.program.hears_datagrams() {
             let event = SocketEvent::DatagramReceived { by, number, size };
@@ -225,7 +230,7 @@ impl Runner {
     fn on_over(&mut self, now: Instant, socket: u32, side: Side, phase: Phase, hosts: &mut dyn HostTable) {
         let Some(connection) = self.connections.get_mut(&socket) else { return };
         if let Phase::Broken(reason) = phase {
-            self.broken.get_or_insert(reason);
+            self.broken.get_or_insert_with(|| reason.to_owned());
         } else {
             connection.closed[side as usize] = true;
             if connection.closed != [true; 2] {
