@@ -67,9 +67,9 @@ def test_what_stacks_cannot_do_is_refused(lasthop: Lasthop) -> None:
     quic = lasthop("run", "quickstart", *of("quinn", "smoltcp"))
     assert quic.status == 2
     assert "server (quinn) speaks QUIC and mobile (smoltcp) speaks TCP" in quic.err
-    web = lasthop("live", "web-users", "--set", "hosts.server.stack=smoltcp")
+    web = lasthop("live", "web-users", "--set", "hosts.server.stack=quinn")
     assert web.status == 2
-    assert "the workload web runs between two kernels, and only one of its hosts, mobile, has one" in web.err
+    assert "server (quinn) speaks QUIC and mobile (lasthop) speaks TCP" in web.err
 
 
 def test_web_pages_come_over_quic_and_over_tcp(lasthop: Lasthop) -> None:
@@ -143,6 +143,23 @@ def test_a_kernel_and_a_stack_of_this_process_talk(lasthop: Lasthop, stacks: tup
     live = lasthop("live", "quickstart", *of(*stacks), "--set", 'flows.download.bytes="200 kB"', "--json")
     assert live.status == 0, live.err
     assert (only_flow(live.json)["bytes"], only_flow(live.json)["completed"]) == (200_000, True)
+
+
+@POSSIBLE
+def test_pages_come_between_a_kernel_and_a_stack_of_this_process() -> None:
+    for server, mobile in (("lasthop", "kernel"), ("kernel", "lasthop")):
+        stacks = {"server": server, "mobile": mobile}
+        over = {"hosts": {name: {**host, "stack": stacks[name]} for name, host in PAGES["hosts"].items()}}
+        run = library.live({**PAGES, **over})
+        flow, pages = only_flow(run.summary), run.table("transfers").to_pylist()
+        assert (flow["completed"], flow["transfers"], flow["connections"]) == (True, len(pages), len(pages))
+        assert flow["received"] == flow["bytes"] == sum(page["bytes"] for page in pages)
+        assert len(pages) >= 3
+        # The window is told where the server is: by our TCP, or by samples of the kernel's.
+        reasons = {row["reason"] for row in run.table("tcp").to_pylist()}
+        assert ("sampled" in reasons) == (server == "kernel")
+        assert [kernel["flow"] for kernel in run.summary["kernel"]["flows"]] == ["page"] * (server == "kernel")
+        assert run.summary["programs"][0]["heard_late_ms"] > 0
 
 
 FLOW = ("--set", 'record.tables=["segments"]', "--set", 'flows.download.bytes="200 kB"')

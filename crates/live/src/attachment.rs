@@ -5,12 +5,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use nix::poll::{PollFd, PollFlags};
-use stacks::HostTable;
+use stacks::{HostTable, ProgramHost};
 use units::Instant;
 use wire::offload::{Coalesced, Segments, VirtioNetHeader, segments};
 
 use crate::bridge::Bridge;
 use crate::host;
+use crate::kernel_hosts::KernelHosts;
 use crate::machines::Tunnel;
 use crate::network::Network;
 use crate::tun::{Buffers, Tun};
@@ -69,20 +70,23 @@ pub(crate) enum Attachment<'a> {
     Nothing,
 }
 
-/// The hosts with stacks in this process, by their nodes, for the programs of flows.
+/// The hosts of programs of which one has a stack in this process, by their nodes.
 pub(crate) struct Attached<'a, 'b> {
     /// The nodes of the network's hosts.
     pub(crate) nodes: &'a [usize],
     /// What stands at these hosts.
     pub(crate) attachments: &'a mut [Attachment<'b>],
+    /// The kernels that have the other ends of such programs.
+    pub(crate) kernels: &'a mut KernelHosts,
 }
 
 impl HostTable for Attached<'_, '_> {
-    fn host(&mut self, node: usize) -> Option<&mut stacks::Host> {
+    fn host(&mut self, node: usize) -> Option<&mut dyn ProgramHost> {
         let place = self.nodes.iter().position(|known| *known == node)?;
         match &mut self.attachments[place] {
-            Attachment::Stack(host) => Some(host),
-            Attachment::Device(_) | Attachment::Programs(_) | Attachment::Nothing => None,
+            Attachment::Stack(host) => Some(&mut **host),
+            Attachment::Device(_) => self.kernels.host(node).map(|host| host as &mut dyn ProgramHost),
+            Attachment::Programs(_) | Attachment::Nothing => None,
         }
     }
 }

@@ -10,6 +10,7 @@ use units::{Duration, Instant};
 
 use crate::attachment::{Attached, Attachment, Device};
 use crate::clock::Clock;
+use crate::kernel_hosts::KernelHosts;
 use crate::lateness::LatenessRecorder;
 use crate::network::Network;
 use crate::outgoing::{Outgoing, together};
@@ -25,6 +26,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) attachments: Vec<Attachment<'a>>,
     /// The programs of flows over stacks in this process.
     pub(crate) programs: Programs,
+    /// The kernels that have the other ends of some of them.
+    pub(crate) kernel_hosts: KernelHosts,
     clock: Clock,
     /// Whether a stack has more to send than a batch.
     stacks_have_more: bool,
@@ -40,6 +43,8 @@ pub(crate) struct Driver<'a> {
 enum WakeReason {
     /// A device has a packet.
     Packet,
+    /// Something has happened at a kernel's end of a program.
+    Kernel,
     /// A host's thread has sent a report.
     Report,
     /// The time has come.
@@ -61,6 +66,7 @@ impl<'a> Driver<'a> {
             lateness,
             attachments,
             programs: Programs::default(),
+            kernel_hosts: KernelHosts::default(),
             clock,
             stacks_have_more: false,
             waiting: Waiting::new(clock),
@@ -114,8 +120,18 @@ impl<'a> Driver<'a> {
     /// Ends the programs of flows, and returns what became of them, by the places of their flows.
     pub(crate) fn finish_programs(&mut self) -> BTreeMap<usize, ProgramOutcome> {
         let now = self.clock.now();
-        let mut hosts = Attached { nodes: self.network.nodes(), attachments: &mut self.attachments };
-        std::mem::take(&mut self.programs).finish_all(now, &mut hosts)
+        let programs = std::mem::take(&mut self.programs);
+        programs.finish_all(now, &mut self.attached().1)
+    }
+
+    /// The programs of flows, and the hosts at their ends.
+    fn attached(&mut self) -> (&mut Programs, Attached<'_, 'a>) {
+        let hosts = Attached {
+            nodes: self.network.nodes(),
+            attachments: &mut self.attachments,
+            kernels: &mut self.kernel_hosts,
+        };
+        (&mut self.programs, hosts)
     }
 
     /// Returns the first wrong byte that a stack in this process has read.
@@ -140,6 +156,7 @@ impl<'a> Driver<'a> {
         let mut hosts = 0..self.attachments.len();
         let received = hosts.try_fold(0, |received, host| Ok(received + self.receive(host)?));
         self.came.forget();
+        self.kernel_hosts.collect();
         let now = self.catch_up()?;
         self.run_programs(now);
         self.deliver()?;
@@ -148,11 +165,9 @@ impl<'a> Driver<'a> {
 
     /// Lets the programs of flows do what they can, and the stacks send what comes of it.
     fn run_programs(&mut self, now: Instant) {
-        let advance = |driver: &mut Self| {
-            let attachments = &mut driver.attachments;
-            driver.programs.advance(now, &mut Attached { nodes: driver.network.nodes(), attachments })
-        };
-        while advance(self) {
+        let advance =
+            |(programs, mut hosts): (&mut Programs, Attached<'_, '_>)| programs.advance(now, &mut hosts);
+        while advance(self.attached()) {
             for host in 0..self.attachments.len() {
                 if self.attachments[host].stack().is_some() {
                     self.send_from_stack(host, now);
@@ -279,6 +294,9 @@ impl<'a> Driver<'a> {
     /// Waits until `time` and handles what the network does then, or until there is something to do.
     fn wait(&mut self, reports: &impl AsFd, time: Instant) -> io::Result<WakeReason> {
         let mut descriptors = descriptors(reports, &self.attachments, &self.network);
+        // Behind all others: where there is a packet too, that is what ended the wait.
+        let packets = descriptors.len();
+        descriptors.extend(self.kernel_hosts.descriptor().map(|one| PollFd::new(one, PollFlags::POLLIN)));
         let Some(ready) = self.waiting.wait(&mut descriptors, time)? else {
             drop(descriptors);
             self.network.handle_timeout(time);
@@ -287,6 +305,9 @@ impl<'a> Driver<'a> {
         };
         if ready.descriptor == 0 {
             return Ok(WakeReason::Report);
+        }
+        if ready.descriptor == packets {
+            return Ok(WakeReason::Kernel);
         }
         self.came.woke(ready.since);
         Ok(WakeReason::Packet)

@@ -33,6 +33,20 @@ pub enum LiveError {
         host: String,
     },
 
+    /// A flow's program has a stack in this process at one host, and a kernel on another machine at the other.
+    #[error(
+        "flow {flow}: the workload {workload} has a stack in this process at one end, and {host}, at the other, is on \
+         another machine; leave out the stack or the host's at, or give the flow bytes or until"
+    )]
+    Apart {
+        /// The flow.
+        flow: String,
+        /// The workload.
+        workload: &'static str,
+        /// The host on another machine.
+        host: String,
+    },
+
     /// Traffic is forwarded between two hosts.
     #[error("traffic is forwarded between two hosts, and the scenario has {0}")]
     Ends(usize),

@@ -28,7 +28,7 @@ use crate::sock_diag::Samples;
 use crate::stop::Stop;
 use crate::sysctl::{self, Sysctls};
 use crate::tun::Tun;
-use crate::workload::{Places, Ran, WorkloadSpec};
+use crate::workload::{KernelEndRan, KernelEndSpec, OpenKernelEnd, Places, Ran, WorkloadSpec};
 
 /// A host's address, device, settings and tasks.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ pub(crate) struct HostSpec {
     pub(crate) receivers: Vec<Receiver>,
     /// The flows from this host whose programs run over sockets.
     pub(crate) workloads: Vec<WorkloadSpec>,
+    /// This host's ends of flows whose programs have a stack in this process at their other ends.
+    pub(crate) ends: Vec<KernelEndSpec>,
     pub(crate) command: Option<CommandLine>,
     /// Programs that end with the run.
     pub(crate) programs: Vec<CommandLine>,
@@ -64,6 +66,8 @@ pub(crate) enum Report {
     Done,
     /// The program of a flow has ended with the run.
     Ran(Box<Ran>),
+    /// The end of a flow's program has ended with the run.
+    EndRan(KernelEndRan),
     /// The user's program has exited.
     Exited(ExitStatus),
 }
@@ -103,6 +107,7 @@ struct Prepared {
 /// What the host's thread keeps: its receivers, and the programs' end where they are the stack.
 struct Kept {
     listening: Vec<ListeningReceiver>,
+    ends: Vec<OpenKernelEnd>,
     descriptor: Option<Arc<OwnedFd>>,
 }
 
@@ -111,6 +116,11 @@ impl HostSpec {
     pub(crate) fn reports(&self) -> usize {
         let flows = self.senders.len() + self.receivers.len() + self.workloads.len();
         flows + usize::from(self.command.is_some())
+    }
+
+    /// Returns how many ports are open before the run.
+    fn listeners(&self) -> usize {
+        self.receivers.len() + self.ends.iter().filter(|end| end.listens()).count()
     }
 
     /// Returns whether its stack is a program, and there is none.
@@ -172,7 +182,8 @@ fn run_host(
     };
     if let Ok(mut start) = started.recv() {
         let spec = kept.give_to(spec.clone(), &mut start.environment);
-        thread::scope(|scope| run_tasks(scope, &spec, kept.listening, &start, stop, reports));
+        let opened = (kept.listening, kept.ends);
+        thread::scope(|scope| run_tasks(scope, &spec, opened, &start, stop, reports));
         // The namespace outlives its tasks: a FIN may remain to be acknowledged.
         let _ = started.recv();
     }
@@ -185,8 +196,9 @@ fn prepare(spec: &HostSpec) -> Result<(Prepared, Kept), LiveError> {
     let sysctls = set_all(spec)?;
     let (tun, descriptor) = device_of(spec)?;
     let listening = spec.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
+    let ends = spec.ends.iter().map(KernelEndSpec::open).collect::<Result<_, _>>()?;
     let namespace = format!("/proc/{}/task/{}/ns/net", getpid(), gettid());
-    Ok((Prepared { namespace, tun, sysctls }, Kept { listening, descriptor }))
+    Ok((Prepared { namespace, tun, sysctls }, Kept { listening, ends, descriptor }))
 }
 
 /// Makes the device of a host's kernel, or what stands for one with the programs' end of it.
@@ -242,7 +254,7 @@ fn configure(spec: &HostSpec) -> io::Result<()> {
 fn run_tasks<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     spec: &'env HostSpec,
-    listening: Vec<ListeningReceiver>,
+    (listening, ends): (Vec<ListeningReceiver>, Vec<OpenKernelEnd>),
     start: &'env Start,
     stop: &'env Stop,
     reports: &'env Reports,
@@ -259,6 +271,9 @@ fn run_tasks<'scope, 'env>(
         let namespace = start.namespaces.get(&one.peer).map_or("", String::as_str);
         scope.spawn(move || task.run(|| task.run_workload(one, namespace, clock, stop)));
     }
+    for one in ends {
+        scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::EndRan)));
+    }
     for one in &spec.programs {
         scope.spawn(move || task.run_beside(|| one.run(&start.environment, stop)));
     }
@@ -266,7 +281,7 @@ fn run_tasks<'scope, 'env>(
         scope.spawn(move || {
             // Of a program that is the stack nothing shows; what comes before it reads waits for it.
             if !spec.is_program {
-                wait_for_listener(spec.receivers.len(), stop, || false);
+                wait_for_listener(spec.listeners(), stop, || false);
             }
             start.starting.fetch_sub(1, Ordering::SeqCst);
         });

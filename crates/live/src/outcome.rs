@@ -6,10 +6,10 @@ use std::os::unix::process::ExitStatusExt;
 
 use arrow_array::RecordBatch;
 use serde::Serialize;
-use sim::workload::Transfer;
+use sim::workload::{Side, Transfer};
 use sim::{FlowSpec, ObservedFlow, ObservedProgram, Summary};
 use stacks::{Observer, ProgramConnection, ProgramOutcome, TransferEnd, observe, observe_program};
-use units::Instant;
+use units::{Duration, Instant};
 
 use crate::bulk::{ConnectionEnd, Received, Sent};
 use crate::doctor::kernel_version;
@@ -26,7 +26,7 @@ use crate::sock_diag::{Sample, records};
 use crate::socket::KernelCounts;
 use crate::sockets_table::sockets;
 use crate::sysctl::Sysctls;
-use crate::workload::Ran;
+use crate::workload::{KernelEndRan, Ran};
 
 /// The results of a live run.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub struct LiveSummary {
     pub right: Right,
     /// The kernel under test.
     pub kernel: Kernel,
-    /// The programs of flows over stacks in this process.
+    /// The programs of flows of which a host has a stack in this process.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramSummary>,
     /// The exit of the user's program, if one ran.
@@ -104,7 +104,8 @@ pub struct KernelFlow {
     pub received: u64,
     /// Why the connection broke, if it did; of several, the first.
     pub broken: Option<String>,
-    /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time.
+    /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time, and
+    /// where [`LiveSummary::programs`] has it.
     pub woken_late_ms: Option<f64>,
     /// The counters.
     #[serde(flatten)]
@@ -120,6 +121,8 @@ pub struct ProgramSummary {
     pub broken: Option<String>,
     /// How late the program was woken at most, in milliseconds.
     pub woken_late_ms: f64,
+    /// How late it heard at most of what had happened at its end at a kernel, in milliseconds; 0 where it has none.
+    pub heard_late_ms: f64,
 }
 
 /// The exit of the user's program.
@@ -141,9 +144,19 @@ pub(crate) fn gather(
     let command = session.reports.iter().find_map(CommandSummary::of);
     let outside = Outside::new(session.drops, session.network.unroutable(), options.tainted_from_drops);
     let ran = session.take_ran();
-    let kernel_flows: Vec<KernelFlow> =
-        setup.flows.iter().filter_map(|flow| KernelFlow::of(&flow.name, &session.reports, &ran)).collect();
     let mut outcomes = std::mem::take(&mut session.programs);
+    let ends = session.take_ends();
+    for end in ends.iter().filter(|end| end.side == Side::To) {
+        outcomes.entry(end.index).and_modify(|outcome| outcome.received += end.read);
+    }
+    let of_end = |index| {
+        let end = ends.iter().find(|end| (end.index, end.side) == (index, Side::From))?;
+        Some(KernelFlow::of_end(&setup.flows[index].name, outcomes.get(&index)?, end.counts))
+    };
+    let of_flow = |(index, flow): (usize, &FlowSpec)| {
+        KernelFlow::of(&flow.name, &session.reports, &ran).or_else(|| of_end(index))
+    };
+    let kernel_flows = setup.flows.iter().enumerate().filter_map(of_flow).collect();
     let programs: Vec<ProgramSummary> =
         outcomes.iter().map(|(index, one)| ProgramSummary::of(&setup.flows[*index].name, one)).collect();
     let place = |ran: &Ran| setup.flows.iter().position(|flow| flow.name == ran.flow);
@@ -250,6 +263,18 @@ impl Session {
     }
 }
 
+impl Session {
+    /// What kernels' ends of programs have done.
+    fn take_ends(&mut self) -> Vec<KernelEndRan> {
+        let ends = self.reports.extract_if(.., |report| matches!(report, Report::EndRan(_)));
+        let ends = ends.filter_map(|report| match report {
+            Report::EndRan(end) => Some(end),
+            _ => None,
+        });
+        ends.collect()
+    }
+}
+
 impl From<Ran> for ProgramOutcome {
     fn from(ran: Ran) -> Self {
         let connection = |ends| ProgramConnection { ends, records: Default::default() };
@@ -262,6 +287,7 @@ impl From<Ran> for ProgramOutcome {
             counters: None,
             broken: ran.broken,
             woken_late_by: ran.woken_late_by,
+            heard_late_by: Duration::ZERO,
         }
     }
 }
@@ -356,6 +382,17 @@ impl KernelFlow {
         }
     }
 
+    /// Of a program that has a stack in this process at its other end.
+    fn of_end(flow: &str, outcome: &ProgramOutcome, counts: KernelCounts) -> Self {
+        Self {
+            flow: flow.to_owned(),
+            received: outcome.received + outcome.program.datagram_bytes().0,
+            broken: outcome.broken.clone(),
+            woken_late_ms: None,
+            counts,
+        }
+    }
+
     fn of_bulk(flow: &str, reports: &[Report]) -> Option<Self> {
         let sent = reports.iter().find_map(|report| match report {
             Report::Sent(sent) if sent.flow == flow => Some(sent),
@@ -378,6 +415,7 @@ impl ProgramSummary {
             flow: flow.to_owned(),
             broken: outcome.broken.clone(),
             woken_late_ms: outcome.woken_late_by.as_secs_f64() * 1e3,
+            heard_late_ms: outcome.heard_late_by.as_secs_f64() * 1e3,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A live run, from the scenario to the result.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sim::{FlowSpec, Spec, Workload};
@@ -38,6 +39,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
     flows.iter().try_for_each(|flow| check_workload(spec, flow, &is_elsewhere))?;
+    flows.iter().try_for_each(|flow| check_places(spec, flow, &stacks, &is_elsewhere))?;
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks);
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
     let kernels = setup.host_specs(&options);
@@ -48,7 +50,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         kernels,
         stacks: stacks::hosts(spec, &flows, &stacks),
         in_process: stacks.keys().copied().collect(),
-        programs: Programs::new(spec, &flows, &stacks),
+        programs: Programs::new(spec, &flows, &stacks, Arc::clone(&setup.ports)),
         flows: flows.iter().map(|flow| flow.name.clone()).collect(),
         elsewhere: options.machines.take(),
     };
@@ -68,6 +70,26 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         })
         .collect();
     Ok(gather(&setup, session, &options, &samples))
+}
+
+/// Checks that no flow's program is with a stack in this process while its other host is on another machine.
+fn check_places(
+    spec: &Spec,
+    flow: &FlowSpec,
+    stacks: &BTreeMap<usize, StackId>,
+    is_elsewhere: &dyn Fn(usize) -> bool,
+) -> Result<(), LiveError> {
+    let Workload::Application { application, .. } = &flow.workload else { return Ok(()) };
+    let nodes = [flow.from, flow.to];
+    let is_here = nodes.iter().any(|node| stacks.contains_key(node));
+    match nodes.into_iter().find(|node| is_here && is_elsewhere(*node)) {
+        Some(node) => Err(LiveError::Apart {
+            flow: flow.name.clone(),
+            workload: application.id(),
+            host: spec.nodes[node].name.clone(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Checks that a flow whose program has both its ends in one process has both its hosts here.
@@ -132,7 +154,12 @@ mod tests {
             refused.contains("flow page: the workload web") && refused.contains("mobile is on another"),
             "{refused}"
         );
+        let here = BTreeMap::from([(0, StackId::LASTHOP)]);
+        assert!(check_places(&spec, &web, &here, &|_| false).is_ok());
+        let apart = check_places(&spec, &web, &here, &|node| node == 1).unwrap_err().to_string();
+        assert!(apart.contains("and mobile, at the other, is on another machine"), "{apart}");
         let bulk = FlowSpec { workload: Workload::Bulk(sim::Amount::Bytes(units::Bytes(1))), ..web };
         assert!(check_workload(&spec, &bulk, &|_| true).is_ok());
+        assert!(check_places(&spec, &bulk, &here, &|node| node == 1).is_ok());
     }
 }

@@ -16,6 +16,7 @@ use crate::command::Environment;
 use crate::driver::Driver;
 use crate::drops::Drops;
 use crate::host::{Host, HostSpec, Report, Start};
+use crate::kernel_hosts::KernelHosts;
 use crate::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::machines::{Elsewhere, Machines, Others};
 use crate::namespace::{self, Right};
@@ -82,6 +83,7 @@ pub(crate) fn run(
     let expected = kernels.iter().map(HostSpec::reports).sum();
     let with_programs = kernels.iter().filter(|host| !host.programs.is_empty()).count();
     let named = named(&kernels);
+    let kernel_hosts = KernelHosts::new(&kernels).map_err(LiveError::Wait)?;
     let is_elsewhere = |node| elsewhere.as_ref().is_some_and(|machines| machines.have(node));
     let hosts: Vec<_> = kernels.into_iter().filter(|host| !is_elsewhere(host.node)).collect();
     let right = match hosts.is_empty() {
@@ -100,7 +102,7 @@ pub(crate) fn run(
     let attachments = attach(&network, &hosts, &tunnel, stacks, &|node| in_process.contains(&node));
     let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
     let mut driver = Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from));
-    driver.programs = programs;
+    (driver.programs, driver.kernel_hosts) = (programs, kernel_hosts);
     let namespaces = namespaces(&hosts);
     for host in &hosts {
         let environment = environment(&named, &hosts, &host.name);

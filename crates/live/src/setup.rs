@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sim::workload::Side;
 use sim::{FlowSpec, Spec, Workload};
 use stacks::StackId;
 use units::{Bytes, Instant};
@@ -13,9 +14,10 @@ use units::{Bytes, Instant};
 use crate::bulk::{Amount, Receiver, Sender};
 use crate::command::{CommandLine, Output};
 use crate::host::HostSpec;
+use crate::kernel_hosts::KernelEvents;
 use crate::options::Options;
 use crate::socket::SocketOptions;
-use crate::workload::{ClientPorts, WorkloadSpec};
+use crate::workload::{ClientPorts, KernelEndSpec, WorkloadSpec};
 
 /// The scenario, with the flows that run and the nodes that are hosts.
 pub(crate) struct Setup<'a> {
@@ -26,6 +28,10 @@ pub(crate) struct Setup<'a> {
     pub(crate) hosts: Vec<usize>,
     /// The nodes among them whose stacks are in this process.
     stacks: &'a BTreeMap<usize, StackId>,
+    /// Ports of programs' ends that connect.
+    pub(crate) ports: Arc<ClientPorts>,
+    /// What happens at kernels' ends of programs with a stack in this process.
+    kernel_events: Arc<KernelEvents>,
 }
 
 /// Returns the amount of a bulk flow. Those have senders and receivers of their own, which block: a flow as fast as a
@@ -46,7 +52,8 @@ impl<'a> Setup<'a> {
         hosts: &[usize],
         stacks: &'a BTreeMap<usize, StackId>,
     ) -> Self {
-        Self { spec, flows, hosts: hosts.to_vec(), stacks }
+        let ports = Arc::new(ClientPorts::behind(flows.len()));
+        Self { spec, flows, hosts: hosts.to_vec(), stacks, ports, kernel_events: Arc::default() }
     }
 
     /// Returns the stop time.
@@ -56,22 +63,15 @@ impl<'a> Setup<'a> {
 
     /// Returns the specification of each kernel's host.
     pub(crate) fn host_specs(&self, options: &Options<'_>) -> Vec<HostSpec> {
-        let ports = Arc::new(ClientPorts::behind(self.flows.len()));
         let kernels: Vec<usize> =
             self.hosts.iter().copied().filter(|node| !self.stacks.contains_key(node)).collect();
         let has_program = |node: &&usize| options.programs.iter().any(|program| program.host == **node);
         let of_command = kernels.iter().find(|node| !has_program(node)).or(kernels.first());
-        let host_spec = |node: &usize| self.host_spec(Some(node) == of_command, *node, options, &ports);
+        let host_spec = |node: &usize| self.host_spec(Some(node) == of_command, *node, options);
         kernels.iter().map(host_spec).collect()
     }
 
-    fn host_spec(
-        &self,
-        has_command: bool,
-        node: usize,
-        options: &Options<'_>,
-        ports: &Arc<ClientPorts>,
-    ) -> HostSpec {
+    fn host_spec(&self, has_command: bool, node: usize, options: &Options<'_>) -> HostSpec {
         let flows = || self.flows.iter().enumerate();
         let bulk = |flow: &FlowSpec| amount(&flow.workload).is_some();
         let address = self.address(node);
@@ -90,9 +90,10 @@ impl<'a> Setup<'a> {
                 .map(|(i, _)| self.receiver(i, options))
                 .collect(),
             workloads: flows()
-                .filter(|(_, flow)| flow.from == node && !bulk(flow))
-                .map(|(i, _)| self.workload(i, options, ports))
+                .filter(|(_, flow)| flow.from == node && !bulk(flow) && !self.stacks.contains_key(&flow.to))
+                .map(|(i, _)| self.workload(i, options))
                 .collect(),
+            ends: (0..self.flows.len()).filter_map(|i| self.kernel_end(i, node, options)).collect(),
             command: has_command.then(|| command(&options.command, shown(options.output.as_ref()))).flatten(),
             programs: options
                 .programs
@@ -131,7 +132,32 @@ impl<'a> Setup<'a> {
         Receiver { flow: flow.name.clone(), local: self.ends(index)[1], options }
     }
 
-    fn workload(&self, index: usize, options: &Options<'_>, ports: &Arc<ClientPorts>) -> WorkloadSpec {
+    /// Returns the kernel's end at a node of a flow whose program has a stack in this process at its other end.
+    fn kernel_end(&self, index: usize, node: usize, options: &Options<'_>) -> Option<KernelEndSpec> {
+        let flow = &self.flows[index];
+        let Workload::Application { application, .. } = &flow.workload else { return None };
+        let (side, peer) = match node {
+            _ if node == flow.from => (Side::From, flow.to),
+            _ if node == flow.to => (Side::To, flow.from),
+            _ => return None,
+        };
+        self.stacks.contains_key(&peer).then(|| KernelEndSpec {
+            flow: flow.name.clone(),
+            index,
+            node,
+            side,
+            transport: application.service().transport,
+            ends: self.ends(index),
+            options: match side {
+                Side::From => self.sender_options(flow, options),
+                Side::To => self.receiver_options(flow, options),
+            },
+            orders: Arc::default(),
+            events: Arc::clone(&self.kernel_events),
+        })
+    }
+
+    fn workload(&self, index: usize, options: &Options<'_>) -> WorkloadSpec {
         let flow = &self.flows[index];
         WorkloadSpec {
             flow: flow.clone(),
@@ -139,7 +165,7 @@ impl<'a> Setup<'a> {
             peer: self.spec.nodes[flow.to].name.clone(),
             ends: self.ends(index),
             options: [self.sender_options(flow, options), self.receiver_options(flow, options)],
-            ports: Arc::clone(ports),
+            ports: Arc::clone(&self.ports),
         }
     }
 

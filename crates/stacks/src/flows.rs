@@ -68,18 +68,6 @@ pub enum Refusal {
         /// What its links carry.
         mtu: Bytes,
     },
-    /// A program has a kernel at both its ends, or at none.
-    #[error(
-        "flow {flow}: the workload {workload} runs between two kernels, and only one of its hosts, {kernel}, has one; leave out the other host's stack, or give the flow bytes or until"
-    )]
-    Workload {
-        /// The flow.
-        flow: String,
-        /// The workload.
-        workload: &'static str,
-        /// The host with a kernel.
-        kernel: String,
-    },
 }
 
 impl Transport {
@@ -165,7 +153,7 @@ impl Assignment {
     /// Checks that flows can run over the stacks of their hosts; `default` is the stack of a node that was given none.
     ///
     /// # Errors
-    /// If two hosts of a flow have no transport in common, or the ends of a program are in two places.
+    /// If two hosts of a flow have no transport in common.
     pub fn check(&self, spec: &Spec, flows: &[FlowSpec], default: StackId) -> Result<(), Refusal> {
         let stack = |node: usize| self.get(node).unwrap_or(default);
         flows.iter().try_for_each(|flow| {
@@ -175,16 +163,10 @@ impl Assignment {
                 return Err(Refusal::Program { flow, host });
             }
             let [from, to] = [flow.from, flow.to].map(|node| (&spec.nodes[node].name, stack(node).entry()));
-            if let Workload::Application { application, .. } = &flow.workload {
-                let [here, there] = [flow.from, flow.to].map(|node| stack(node).is_in_process());
-                if here != there {
-                    let kernel = if here { to.0 } else { from.0 };
-                    let (flow, workload) = (flow.name.clone(), application.id());
-                    return Err(Refusal::Workload { flow, workload, kernel: kernel.clone() });
-                }
-                if application.service().transport == Service::Udp {
-                    return Ok(());
-                }
+            if let Workload::Application { application, .. } = &flow.workload
+                && application.service().transport == Service::Udp
+            {
+                return Ok(());
             }
             if from.1.transport != to.1.transport {
                 let named = |(name, entry): (&String, &crate::Entry)| format!("{name} ({})", entry.id);

@@ -3,7 +3,7 @@
 use sim::ObservedRecord;
 use units::Instant;
 
-use crate::program::{End, EndEvent, Key, OutgoingDatagram, ProgramEnds, Remains};
+use crate::program::{EndAction, HostEvent, Key, OutgoingDatagram, ProgramEnds, ProgramHost, Remains};
 use crate::registry::StackId;
 use crate::stack::{Counters, Ends, Phase, Setup, Stack};
 use crate::transfer::TransferEnd;
@@ -125,34 +125,6 @@ impl Host {
         self.programs.add_datagrams(flow, ends, class);
     }
 
-    /// Opens one end of a program's connection: it connects, or waits for the one peer.
-    pub(crate) fn open(&mut self, now: Instant, key: Key, ends: Ends, connects: bool) {
-        self.programs.open(now, &mut *self.stack, key, ends, connects);
-    }
-
-    /// Does something at an end of a program's connection that is not over, and what comes of it.
-    pub(crate) fn act(&mut self, now: Instant, key: Key, act: impl FnOnce(&mut End)) {
-        if let Some(end) = self.programs.end(key) {
-            act(end);
-            self.drive(now);
-        }
-    }
-
-    /// Forgets an end of a program's connection.
-    pub(crate) fn remove(&mut self, now: Instant, key: Key) -> Remains {
-        self.programs.remove(now, &mut *self.stack, key)
-    }
-
-    /// Sends a program's datagram.
-    pub(crate) fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram) {
-        self.programs.send_datagram(flow, outgoing);
-    }
-
-    /// What happened next at the end of a program, and the flow that it happened to.
-    pub(crate) fn poll_event(&mut self) -> Option<(usize, EndEvent)> {
-        self.programs.poll_event()
-    }
-
     /// Lets the programs do what they can. Returns whether they did anything.
     fn drive(&mut self, now: Instant) -> bool {
         let mut did = false;
@@ -171,5 +143,28 @@ impl Host {
                 did
             }
         }
+    }
+}
+
+impl ProgramHost for Host {
+    fn open(&mut self, now: Instant, key: Key, ends: Ends, connects: bool) {
+        self.programs.open(now, &mut *self.stack, key, ends, connects);
+    }
+
+    fn act(&mut self, now: Instant, key: Key, action: EndAction) {
+        self.programs.act(key, action);
+        self.drive(now);
+    }
+
+    fn remove(&mut self, now: Instant, key: Key) -> Remains {
+        self.programs.remove(now, &mut *self.stack, key)
+    }
+
+    fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram) {
+        self.programs.send_datagram(flow, outgoing);
+    }
+
+    fn poll_event(&mut self, now: Instant) -> Option<HostEvent> {
+        self.programs.poll_event(now)
     }
 }

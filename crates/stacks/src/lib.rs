@@ -37,8 +37,8 @@ pub use flows::{Assignment, Refusal, ends, hosts};
 pub use host::{Corrupted, Host};
 pub use observe::{Observer, observe, observe_program};
 pub use program::{
-    ClientPorts, HostTable, OutgoingDatagram, ProgramConnection, ProgramOutcome, Programs, datagram_number,
-    datagram_size,
+    ClientPorts, EndAction, EndEvent, HostEvent, HostTable, Key, OutgoingDatagram, ProgramConnection,
+    ProgramHost, ProgramOutcome, Programs, Remains, datagram_number, datagram_size,
 };
 pub use registry::{ENTRIES, Entry, StackId, Transport};
 pub use run::{Run, SetupError};

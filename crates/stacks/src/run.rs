@@ -1,5 +1,7 @@
 //! A run in virtual time, of a World whose hosts may have stacks of others.
 
+use std::sync::Arc;
+
 use sim::{Clock, FlowSpec, NodeKind, ObservedFlow, Outcome, Records, RunError, Spec, World};
 use units::{Duration, Instant};
 
@@ -7,7 +9,7 @@ use crate::captures::HostCaptures;
 use crate::flows::{Assignment, Refusal};
 use crate::host::Host;
 use crate::observe::{Observer, observe, observe_program};
-use crate::program::Programs;
+use crate::program::{ClientPorts, Programs};
 use crate::registry::StackId;
 
 /// A run in virtual time. Its calls are those of a [`World`].
@@ -46,7 +48,8 @@ impl Run {
         stacks.check(&spec, &over_stacks, StackId::LASTHOP)?;
         let hosts = crate::flows::hosts(&spec, &over_stacks, &needed);
         let captures = HostCaptures::new(&spec, hosts.len(), &over_stacks);
-        let programs = Programs::new(&spec, &over_stacks, &needed);
+        let programs =
+            Programs::new(&spec, &over_stacks, &needed, Arc::new(ClientPorts::behind(over_stacks.len())));
         let world = World::new(with_external_nodes(&spec, own, &hosts))?;
         let order = spec.flows.iter().map(|flow| flow.name.clone()).collect();
         Ok(Self(Inner::Stacks(Box::new(WithStacks {

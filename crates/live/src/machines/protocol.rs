@@ -135,7 +135,7 @@ impl From<Report> for ReportLine {
         match report {
             Report::Sent(sent) => Self::Sent(sent),
             Report::Received(received) => Self::Received(received),
-            Report::Done | Report::Ran(_) => Self::Done,
+            Report::Done | Report::Ran(_) | Report::EndRan(_) => Self::Done,
             Report::Exited(status) => Self::Exited(status.into_raw()),
         }
     }

@@ -67,7 +67,7 @@ impl Connection {
 
     /// Whether both streams have ended.
     pub(super) fn is_over(&self) -> bool {
-        self.ends.iter().all(|end| end.has_closed && end.has_ended)
+        self.ends.iter().all(End::is_over)
     }
 }
 
@@ -99,6 +99,11 @@ impl End {
     /// The socket is connected: accepted, or the handshake is done.
     pub(super) const fn connected(&mut self) {
         self.is_connected = true;
+    }
+
+    /// Whether both streams have ended here.
+    pub(super) const fn is_over(&self) -> bool {
+        self.has_closed && self.has_ended
     }
 
     /// Does what the socket allows. Returns whether the program is to be notified of what was read.

@@ -5,18 +5,17 @@ use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
 
 use nix::errno::Errno;
-use sim::workload::Side;
 use stacks::{OutgoingDatagram, datagram_number, datagram_size};
 use units::Bytes;
 
-/// The sockets of both ends. They know each other, so nobody else's datagrams come in.
+/// The socket of one end. It knows the other, so nobody else's datagrams come in.
 #[derive(Debug)]
-pub(super) struct DatagramEnds {
-    pub(super) sockets: [UdpSocket; 2],
-    /// Datagrams for which the socket of a side has had no room yet.
-    waiting: [VecDeque<OutgoingDatagram>; 2],
-    /// The number behind the highest that has arrived from a side.
-    expected: [u64; 2],
+pub(super) struct DatagramEnd {
+    pub(super) socket: UdpSocket,
+    /// Datagrams for which the socket has had no room yet.
+    waiting: VecDeque<OutgoingDatagram>,
+    /// The number behind the highest that has arrived.
+    expected: u64,
     buffer: Vec<u8>,
 }
 
@@ -28,28 +27,27 @@ pub(super) struct Arrived {
     pub(super) size: Bytes,
 }
 
-impl DatagramEnds {
-    pub(super) fn new(sockets: [UdpSocket; 2]) -> Self {
-        Self { sockets, waiting: Default::default(), expected: [0; 2], buffer: vec![0; LONGEST] }
+impl DatagramEnd {
+    pub(super) fn new(socket: UdpSocket) -> Self {
+        Self { socket, waiting: VecDeque::new(), expected: 0, buffer: vec![0; LONGEST] }
     }
 
     /// Sends a datagram behind those that wait. Returns the number of one that the socket has refused: it is too long for
     /// the way.
-    pub(super) fn send(&mut self, by: Side, outgoing: OutgoingDatagram) -> Option<u64> {
-        self.waiting[by as usize].push_back(outgoing);
-        self.flush(by)
+    pub(super) fn send(&mut self, outgoing: OutgoingDatagram) -> Option<u64> {
+        self.waiting.push_back(outgoing);
+        self.flush()
     }
 
-    /// Sends what waits, as far as the socket has room. Returns as [`DatagramEnds::send`].
-    pub(super) fn flush(&mut self, by: Side) -> Option<u64> {
-        let (socket, waiting) = (&self.sockets[by as usize], &mut self.waiting[by as usize]);
-        while let Some(next) = waiting.front().copied() {
-            match socket.send(&next.payload()) {
+    /// Sends what waits, as far as the socket has room. Returns as [`DatagramEnd::send`].
+    pub(super) fn flush(&mut self) -> Option<u64> {
+        while let Some(next) = self.waiting.front().copied() {
+            match self.socket.send(&next.payload()) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 // An error of an earlier datagram, told by ICMP: this one has not been sent.
                 Err(error) if is_of_another(&error) => {}
                 outcome => {
-                    waiting.pop_front();
+                    self.waiting.pop_front();
                     if outcome.is_err() {
                         return Some(next.number);
                     }
@@ -59,19 +57,18 @@ impl DatagramEnds {
         None
     }
 
-    /// Whether a datagram waits for room in a socket.
+    /// Whether a datagram waits for room in the socket.
     pub(super) fn has_waiting(&self) -> bool {
-        self.waiting.iter().any(|waiting| !waiting.is_empty())
+        !self.waiting.is_empty()
     }
 
-    /// Receives the next datagram that `by` has sent.
-    pub(super) fn receive(&mut self, by: Side) -> Option<Arrived> {
+    /// Receives the next datagram.
+    pub(super) fn receive(&mut self) -> Option<Arrived> {
         loop {
-            match self.sockets[by.other() as usize].recv(&mut self.buffer) {
+            match self.socket.recv(&mut self.buffer) {
                 Ok(length) => {
-                    let expected = &mut self.expected[by as usize];
-                    let number = datagram_number(&self.buffer[..length], *expected);
-                    *expected = (*expected).max(number + 1);
+                    let number = datagram_number(&self.buffer[..length], self.expected);
+                    self.expected = self.expected.max(number + 1);
                     return Some(Arrived { number, size: datagram_size(length) });
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted || is_of_another(&error) => {}

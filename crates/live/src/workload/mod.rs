@@ -2,11 +2,14 @@
 //!
 //! A program is the same object as in virtual time (`sim::workload::Program`), and draws the same numbers. It has a thread
 //! of its own, with the sockets of both its hosts: a socket belongs to the namespace in which it was opened, whoever uses it.
-//! `runner.rs` is the loop, `connection.rs` a connection, `datagram.rs` the datagrams, `place.rs` the way into a namespace.
+//! `runner.rs` is the loop, `poller.rs` how it waits, `connection.rs` a connection, `datagram.rs` the datagrams, `place.rs` the
+//! way into a namespace. `kernel_end.rs` is the kernel's end of a program that has a stack in this process at its other end.
 
 mod connection;
 mod datagram;
+mod kernel_end;
 mod place;
+mod poller;
 mod runner;
 
 use std::net::SocketAddrV4;
@@ -20,6 +23,7 @@ use crate::clock::Clock;
 use crate::socket::{KernelCounts, SocketOptions};
 use crate::stop::Stop;
 
+pub(crate) use kernel_end::{KernelEndRan, KernelEndSpec, OpenKernelEnd, Order};
 pub(crate) use place::Places;
 use runner::Runner;
 pub(crate) use stacks::ClientPorts;

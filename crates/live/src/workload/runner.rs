@@ -8,13 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
-use std::sync::Arc;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::time::TimeSpec;
 use sim::ObservedProgram;
 use sim::workload::{Command, Program, Side, SocketEvent, SocketId, Transport};
 use stacks::OutgoingDatagram;
@@ -27,7 +21,8 @@ use crate::socket::{KernelCounts, connect_to, kernel_counts};
 use crate::stop::Stop;
 
 use super::connection::{Connection, End, Failure};
-use super::datagram::DatagramEnds;
+use super::datagram::DatagramEnd;
+use super::poller::{Poller, SocketNumber, Token};
 use super::{Places, Ran, WorkloadSpec};
 
 /// A program, its sockets, and what has come of them.
@@ -35,12 +30,12 @@ pub(super) struct Runner<'a> {
     spec: &'a WorkloadSpec,
     clock: Clock,
     places: Places,
-    epoll: Epoll,
+    poller: Poller,
     program: Box<dyn Program>,
     observed: ObservedProgram,
     /// The time of which the program was last told.
     now: Instant,
-    datagrams: Option<DatagramEnds>,
+    datagrams: Option<[DatagramEnd; 2]>,
     /// When a datagram was last sent or received.
     last_datagram: Instant,
     /// The listeners of both sides, opened before the other side first connects.
@@ -59,31 +54,16 @@ pub(super) struct Runner<'a> {
     woken_late_by: Duration,
 }
 
-/// The number of a [`SocketId`].
-type SocketNumber = u32;
-
-/// What is ready.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
-    /// The run is over.
-    Stop,
-    Listener(Side),
-    /// The socket for datagrams at a side.
-    Datagrams(Side),
-    End(SocketNumber, Side),
-}
-
 impl<'a> Runner<'a> {
     /// Makes the program and opens its sockets for datagrams, so that no datagram is refused.
     pub(super) fn new(spec: &'a WorkloadSpec, clock: Clock, places: Places) -> Result<Self, LiveError> {
         let (program, service) = spec.flow.program(spec.seed);
-        let epoll =
-            Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(|errno| spec.failed("wait", errno))?;
+        let poller = Poller::new().map_err(|error| spec.failed("wait", error))?;
         let mut runner = Self {
             spec,
             clock,
             places,
-            epoll,
+            poller,
             program,
             observed: ObservedProgram::new(service),
             now: Instant::START,
@@ -110,14 +90,14 @@ impl<'a> Runner<'a> {
     pub(super) fn run(mut self, stop: &Stop, done: impl FnOnce()) -> Result<Ran, LiveError> {
         let spec = self.spec;
         wake_promptly();
-        self.watch(stop).map_err(|error| spec.failed("wait", error))?;
+        self.poller.watch(stop).map_err(|error| spec.failed("wait", error))?;
         let mut done = Some(done);
         while !stop.stopped() {
             self.wake_program()?;
             if done.is_some() && self.is_done() {
                 done.take().into_iter().for_each(|tell| tell());
             }
-            let ready = self.wait(self.next_wake_up(done.is_some()));
+            let ready = self.poller.wait(self.clock, self.next_wake_up(done.is_some()));
             for token in ready.map_err(|error| spec.failed("wait", error))? {
                 // What was due before the event is done before it.
                 self.wake_program()?;
@@ -128,30 +108,16 @@ impl<'a> Runner<'a> {
         Ok(self.finish())
     }
 
-    fn watch(&self, stop: &Stop) -> io::Result<()> {
-        let event = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?);
-        self.register(event.as_fd(), Token::Stop)?;
-        stop.wake(event);
-        Ok(())
-    }
-
     fn open_datagrams(&mut self) -> io::Result<()> {
         let [from, to] = self.spec.ends;
         self.places.enter(Side::To)?;
         let at_to = self.spec.options[1].open_datagrams(to, from)?;
         self.places.enter(Side::From)?;
         let at_from = self.spec.options[0].open_datagrams(from, to)?;
-        self.register(at_from.as_fd(), Token::Datagrams(Side::From))?;
-        self.register(at_to.as_fd(), Token::Datagrams(Side::To))?;
-        self.datagrams = Some(DatagramEnds::new([at_from, at_to]));
+        self.poller.register(at_from.as_fd(), Token::Datagrams(Side::From))?;
+        self.poller.register(at_to.as_fd(), Token::Datagrams(Side::To))?;
+        self.datagrams = Some([at_from, at_to].map(DatagramEnd::new));
         Ok(())
-    }
-
-    fn register(&self, descriptor: impl AsFd, token: Token) -> io::Result<()> {
-        // Edge-triggered: who is told reads and writes until there is nothing more to do.
-        let interest =
-            EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-        Ok(self.epoll.add(descriptor, EpollEvent::new(interest, token.encode()))?)
     }
 
     /// Wakes the program as often as it is due, at the times that it asked for. Then it is now.
@@ -220,7 +186,7 @@ impl<'a> Runner<'a> {
             Some(nix::libc::EINPROGRESS) => Ok(()),
             _ => Err(error),
         });
-        let started = started.and_then(|()| self.register(stream.as_fd(), Token::End(socket.0, by)));
+        let started = started.and_then(|()| self.poller.register(stream.as_fd(), Token::End(socket.0, by)));
         let mut connection = Connection::new(by, addresses);
         connection.end(by).stream = Some(stream);
         self.opened.push(addresses);
@@ -237,7 +203,7 @@ impl<'a> Runner<'a> {
             self.places.enter(side)?;
             let listener = self.spec.options[side as usize].listen(address)?;
             listener.set_nonblocking(true)?;
-            self.register(listener.as_fd(), Token::Listener(side))?;
+            self.poller.register(listener.as_fd(), Token::Listener(side))?;
             self.listeners[side as usize] = Some(listener);
         }
         Ok(())
@@ -285,7 +251,7 @@ impl<'a> Runner<'a> {
         let number = self.observed.send_datagram(at, by, size);
         self.last_datagram = at;
         let Some(datagrams) = &mut self.datagrams else { return };
-        let refused = datagrams.send(by, OutgoingDatagram { number, at, size });
+        let refused = datagrams[by as usize].send(OutgoingDatagram { number, at, size });
         self.refuse(by, refused);
     }
 
@@ -298,7 +264,7 @@ impl<'a> Runner<'a> {
     /// Something is ready.
     fn advance(&mut self, token: Token) -> Result<(), LiveError> {
         match token {
-            Token::Stop => Ok(()),
+            Token::Stop | Token::Told => Ok(()),
             Token::Listener(side) => self.accept(side),
             Token::Datagrams(side) => {
                 self.advance_datagrams(side);
@@ -309,11 +275,15 @@ impl<'a> Runner<'a> {
     }
 
     fn advance_datagrams(&mut self, side: Side) {
-        while let Some(refused) = self.datagrams.as_mut().and_then(|datagrams| datagrams.flush(side)) {
+        while let Some(refused) =
+            self.datagrams.as_mut().and_then(|datagrams| datagrams[side as usize].flush())
+        {
             self.refuse(side, Some(refused));
         }
         let by = side.other();
-        while let Some(arrived) = self.datagrams.as_mut().and_then(|datagrams| datagrams.receive(by)) {
+        while let Some(arrived) =
+            self.datagrams.as_mut().and_then(|datagrams| datagrams[side as usize].receive())
+        {
             let at = self.clock.now();
             self.last_datagram = at;
             let is_new = self.observed.receive_datagram(at, by, arrived.number, arrived.size);
@@ -331,7 +301,7 @@ impl<'a> Runner<'a> {
             // Its connection may have been given up.
             let Some(socket) = socket else { continue };
             let ready = stream.set_nonblocking(true);
-            let ready = ready.and_then(|()| self.register(stream.as_fd(), Token::End(socket, side)));
+            let ready = ready.and_then(|()| self.poller.register(stream.as_fd(), Token::End(socket, side)));
             ready.map_err(|error| self.spec.failed("accept a connection", error))?;
             if let Some(connection) = self.connections.get_mut(&socket) {
                 let end = connection.end(side);
@@ -398,7 +368,7 @@ impl<'a> Runner<'a> {
 
     /// Whether the program is done, its connections are closed, and nothing is on its way for which it is worth waiting.
     fn is_done(&self) -> bool {
-        let waits = self.datagrams.as_ref().is_some_and(DatagramEnds::has_waiting);
+        let waits = self.datagrams.iter().flatten().any(DatagramEnd::has_waiting);
         let arriving = self.observed.outstanding() > 0 && self.clock.now() < self.last_datagram + GRACE;
         self.program.is_done() && self.connections.is_empty() && !waits && !arriving
     }
@@ -407,23 +377,6 @@ impl<'a> Runner<'a> {
         let graceful = is_open && self.program.is_done() && self.datagrams.is_some();
         let given_up = if graceful { self.last_datagram + GRACE } else { Instant::NEVER };
         self.program.poll_timeout().min(given_up.max(self.clock.now()))
-    }
-
-    /// Waits until a socket is ready, at the latest until `time`.
-    fn wait(&self, time: Instant) -> io::Result<Vec<Token>> {
-        let left = time.saturating_since(self.clock.now()).min(LONGEST_SLEEP);
-        let left = TimeSpec::from(std::time::Duration::from_nanos(left.as_nanos()));
-        match ppoll(&mut [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)], Some(left), None) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let mut events = [EpollEvent::empty(); BATCH];
-        let count = match self.epoll.wait(&mut events, EpollTimeout::ZERO) {
-            Ok(count) => count,
-            Err(Errno::EINTR) => 0,
-            Err(error) => return Err(error.into()),
-        };
-        Ok(events[..count].iter().map(|event| Token::decode(event.data())).collect())
     }
 
     /// The run is over: takes in the last datagrams, and counts the connections that are open.
@@ -446,60 +399,18 @@ impl<'a> Runner<'a> {
 }
 
 impl WorkloadSpec {
-    fn failed(&self, step: &'static str, error: impl Into<io::Error>) -> LiveError {
+    pub(super) fn failed(&self, step: &'static str, error: impl Into<io::Error>) -> LiveError {
         LiveError::Flow { flow: self.flow.name.clone(), step, source: error.into() }
     }
 }
 
-impl Token {
-    fn encode(self) -> u64 {
-        match self {
-            Self::Stop => 0,
-            Self::Listener(side) => 1 + side as u64,
-            Self::Datagrams(side) => 3 + side as u64,
-            Self::End(socket, side) => FIRST_END + 2 * u64::from(socket) + side as u64,
-        }
-    }
-
-    fn decode(number: u64) -> Self {
-        let side = |number: u64| if number.is_multiple_of(2) { Side::From } else { Side::To };
-        match number {
-            0 => Self::Stop,
-            1 | 2 => Self::Listener(side(number - 1)),
-            3 | 4 => Self::Datagrams(side(number - 3)),
-            _ => Self::End(((number - FIRST_END) / 2) as u32, side(number - FIRST_END)),
-        }
-    }
-}
-
-/// The first number of a token for an end.
-const FIRST_END: u64 = 5;
-/// Times at which a program is woken, and sockets that are served, before the others have their turn.
-const BATCH: usize = 64;
+/// Times at which a program is woken before the sockets have their turn.
+pub(super) const BATCH: usize = 64;
 /// How far a program may be behind: a machine that cannot send as fast as the program wants to would never get to its end.
 /// Who is farther behind than this is told the time that it is.
-const LONGEST_LAG: Duration = Duration::from_millis(500);
+pub(super) const LONGEST_LAG: Duration = Duration::from_millis(500);
 /// How many ports are tried that others have.
-const MOST_TRIES: usize = 100;
+pub(super) const MOST_TRIES: usize = 100;
 /// How long a program that is done waits for a datagram after the last one: it does not learn of losses. What is then
 /// still on a link is waited for by the run.
-const GRACE: Duration = Duration::from_secs(1);
-/// The longest single sleep.
-const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_keep_apart_what_they_are_for() {
-        let sides = [Side::From, Side::To];
-        let mut all = vec![Token::Stop];
-        all.extend(sides.map(Token::Listener));
-        all.extend(sides.map(Token::Datagrams));
-        all.extend([0, 1, 7, u32::MAX].into_iter().flat_map(|n| sides.map(|side| Token::End(n, side))));
-        for token in all {
-            assert_eq!(Token::decode(token.encode()), token);
-        }
-    }
-}
+pub(super) const GRACE: Duration = Duration::from_secs(1);

@@ -89,10 +89,9 @@ fn pages_come_over_stacks_of_this_process() {
     }
 }
 
-#[test]
-fn every_workload_runs_over_stacks_of_this_process() {
+fn every_workload() -> [Value; 6] {
     let line = json!({ "rate": "10 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
-    for workload in [
+    [
         json!({ "web": { "connection": "persistent", "think": "50 ms", "size": "30 kB" } }),
         json!({ "interactive": { "gap": "50 ms" } }),
         json!({ "background": {
@@ -101,30 +100,95 @@ fn every_workload_runs_over_stacks_of_this_process() {
         json!({ "voip": {} }),
         json!({ "tfrc": {} }),
         json!({ "constant-rate": { "rate": "100 kbit/s" } }),
-    ] {
+    ]
+}
+
+#[test]
+fn every_workload_runs_over_stacks_of_this_process() {
+    for workload in every_workload() {
         program(workload.clone(), ["smoltcp", "smoltcp"]);
         program(workload, ["quinn", "quinn"]);
     }
 }
 
-#[test]
-fn datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
-    let lossy = config(json!({
+/// A packet every 10 ms for 2 s, of which the link loses some.
+fn datagrams_over_a_lossy_link() -> Spec {
+    let mut spec = programmed(json!({ "constant-rate": { "rate": "160 kbit/s", "packet": "200 bytes" } }));
+    spec.links[0].down = config(json!({
         "rate": "1 Mbit/s", "propagation": "10 ms", "errors": { "probability": 0.2, "effect": "drop" },
     }));
-    let even = json!({ "constant-rate": { "rate": "160 kbit/s", "packet": "200 bytes" } });
-    let mut spec = programmed(even);
-    spec.links[0].down = lossy;
+    spec
+}
+
+/// Datagrams that were sent, and that were lost: the link draws the same numbers for the same packets in either clock.
+fn in_virtual_time(spec: &Spec) -> (u64, u64) {
+    let mut run = Run::new(spec.clone(), &with(["smoltcp", "smoltcp"]).stacks).expect("it can be run");
+    run.run().expect("it runs");
+    let flow = run.finish().summary.flows.remove(0);
+    assert!(flow.segments_sent == 200 && flow.measures.packets_lost > 10, "{flow:?}");
+    (flow.segments_sent, flow.measures.packets_lost)
+}
+
+#[test]
+fn datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
+    let spec = datagrams_over_a_lossy_link();
+    let expected = in_virtual_time(&spec);
     for names in [["smoltcp", "quinn"], ["lasthop", "lasthop"]] {
         let outcome = live(&spec, with(names));
         let flow = &outcome.summary.run.flows[0];
-        // Every 10 ms for 2 s; the link draws the same numbers for the same packets in either clock.
-        assert_eq!(flow.segments_sent, 200, "{names:?}: {flow:?}");
-        let mut run = Run::new(spec.clone(), &with(["smoltcp", "smoltcp"]).stacks).expect("it can be run");
-        run.run().expect("it runs");
-        let lost = run.finish().summary.flows[0].measures.packets_lost;
-        assert_eq!(flow.measures.packets_lost, lost, "{names:?}: {flow:?}");
-        assert!(lost > 10 && flow.completed, "{names:?}: {flow:?}");
+        assert_eq!((flow.segments_sent, flow.measures.packets_lost), expected, "{names:?}: {flow:?}");
+        assert!(flow.completed, "{names:?}: {flow:?}");
+    }
+}
+
+#[test]
+fn pages_come_between_a_kernel_and_a_stack_of_this_process() {
+    if !possible_here() {
+        return;
+    }
+    for names in [["lasthop", "kernel"], ["kernel", "lasthop"], ["smoltcp", "kernel"], ["kernel", "smoltcp"]]
+    {
+        let outcome = program(web(), names);
+        let flow = &outcome.summary.run.flows[0];
+        assert!(flow.measures.transfers > 3, "{names:?}: {flow:?}");
+        assert_eq!(
+            (flow.received, flow.bytes),
+            (30_000 * flow.measures.transfers, flow.received),
+            "{names:?}"
+        );
+        assert_eq!(flow.connections, flow.measures.transfers, "{names:?}");
+        assert_eq!(outcome.summary.programs[0].broken, None, "{names:?}");
+        // A kernel that sends has its counts, as between two kernels.
+        let kernels: Vec<_> = outcome.summary.kernel.flows.iter().map(|flow| flow.received).collect();
+        let of_sender = (names[0] == "kernel").then_some(flow.received);
+        assert_eq!(kernels, of_sender.into_iter().collect::<Vec<_>>(), "{names:?}");
+    }
+}
+
+#[test]
+fn every_workload_runs_between_a_kernel_and_a_stack_of_this_process() {
+    if !possible_here() {
+        return;
+    }
+    for workload in every_workload() {
+        program(workload.clone(), ["lasthop", "kernel"]);
+        program(workload, ["kernel", "smoltcp"]);
+    }
+}
+
+#[test]
+fn a_kernels_datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
+    if !possible_here() {
+        return;
+    }
+    let spec = datagrams_over_a_lossy_link();
+    let expected = in_virtual_time(&spec);
+    // UDP is the same whatever else the host speaks.
+    for names in [["lasthop", "kernel"], ["kernel", "lasthop"], ["quinn", "kernel"]] {
+        let outcome = live(&spec, with(names));
+        let flow = &outcome.summary.run.flows[0];
+        assert_eq!((flow.segments_sent, flow.measures.packets_lost), expected, "{names:?}: {flow:?}");
+        assert!(flow.completed, "{names:?}: {flow:?}");
     }
 }
 

@@ -31,7 +31,7 @@ fn message_and_help(refusal: &Refusal) -> (String, String) {
 }
 
 impl Check<'_> {
-    /// Two hosts of a flow speak the same, stacks of others have bulk transfers only, and none of them is simulated in a
+    /// Two hosts of a flow speak the same, and none of them is simulated in a
     /// live run, which has it anyway.
     pub(super) fn stacks(&self, resolved: &Resolved) -> Result<(), InputError> {
         if resolved.hosts.iter().all(|host| host.stack.is_none()) {
@@ -57,20 +57,19 @@ impl Check<'_> {
     }
 
     fn refused(&self, refusal: &Refusal) -> InputError {
-        let (flow, key) = match refusal {
+        let flow = match refusal {
             Refusal::RealTime { host, .. } => {
                 return self.tree.error(&KeyPath::of(["hosts", host, "stack"]), refusal.to_string(), "");
             }
             Refusal::Transport { flow, .. } | Refusal::Mtu { flow, .. } | Refusal::Program { flow, .. } => {
-                (flow, "to")
+                flow
             }
-            Refusal::Workload { flow, .. } => (flow, "workload"),
         };
         let entry = self.file.flows.iter().position(|entry| {
             flow.strip_prefix(&entry.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         });
         let (message, help) = message_and_help(refusal);
-        self.tree.error(&place_of("flows", entry.unwrap_or(0), key), message, help)
+        self.tree.error(&place_of("flows", entry.unwrap_or(0), "to"), message, help)
     }
 }
 

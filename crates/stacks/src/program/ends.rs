@@ -2,40 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sim::ObservedRecord;
-use units::{Bytes, Instant};
+use units::Instant;
 
 use super::datagram::{self, OutgoingDatagram, datagram_number, datagram_size};
 use super::end::{Advance, End};
+use super::hosts::{EndAction, EndEvent, HostEvent, Key, Remains};
 use crate::host::Corrupted;
-use crate::stack::{Counters, Ends, Phase, Stack};
-
-/// A connection of a flow, by the flow's place and the number that its program gave the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
-    pub(crate) flow: usize,
-    pub(crate) socket: u32,
-}
-
-/// Something that happened at a host's end of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EndEvent {
-    /// The end has read as far as was asked for.
-    Read { socket: u32, position: u64 },
-    /// The connection is closed or broken at this end.
-    Over { socket: u32, phase: Phase },
-    /// A datagram has arrived.
-    Datagram { number: u64, size: Bytes },
-}
-
-/// What is left of an end.
-#[derive(Debug, Default)]
-pub(crate) struct Remains {
-    /// Bytes that were read and checked.
-    pub(crate) read: u64,
-    pub(crate) counters: Option<Counters>,
-    pub(crate) records: Vec<ObservedRecord>,
-}
+use crate::stack::{Ends, Phase, Stack};
 
 /// The ends of programs at one host.
 #[derive(Debug, Default)]
@@ -71,9 +44,15 @@ impl ProgramEnds {
         self.ends.insert(key, End::new(socket));
     }
 
-    /// The end of a connection that is not over.
-    pub(crate) fn end(&mut self, key: Key) -> Option<&mut End> {
-        self.ends.get_mut(&key)
+    /// Does something at an end of a connection that is not over.
+    pub(crate) fn act(&mut self, key: Key, action: EndAction) {
+        let Some(end) = self.ends.get_mut(&key) else { return };
+        match action {
+            EndAction::Write(bytes) => end.write(bytes),
+            EndAction::WriteUnlimited => end.write_unlimited(),
+            EndAction::Close => end.close(),
+            EndAction::NotifyRead(position) => end.notify_at(position),
+        }
     }
 
     /// Forgets an end. What is left of a connection that is not over is given up.
@@ -108,9 +87,9 @@ impl ProgramEnds {
         self.packets.pop_front()
     }
 
-    /// What happened next, and the flow that it happened to.
-    pub(crate) fn poll_event(&mut self) -> Option<(usize, EndEvent)> {
-        self.events.pop_front()
+    /// What happened next.
+    pub(crate) fn poll_event(&mut self, now: Instant) -> Option<HostEvent> {
+        self.events.pop_front().map(|(flow, event)| HostEvent { at: now, flow, event })
     }
 
     /// Lets the programs do what they can. Returns whether they did anything.
@@ -122,9 +101,17 @@ impl ProgramEnds {
                 end.advance(now, stack).map_err(|wrong| Corrupted { flow, position: wrong.0 })?;
             did |= moved;
             let read = read.map(|position| EndEvent::Read { socket, position });
-            let over = over.map(|phase| EndEvent::Over { socket, phase });
+            let over = over.map(|phase| EndEvent::Over { socket, broken: reason(phase) });
             self.events.extend(read.into_iter().chain(over).map(|event| (flow, event)));
         }
         Ok(did)
+    }
+}
+
+/// Why a connection broke, if it did.
+fn reason(phase: Phase) -> Option<String> {
+    match phase {
+        Phase::Broken(reason) => Some(reason.to_owned()),
+        Phase::Opening | Phase::Open | Phase::Closed => None,
     }
 }

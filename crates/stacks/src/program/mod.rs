@@ -1,42 +1,31 @@
 //! Workloads over the stacks of this process: the programs of `sim::workload`, with connections and datagrams of two hosts.
 //!
 //! A program is the same object as over our own TCP in a World and over the sockets of kernels, and draws the same numbers.
-//! `runner.rs` carries out what one asks for, `ends.rs` is what a host has of it, `end.rs` one end of a connection, and
-//! `datagram.rs` the datagrams. Those are packets that the host makes itself, whatever its stack: a stack here has connections
+//! `runner.rs` carries out what one asks for by the interface in `hosts.rs`; `ends.rs` is what a host in this process has of it,
+//! `end.rs` one end of a connection, and `datagram.rs` the datagrams. Those are packets that the host makes itself, whatever its stack: a stack here has connections
 //! only, and UDP (RFC 768) has nothing in which two of them could differ.
 
 mod datagram;
 mod end;
 mod ends;
+mod hosts;
 mod ports;
 mod runner;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use sim::{FlowSpec, Spec, Workload};
 use units::Instant;
 
 pub use datagram::{OutgoingDatagram, datagram_number, datagram_size};
-pub(crate) use end::End;
-pub(crate) use ends::{EndEvent, Key, ProgramEnds, Remains};
+pub(crate) use ends::ProgramEnds;
+pub use hosts::{EndAction, EndEvent, HostEvent, HostTable, Key, ProgramHost, Remains};
 pub use ports::ClientPorts;
 use runner::Runner;
 pub use runner::{ProgramConnection, ProgramOutcome};
 
-use crate::host::Host;
 use crate::registry::StackId;
-
-/// The hosts of a run, by their nodes.
-pub trait HostTable {
-    /// The host of a node whose stack is in this process.
-    fn host(&mut self, node: usize) -> Option<&mut Host>;
-}
-
-impl HostTable for Vec<(usize, Host)> {
-    fn host(&mut self, node: usize) -> Option<&mut Host> {
-        self.iter_mut().find(|(known, _)| *known == node).map(|(_, host)| host)
-    }
-}
 
 /// The programs of a run.
 ///
@@ -48,17 +37,21 @@ pub struct Programs {
     runners: BTreeMap<usize, Runner>,
     /// The nodes of their hosts.
     nodes: Vec<usize>,
-    ports: ClientPorts,
+    ports: Arc<ClientPorts>,
 }
 
 impl Programs {
-    /// The programs of those `flows` whose hosts both have stacks in this process.
+    /// The programs of those `flows` that have a host with a stack in this process, whose connections take `ports`.
     #[must_use]
-    pub fn new(spec: &Spec, flows: &[FlowSpec], stacks: &BTreeMap<usize, StackId>) -> Self {
+    pub fn new(
+        spec: &Spec,
+        flows: &[FlowSpec],
+        stacks: &BTreeMap<usize, StackId>,
+        ports: Arc<ClientPorts>,
+    ) -> Self {
         let is_here = |flow: &FlowSpec| {
             matches!(flow.workload, Workload::Application { .. })
-                && stacks.contains_key(&flow.from)
-                && stacks.contains_key(&flow.to)
+                && (stacks.contains_key(&flow.from) || stacks.contains_key(&flow.to))
         };
         let here = flows.iter().enumerate().filter(|(_, flow)| is_here(flow));
         let runners: BTreeMap<usize, Runner> =
@@ -66,7 +59,7 @@ impl Programs {
         let mut nodes: Vec<usize> = runners.values().flat_map(Runner::nodes).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        Self { runners, nodes, ports: ClientPorts::behind(flows.len()) }
+        Self { runners, nodes, ports }
     }
 
     /// Wakes the programs that are due, hands over what has happened at the hosts, and carries out what they ask for. Returns
@@ -74,8 +67,8 @@ impl Programs {
     pub fn advance(&mut self, now: Instant, hosts: &mut dyn HostTable) -> bool {
         let mut did = false;
         for node in &self.nodes {
-            while let Some((flow, event)) = hosts.host(*node).and_then(Host::poll_event) {
-                if let Some(runner) = self.runners.get_mut(&flow) {
+            while let Some(event) = hosts.host(*node).and_then(|host| host.poll_event(now)) {
+                if let Some(runner) = self.runners.get_mut(&event.flow) {
                     runner.handle_event(now, *node, event, hosts, &self.ports);
                     did = true;
                 }

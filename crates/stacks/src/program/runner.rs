@@ -10,12 +10,10 @@ use sim::workload::{Command, Program, Side, SocketEvent, SocketId};
 use sim::{FlowSpec, ObservedProgram, ObservedRecord, Spec};
 use units::{Bytes, Duration, Instant};
 
-use super::HostTable;
 use super::datagram::OutgoingDatagram;
-use super::end::End;
-use super::ends::{EndEvent, Key, Remains};
+use super::hosts::{EndAction, EndEvent, HostEvent, HostTable, Key};
 use super::ports::ClientPorts;
-use crate::stack::{Counters, Ends, Phase};
+use crate::stack::{Counters, Ends};
 
 /// A program, its connections, and what has come of them.
 #[derive(Debug)]
@@ -41,6 +39,7 @@ pub(super) struct Runner {
     counters: Option<Counters>,
     broken: Option<String>,
     woken_late_by: Duration,
+    heard_late_by: Duration,
 }
 
 /// A connection that is not over.
@@ -80,6 +79,8 @@ pub struct ProgramOutcome {
     pub broken: Option<String>,
     /// How late the program was woken at most.
     pub woken_late_by: Duration,
+    /// How late it heard at most of what had happened at its ends.
+    pub heard_late_by: Duration,
 }
 
 impl Runner {
@@ -101,6 +102,7 @@ impl Runner {
             counters: None,
             broken: None,
             woken_late_by: Duration::ZERO,
+            heard_late_by: Duration::ZERO,
         }
     }
 
@@ -133,24 +135,27 @@ impl Runner {
         true
     }
 
-    /// Something has happened at the end of a node.
+    /// Something has happened at the end of a node, by `now`.
     pub(super) fn handle_event(
         &mut self,
         now: Instant,
         node: usize,
-        event: EndEvent,
+        HostEvent { at, event, .. }: HostEvent,
         hosts: &mut dyn HostTable,
         ports: &ClientPorts,
     ) {
         let side = if node == self.nodes[0] { Side::From } else { Side::To };
+        self.heard_late_by = self.heard_late_by.max(now.saturating_since(at));
         match event {
             EndEvent::Read { socket, position } => {
                 self.events.push_back((SocketId(socket), SocketEvent::Read { side, position }));
             }
-            EndEvent::Over { socket, phase } => self.on_over(now, socket, side, phase, hosts),
-            EndEvent::Datagram { number, size } => self.on_datagram(now, side.other(), number, size),
+            EndEvent::Over { socket, broken } => self.on_over(now, socket, side, broken, hosts),
+            EndEvent::Datagram { number, size } => self.on_datagram(at, side.other(), number, size),
+            EndEvent::Refused { number } if side == Side::From => self.observed.lose_datagram(number),
+            EndEvent::Refused { .. } => {}
         }
-        self.now = self.now.max(now);
+        self.now = self.now.max(at);
         self.settle(now, hosts, ports);
     }
 
@@ -166,18 +171,18 @@ impl Runner {
     }
 
     fn execute(&mut self, now: Instant, command: Command, hosts: &mut dyn HostTable, ports: &ClientPorts) {
-        let mut act = |socket: SocketId, side: Side, act: &mut dyn FnMut(&mut End)| {
+        let mut act = |socket: SocketId, side: Side, action: EndAction| {
             if let Some(host) = hosts.host(self.nodes[side as usize]) {
-                host.act(now, Key { flow: self.flow, socket: socket.0 }, act);
+                host.act(now, Key { flow: self.flow, socket: socket.0 }, action);
             }
         };
         match command {
             Command::Connect { socket, by } => self.connect(now, socket.0, by, hosts, ports),
-            Command::Write { socket, side, bytes } => act(socket, side, &mut |end| end.write(bytes.0)),
-            Command::WriteUnlimited { socket } => act(socket, Side::From, &mut End::write_unlimited),
-            Command::Close { socket, side } => act(socket, side, &mut End::close),
+            Command::Write { socket, side, bytes } => act(socket, side, EndAction::Write(bytes.0)),
+            Command::WriteUnlimited { socket } => act(socket, Side::From, EndAction::WriteUnlimited),
+            Command::Close { socket, side } => act(socket, side, EndAction::Close),
             Command::NotifyRead { socket, side, position } => {
-                act(socket, side, &mut |end| end.notify_at(position));
+                act(socket, side, EndAction::NotifyRead(position));
             }
             Command::SendDatagram { size } => self.send_datagram(now, Side::From, size, hosts),
             Command::SendFeedback { size } => self.send_datagram(now, Side::To, size, hosts),
@@ -227,10 +232,17 @@ impl Runner {
     }
 
     /// A connection is closed or broken at one end.
-    fn on_over(&mut self, now: Instant, socket: u32, side: Side, phase: Phase, hosts: &mut dyn HostTable) {
+    fn on_over(
+        &mut self,
+        now: Instant,
+        socket: u32,
+        side: Side,
+        broken: Option<String>,
+        hosts: &mut dyn HostTable,
+    ) {
         let Some(connection) = self.connections.get_mut(&socket) else { return };
-        if let Phase::Broken(reason) = phase {
-            self.broken.get_or_insert_with(|| reason.to_owned());
+        if let Some(reason) = broken {
+            self.broken.get_or_insert(reason);
         } else {
             connection.closed[side as usize] = true;
             if connection.closed != [true; 2] {
@@ -246,9 +258,8 @@ impl Runner {
     fn remove(&mut self, now: Instant, socket: u32, hosts: &mut dyn HostTable) {
         let Some(Connection { place, .. }) = self.connections.remove(&socket) else { return };
         let key = Key { flow: self.flow, socket };
-        let [from, to] = self
-            .nodes
-            .map(|node| hosts.host(node).map_or_else(Remains::default, |host| host.remove(now, key)));
+        let [from, to] =
+            self.nodes.map(|node| hosts.host(node).map(|host| host.remove(now, key)).unwrap_or_default());
         self.received += to.read;
         if let Some(counters) = from.counters {
             self.counters.get_or_insert_default().add(&counters);
@@ -270,6 +281,7 @@ impl Runner {
             counters: self.counters,
             broken: self.broken,
             woken_late_by: self.woken_late_by,
+            heard_late_by: self.heard_late_by,
         }
     }
 }
