@@ -223,11 +223,15 @@ def test_programs_run_in_hosts_on_other_machines(machines: Machines, tmp_path: P
     assert (out / "output-command.txt").read_text() == "got it\n"
 
 
-def test_a_workload_from_a_host_elsewhere_is_refused(machines: Machines) -> None:
-    ran = machines.lasthop("live", "live-workloads", *placed(machines, server="b"))
-    assert ran.returncode == 2, ran.stderr
-    assert "flow page: the workload web runs between hosts of one machine" in ran.stderr
-    assert "server is on another; give the flow bytes or until" in ran.stderr
+def test_other_sources_of_the_same_version_are_refused(machines: Machines, tmp_path: Path) -> None:
+    other = tmp_path / "lasthop"
+    said = json.dumps({"lasthop": library.__version__, "sources": "0123456789abcdef"})
+    other.write_text(f"#!/bin/sh\necho '{said}'\ncat > /dev/null\n")
+    other.chmod(0o755)
+    ran = machines.lasthop("live", "quickstart", "--set", f'hosts.server.at="ssh://b?lasthop={other}"')
+    assert ran.returncode == 2
+    assert "built from other sources than this machine's (0123456789abcdef there, " in ran.stderr
+    assert "build and install the same sources on both" in ran.stderr
 
 
 def test_a_program_that_fails_elsewhere_fails_the_run(machines: Machines) -> None:

@@ -6,6 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
+SOURCES: str
+"""A fingerprint of the sources that the processes of one real-time run must have in common."""
 __version__: str
 
 class Scenario:

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Any, Final
 
-from lasthop._native import __version__
+from lasthop._native import SOURCES, __version__
 from lasthop.errors import InputError, LiveError
 from lasthop.machines import Machine, Placement, line_of
 
@@ -116,7 +116,7 @@ class Remote(Channel):
 
 @contextmanager
 def remotes(placement: Placement) -> Iterator[Remotes]:
-    """Start `lasthop live-part` on every machine and yield them when all have this version; end them afterwards."""
+    """Start `lasthop live-part` on every machine and yield them when all have these sources; end them afterwards."""
     said: SimpleQueue[tuple[Channel, bytes | None]] = SimpleQueue()
     with ExitStack() as stack:
         started = []
@@ -135,26 +135,38 @@ def remotes(placement: Placement) -> Iterator[Remotes]:
 def _compare_versions(
     placement: Placement, started: Sequence[Remote], said: SimpleQueue[tuple[Channel, bytes | None]]
 ) -> None:
-    """Wait until every machine has said its version. What a shell says before is passed over."""
+    """Wait until every machine has said its version and sources. What a shell says before is passed over."""
     while not all(remote.is_known for remote in started):
         remote, line = said.get()
         assert isinstance(remote, Remote)
         if line is None:
             raise remote.failure()
-        version = _version(line)
-        if version is None:
+        build = _build(line)
+        if build is None:
             continue
-        if version != __version__:
-            machine = remote.machine
-            what = f"{machine.text} has lasthop {version}, and this machine has {__version__}"
-            raise InputError(what, key=placement.key_of(machine), help="install the same version on both")
+        _compare(placement, remote.machine, *build)
         remote.is_known = True
 
 
-def _version(line: bytes) -> str | None:
+def _compare(placement: Placement, machine: Machine, version: str, sources: str) -> None:
+    """Raise InputError where a machine has another version, or the same of other sources."""
+    if version != __version__:
+        what = f"{machine.text} has lasthop {version}, and this machine has {__version__}"
+        raise InputError(what, key=placement.key_of(machine), help="install the same version on both")
+    if sources != SOURCES:
+        what = (
+            f"{machine.text} has lasthop {version} built from other sources than this machine's "
+            f"({sources} there, {SOURCES} here)"
+        )
+        raise InputError(what, key=placement.key_of(machine), help="build and install the same sources on both")
+
+
+def _build(line: bytes) -> tuple[str, str] | None:
+    """Return the version and the sources that a first line says."""
     try:
-        return str(json.loads(line)["lasthop"])
-    except (ValueError, TypeError, KeyError):
+        said = json.loads(line)
+        return str(said["lasthop"]), str(said.get("sources", "unknown"))
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

@@ -24,9 +24,9 @@ PIECE = 1 << 20
 
 
 def main(*, emulator: bool) -> int:
-    """Say our version, and do what the other end says; return the exit status."""
+    """Say our version and sources, and do what the other end says; return the exit status."""
     streams = _take_streams()
-    _say(streams[1], {"lasthop": _native.__version__})
+    _say(streams[1], {"lasthop": _native.__version__, "sources": _native.SOURCES})
     if emulator:
         return _emulate(streams)
     # The engine does not return to Python before the end, and whatever ends the process takes its namespaces with it.

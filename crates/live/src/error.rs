@@ -19,20 +19,6 @@ pub enum LiveError {
     #[error(transparent)]
     Refused(#[from] stacks::Refusal),
 
-    /// A flow's program has both its ends in one process.
-    #[error(
-        "flow {flow}: the workload {workload} runs between hosts of one machine, the links', and {host} is on another; \
-         give the flow bytes or until, or leave out the host's at"
-    )]
-    Workload {
-        /// The flow.
-        flow: String,
-        /// The workload.
-        workload: &'static str,
-        /// The host.
-        host: String,
-    },
-
     /// A flow's program has a stack in this process at one host, and a kernel on another machine at the other.
     #[error(
         "flow {flow}: the workload {workload} has a stack in this process at one end, and {host}, at the other, is on \

@@ -28,7 +28,9 @@ use crate::sock_diag::Samples;
 use crate::stop::Stop;
 use crate::sysctl::{self, Sysctls};
 use crate::tun::Tun;
-use crate::workload::{KernelEndRan, KernelEndSpec, OpenKernelEnd, Places, Ran, WorkloadSpec};
+use crate::workload::{
+    HalfRan, HalfSpec, KernelEndRan, KernelEndSpec, OpenHalf, OpenKernelEnd, Places, Post, Ran, WorkloadSpec,
+};
 
 /// A host's address, device, settings and tasks.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub(crate) struct HostSpec {
     pub(crate) workloads: Vec<WorkloadSpec>,
     /// This host's ends of flows whose programs have a stack in this process at their other ends.
     pub(crate) ends: Vec<KernelEndSpec>,
+    /// This host's sides of flows whose programs run over sockets of two machines.
+    pub(crate) halves: Vec<HalfSpec>,
     pub(crate) command: Option<CommandLine>,
     /// Programs that end with the run.
     pub(crate) programs: Vec<CommandLine>,
@@ -68,6 +72,8 @@ pub(crate) enum Report {
     Ran(Box<Ran>),
     /// The end of a flow's program has ended with the run.
     EndRan(KernelEndRan),
+    /// A half of it has.
+    Half(Box<HalfRan>),
     /// The user's program has exited.
     Exited(ExitStatus),
 }
@@ -95,6 +101,8 @@ pub(crate) struct Start {
     pub(crate) namespaces: Arc<BTreeMap<String, String>>,
     /// How many hosts have programs that may yet have to open their ports; the user's program waits for them.
     pub(crate) starting: Arc<AtomicUsize>,
+    /// What halves of programs tell each other.
+    pub(crate) post: Arc<Post>,
 }
 
 /// What the host's thread hands to the caller once the host is set up.
@@ -108,19 +116,28 @@ struct Prepared {
 struct Kept {
     listening: Vec<ListeningReceiver>,
     ends: Vec<OpenKernelEnd>,
+    halves: Vec<OpenHalf>,
     descriptor: Option<Arc<OwnedFd>>,
+}
+
+impl Report {
+    /// What became of a half of a program.
+    pub(crate) fn into_half(self) -> Option<HalfRan> {
+        if let Self::Half(half) = self { Some(*half) } else { None }
+    }
 }
 
 impl HostSpec {
     /// Returns how many reports the host sends before the end of the run.
     pub(crate) fn reports(&self) -> usize {
-        let flows = self.senders.len() + self.receivers.len() + self.workloads.len();
+        let flows = self.senders.len() + self.receivers.len() + self.workloads.len() + self.halves.len();
         flows + usize::from(self.command.is_some())
     }
 
     /// Returns how many ports are open before the run.
     fn listeners(&self) -> usize {
-        self.receivers.len() + self.ends.iter().filter(|end| end.listens()).count()
+        let of_ends = self.ends.iter().filter(|end| end.listens()).count();
+        self.receivers.len() + of_ends + self.halves.iter().filter(|half| half.listens()).count()
     }
 
     /// Returns whether its stack is a program, and there is none.
@@ -182,7 +199,7 @@ fn run_host(
     };
     if let Ok(mut start) = started.recv() {
         let spec = kept.give_to(spec.clone(), &mut start.environment);
-        let opened = (kept.listening, kept.ends);
+        let opened = (kept.listening, kept.ends, kept.halves);
         thread::scope(|scope| run_tasks(scope, &spec, opened, &start, stop, reports));
         // The namespace outlives its tasks: a FIN may remain to be acknowledged.
         let _ = started.recv();
@@ -197,8 +214,9 @@ fn prepare(spec: &HostSpec) -> Result<(Prepared, Kept), LiveError> {
     let (tun, descriptor) = device_of(spec)?;
     let listening = spec.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
     let ends = spec.ends.iter().map(KernelEndSpec::open).collect::<Result<_, _>>()?;
+    let halves = spec.halves.iter().map(HalfSpec::open).collect::<Result<_, _>>()?;
     let namespace = format!("/proc/{}/task/{}/ns/net", getpid(), gettid());
-    Ok((Prepared { namespace, tun, sysctls }, Kept { listening, ends, descriptor }))
+    Ok((Prepared { namespace, tun, sysctls }, Kept { listening, ends, halves, descriptor }))
 }
 
 /// Makes the device of a host's kernel, or what stands for one with the programs' end of it.
@@ -254,7 +272,7 @@ fn configure(spec: &HostSpec) -> io::Result<()> {
 fn run_tasks<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     spec: &'env HostSpec,
-    (listening, ends): (Vec<ListeningReceiver>, Vec<OpenKernelEnd>),
+    (listening, ends, halves): (Vec<ListeningReceiver>, Vec<OpenKernelEnd>, Vec<OpenHalf>),
     start: &'env Start,
     stop: &'env Stop,
     reports: &'env Reports,
@@ -273,6 +291,9 @@ fn run_tasks<'scope, 'env>(
     }
     for one in ends {
         scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::EndRan)));
+    }
+    for one in halves {
+        scope.spawn(move || task.run(|| task.run_half(one, start, stop)));
     }
     for one in &spec.programs {
         scope.spawn(move || task.run_beside(|| one.run(&start.environment, stop)));
@@ -323,6 +344,12 @@ impl Task<'_> {
         let places = Places::open(namespace).map_err(failed(self.host, "open the namespace of its peer"))?;
         let ran = workload.run(clock, stop, places, || self.reports.send(Ok(Report::Done)))?;
         Ok(Report::Ran(Box::new(ran)))
+    }
+
+    /// Runs a half of the program of a flow, and reports before its end when it is done.
+    fn run_half(self, half: OpenHalf, start: &Start, stop: &Stop) -> Result<Report, LiveError> {
+        let ran = half.run(start.clock, stop, &start.post, || self.reports.send(Ok(Report::Done)))?;
+        Ok(Report::Half(Box::new(ran)))
     }
 
     /// Runs a task that nobody waits for, and reports only its failure.

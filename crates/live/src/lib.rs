@@ -36,6 +36,7 @@ mod drops;
 mod error;
 mod fetch;
 mod forwarding;
+mod halves;
 mod host;
 mod kernel_hosts;
 mod lateness;
@@ -80,7 +81,9 @@ pub use doctor::{Check, doctor};
 pub use error::LiveError;
 pub use fetch::{FetchOptions, FetchOutcome, fetch};
 pub use lateness::{Lateness, LatenessBin, TAINTED_FROM};
-pub use machines::{Delay, Machine, MachineSummary, Machines, Streams, TunnelSummary, WaySummary, part};
+pub use machines::{
+    Delay, Machine, MachineSummary, Machines, SOURCES, Streams, TunnelSummary, WaySummary, part,
+};
 pub use namespace::Right;
 pub use options::{Options, Program, Progress};
 pub use outcome::{CommandSummary, Kernel, KernelFlow, LiveOutcome, LiveSummary, Outside, ProgramSummary};

@@ -107,6 +107,10 @@ pub struct KernelFlow {
     /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time, and
     /// where [`LiveSummary::programs`] has it.
     pub woken_late_ms: Option<f64>,
+    /// How late a half of the flow's program heard of the other at most, in milliseconds, where its hosts are not both with
+    /// the emulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard_late_ms: Option<f64>,
     /// The counters.
     #[serde(flatten)]
     pub counts: KernelCounts,
@@ -378,6 +382,7 @@ impl KernelFlow {
             received: ran.received + ran.program.datagram_bytes().0,
             broken: ran.broken.clone(),
             woken_late_ms: Some(ran.woken_late_by.as_secs_f64() * 1e3),
+            heard_late_ms: ran.heard_late_by.map(|late| late.as_secs_f64() * 1e3),
             counts: ran.counts,
         }
     }
@@ -389,6 +394,7 @@ impl KernelFlow {
             received: outcome.received + outcome.program.datagram_bytes().0,
             broken: outcome.broken.clone(),
             woken_late_ms: None,
+            heard_late_ms: None,
             counts,
         }
     }
@@ -405,7 +411,7 @@ impl KernelFlow {
             ConnectionEnd::Stopped => Some("the run was over".to_owned()),
             ConnectionEnd::Broken(why) => Some(why),
         };
-        Some(Self { flow, received, broken, woken_late_ms: None, counts })
+        Some(Self { flow, received, broken, woken_late_ms: None, heard_late_ms: None, counts })
     }
 }
 

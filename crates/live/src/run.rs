@@ -38,9 +38,9 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
-    flows.iter().try_for_each(|flow| check_workload(spec, flow, &is_elsewhere))?;
+    let elsewhere: Vec<usize> = (0..spec.nodes.len()).filter(|node| is_elsewhere(*node)).collect();
     flows.iter().try_for_each(|flow| check_places(spec, flow, &stacks, &is_elsewhere))?;
-    let setup = Setup::new(spec, &flows, network.nodes(), &stacks);
+    let setup = Setup::new(spec, &flows, network.nodes(), &stacks).with_elsewhere(elsewhere.into_iter());
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
     let kernels = setup.host_specs(&options);
     if let Some(host) = kernels.iter().find(|host| host.lacks_its_program()) {
@@ -61,6 +61,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         .collect();
     let progress = options.progress.take();
     let mut session = session::run(hosts, network, captures, setup.end(), &options, progress)?;
+    session.join_halves(&setup);
     let mut elsewhere = std::mem::take(&mut session.others.samples);
     let samples: Vec<(String, Vec<Sample>)> = sampled
         .into_iter()
@@ -92,20 +93,6 @@ fn check_places(
     }
 }
 
-/// Checks that a flow whose program has both its ends in one process has both its hosts here.
-fn check_workload(
-    spec: &Spec,
-    flow: &FlowSpec,
-    is_elsewhere: &dyn Fn(usize) -> bool,
-) -> Result<(), LiveError> {
-    let Workload::Application { application, .. } = &flow.workload else { return Ok(()) };
-    let elsewhere = [flow.from, flow.to].into_iter().find(|node| is_elsewhere(*node));
-    elsewhere.map_or(Ok(()), |node| {
-        let (flow, host) = (flow.name.clone(), spec.nodes[node].name.clone());
-        Err(LiveError::Workload { flow, workload: application.id(), host })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -132,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_between_two_machines_is_refused_with_the_host_that_is_elsewhere() {
+    fn a_program_between_a_stack_here_and_a_kernel_elsewhere_is_refused_with_that_host() {
         let host = |name: &str| NodeSpec {
             name: name.to_owned(),
             kind: NodeKind::Host { address: Ipv4Addr::LOCALHOST },
@@ -148,18 +135,11 @@ mod tests {
             record: RecordSpec::default(),
         };
         let web = flow(r#"{ "web": {} }"#);
-        assert!(check_workload(&spec, &web, &|_| false).is_ok());
-        let refused = check_workload(&spec, &web, &|node| node == 1).unwrap_err().to_string();
-        assert!(
-            refused.contains("flow page: the workload web") && refused.contains("mobile is on another"),
-            "{refused}"
-        );
         let here = BTreeMap::from([(0, StackId::LASTHOP)]);
         assert!(check_places(&spec, &web, &here, &|_| false).is_ok());
         let apart = check_places(&spec, &web, &here, &|node| node == 1).unwrap_err().to_string();
         assert!(apart.contains("and mobile, at the other, is on another machine"), "{apart}");
         let bulk = FlowSpec { workload: Workload::Bulk(sim::Amount::Bytes(units::Bytes(1))), ..web };
-        assert!(check_workload(&spec, &bulk, &|_| true).is_ok());
         assert!(check_places(&spec, &bulk, &here, &|node| node == 1).is_ok());
     }
 }

@@ -25,6 +25,7 @@ use crate::options::{Options, Progress};
 use crate::scheduling::{Priority, Scheduling};
 use crate::stop::Stop;
 use crate::sysctl::Sysctls;
+use crate::workload::Post;
 
 /// The state at the end of a run, from which the results are computed.
 pub(crate) struct Session {
@@ -92,9 +93,11 @@ pub(crate) fn run(
     };
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
+    let halves = hosts.iter().flat_map(|host| &host.halves);
+    let post = Arc::new(Post::new(halves).map_err(LiveError::Wait)?);
     let hosts = set_up(hosts, &stop, &sender)?;
     let starting = Starting { expected: with_programs, left: Arc::new(AtomicUsize::new(with_programs)) };
-    let reach = |machines| Elsewhere::set_up(machines, options, sender.clone(), starting.clone());
+    let reach = |machines| Elsewhere::set_up(machines, options, sender.clone(), starting.clone(), &post);
     let mut elsewhere = elsewhere.map(reach).transpose()?;
     let clock = elsewhere.as_mut().map_or_else(|| Ok(Clock::start()), Elsewhere::start)?;
     let priority = Priority::raise();
@@ -107,7 +110,7 @@ pub(crate) fn run(
     for host in &hosts {
         let environment = environment(&named, &hosts, &host.name);
         let (starting, namespaces) = (Arc::clone(&starting.left), Arc::clone(&namespaces));
-        host.start(Start { clock, environment, namespaces, starting });
+        host.start(Start { clock, environment, namespaces, starting, post: Arc::clone(&post) });
     }
     let (elsewhere_now, flows) = (elsewhere.as_ref(), &flows[..]);
     let driven = MainLoop { reports: &reports, expected, clock, end, flows, elsewhere: elsewhere_now }

@@ -1,6 +1,6 @@
 //! The scenario as hosts to set up, each with its senders, receivers and programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::host::HostSpec;
 use crate::kernel_hosts::KernelEvents;
 use crate::options::Options;
 use crate::socket::SocketOptions;
-use crate::workload::{ClientPorts, KernelEndSpec, WorkloadSpec};
+use crate::workload::{ClientPorts, HalfSpec, KernelEndSpec, WorkloadSpec};
 
 /// The scenario, with the flows that run and the nodes that are hosts.
 pub(crate) struct Setup<'a> {
@@ -32,6 +32,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) ports: Arc<ClientPorts>,
     /// What happens at kernels' ends of programs with a stack in this process.
     kernel_events: Arc<KernelEvents>,
+    /// The nodes that are not in the emulator's process.
+    elsewhere: BTreeSet<usize>,
 }
 
 /// Returns the amount of a bulk flow. Those have senders and receivers of their own, which block: a flow as fast as a
@@ -53,7 +55,18 @@ impl<'a> Setup<'a> {
         stacks: &'a BTreeMap<usize, StackId>,
     ) -> Self {
         let ports = Arc::new(ClientPorts::behind(flows.len()));
-        Self { spec, flows, hosts: hosts.to_vec(), stacks, ports, kernel_events: Arc::default() }
+        let (hosts, kernel_events) = (hosts.to_vec(), Arc::default());
+        Self { spec, flows, hosts, stacks, ports, kernel_events, elsewhere: BTreeSet::new() }
+    }
+
+    /// The same, with some of the hosts in other processes than the emulator's.
+    pub(crate) fn with_elsewhere(self, nodes: impl Iterator<Item = usize>) -> Self {
+        Self { elsewhere: nodes.collect(), ..self }
+    }
+
+    /// Whether the program of a flow runs in two halves, since its hosts are not both in the emulator's process.
+    fn is_in_halves(&self, flow: &FlowSpec) -> bool {
+        [flow.from, flow.to].iter().any(|node| self.elsewhere.contains(node))
     }
 
     /// Returns the stop time.
@@ -91,9 +104,19 @@ impl<'a> Setup<'a> {
                 .collect(),
             workloads: flows()
                 .filter(|(_, flow)| flow.from == node && !bulk(flow) && !self.stacks.contains_key(&flow.to))
+                .filter(|(_, flow)| !self.is_in_halves(flow))
                 .map(|(i, _)| self.workload(i, options))
                 .collect(),
             ends: (0..self.flows.len()).filter_map(|i| self.kernel_end(i, node, options)).collect(),
+            halves: flows()
+                .filter(|(_, flow)| !bulk(flow) && self.is_in_halves(flow))
+                .filter_map(|(i, flow)| {
+                    let side = [(flow.from, Side::From), (flow.to, Side::To)].into_iter();
+                    let (_, side) = side.into_iter().find(|(own, _)| *own == node)?;
+                    let workload = self.workload(i, options);
+                    Some(HalfSpec { workload, index: i, flows: self.flows.len(), side })
+                })
+                .collect(),
             command: has_command.then(|| command(&options.command, shown(options.output.as_ref()))).flatten(),
             programs: options
                 .programs

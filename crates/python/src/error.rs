@@ -46,7 +46,6 @@ impl From<Failure> for PyErr {
             Failure::Live(
                 error @ (live::LiveError::Refused(_)
                 | live::LiveError::Apart { .. }
-                | live::LiveError::Workload { .. }
                 | live::LiveError::Place { .. }
                 | live::LiveError::Ends(_)
                 | live::LiveError::NoProgram(_)),

@@ -56,6 +56,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("SOURCES", live::SOURCES)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
+use std::sync::{Mutex, PoisonError};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub(crate) struct Numbered<T> {
 
 /// The stream out.
 #[derive(Debug)]
-pub(crate) struct Speaker(File);
+pub(crate) struct Speaker(Mutex<File>);
 
 /// The stream in.
 #[derive(Debug)]
@@ -26,14 +27,14 @@ pub(crate) struct Listener(BufReader<File>);
 
 impl Speaker {
     pub(crate) fn new(output: OwnedFd) -> Self {
-        Self(File::from(output))
+        Self(Mutex::new(File::from(output)))
     }
 
-    /// Says a value.
-    pub(crate) fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
+    /// Says a value, a whole line at a time, whoever else speaks.
+    pub(crate) fn say(&self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
-        self.0.write_all(&line)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
     }
 }
 
@@ -59,9 +60,9 @@ mod tests {
     #[test]
     fn what_is_said_is_heard_until_the_end() {
         let (input, output) = nix::unistd::pipe().unwrap();
-        let (mut listener, mut speaker) = (Listener::new(input), Speaker::new(output));
+        let (mut listener, speaker) = (Listener::new(input), Speaker::new(output));
         speaker.say(&Numbered { machine: 2, message: "über" }).unwrap();
-        speaker.0.write_all(b"{\"machine\": 1, \"mess").unwrap();
+        speaker.0.lock().unwrap().write_all(b"{\"machine\": 1, \"mess").unwrap();
         drop(speaker);
         let heard: Numbered<String> = listener.hear().unwrap().unwrap();
         assert_eq!((heard.machine, heard.message.as_str()), (2, "über"));

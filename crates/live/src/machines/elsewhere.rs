@@ -1,6 +1,6 @@
 //! The emulator's side: the parts of other machines, set up, started and ended together, and the tunnels to their hosts.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::AsFd;
@@ -28,17 +28,20 @@ use crate::host::Report;
 use crate::options::Options;
 use crate::session::Starting;
 use crate::sysctl::Sysctls;
+use crate::workload::Post;
 
 /// The parts of other machines.
 #[derive(Debug)]
 pub(crate) struct Elsewhere {
     /// The clock of this process.
     pub(super) clock: Clock,
-    speaker: RefCell<Speaker>,
+    speaker: Arc<Speaker>,
     answers: Receiver<Answer>,
     pub(crate) parts: Vec<Peer>,
     /// When the machines were pinged last during the run.
     pinged: Cell<Instant>,
+    /// The round trip of the control stream to each machine.
+    pub(super) control: Vec<Duration>,
     starting: Starting,
     /// How many hosts of each machine have opened the ports of their programs, by what it said.
     own_up: Arc<Vec<AtomicUsize>>,
@@ -80,21 +83,25 @@ impl Elsewhere {
         options: &Options<'_>,
         reports: Reports,
         starting: Starting,
+        post: &Arc<Post>,
     ) -> Result<Self, LiveError> {
         let token = Token::draw().map_err(LiveError::Control)?;
         let begins = begins(&machines, options, token);
         let names: Vec<String> = machines.machines.iter().map(|machine| machine.name.clone()).collect();
         let own_up: Arc<Vec<AtomicUsize>> = Arc::new(names.iter().map(|_| AtomicUsize::new(0)).collect());
         let told = names.iter().map(|_| Cell::new(0)).collect();
-        let hearing =
-            Hearing { names, reports, left: Arc::clone(&starting.left), own_up: Arc::clone(&own_up) };
+        let speaker = Arc::new(Speaker::new(machines.streams.output));
+        lead_letters(post, &speaker, &machines.machines);
+        let (left, post) = (Arc::clone(&starting.left), Arc::clone(post));
+        let hearing = Hearing { names, reports, left, own_up: Arc::clone(&own_up), post };
         let answers = hearing.start(Listener::new(machines.streams.input))?;
         let mut elsewhere = Self {
             clock: Clock::start(),
-            speaker: RefCell::new(Speaker::new(machines.streams.output)),
+            speaker,
             answers,
             parts: Vec::new(),
             pinged: Cell::new(Instant::START),
+            control: Vec::new(),
             starting,
             own_up,
             told,
@@ -121,15 +128,26 @@ impl Elsewhere {
         longest: StdDuration,
         wanted: impl Fn(FromPart) -> Option<T>,
     ) -> Result<Vec<T>, LiveError> {
-        let mut found: Vec<Option<T>> = (0..parts).map(|_| None).collect();
+        self.gather_from(&(0..parts).collect::<Vec<_>>(), longest, wanted)
+    }
+
+    /// Waits for an answer of some parts.
+    fn gather_from<T>(
+        &self,
+        parts: &[usize],
+        longest: StdDuration,
+        wanted: impl Fn(FromPart) -> Option<T>,
+    ) -> Result<Vec<T>, LiveError> {
+        let mut found: Vec<Option<T>> = parts.iter().map(|_| None).collect();
         while found.iter().any(Option::is_none) {
             let said = match self.answers.recv_timeout(longest) {
                 Ok(answer) => answer?,
                 Err(RecvTimeoutError::Disconnected) => return Err(LiveError::ControlLost),
                 Err(RecvTimeoutError::Timeout) => return Err(LiveError::NoAnswer),
             };
-            if let (Some(place), Some(value)) = (found.get_mut(said.machine), wanted(said.message)) {
-                *place = Some(value);
+            let place = parts.iter().position(|part| *part == said.machine);
+            if let (Some(place), Some(value)) = (place, wanted(said.message)) {
+                found[place] = Some(value);
             }
         }
         Ok(found.into_iter().flatten().collect())
@@ -141,6 +159,7 @@ impl Elsewhere {
             part.first = part.compare_clocks()?;
             part.tunnels.iter().for_each(|tunnel| tunnel.set_ahead(part.first.ahead));
         }
+        self.control = (0..self.parts.len()).map(|place| self.round_trip(place)).collect::<Result<_, _>>()?;
         let at = self.clock.now() + LEAD;
         for (machine, part) in self.parts.iter().enumerate() {
             let at_ns = super::offset::shifted(at, part.first.ahead).as_nanos();
@@ -150,6 +169,20 @@ impl Elsewhere {
         #[expect(clippy::disallowed_methods, reason = "this crate waits by the system's clock")]
         std::thread::sleep(StdDuration::from_nanos(at.saturating_since(self.clock.now()).as_nanos()));
         Ok(self.clock.with_zero_at(at))
+    }
+
+    /// Measures the round trip of the control stream to a machine: the median of some.
+    fn round_trip(&self, machine: usize) -> Result<Duration, LiveError> {
+        let mut found = Vec::new();
+        for _ in 0..CONTROL_PINGS {
+            let began = self.clock.now();
+            self.say(machine, ToPart::Ping)?;
+            let pong = |said| matches!(said, FromPart::Pong).then_some(());
+            self.gather_from(&[machine], LONGEST_SET_UP, pong)?;
+            found.push(self.clock.now() - began);
+        }
+        found.sort_unstable();
+        Ok(found[CONTROL_PINGS / 2])
     }
 
     /// Returns the tunnel to a host, if it is elsewhere.
@@ -241,7 +274,7 @@ impl Elsewhere {
     }
 
     fn say(&self, machine: usize, message: ToPart) -> Result<(), LiveError> {
-        self.speaker.borrow_mut().say(&Numbered { machine, message }).map_err(LiveError::Control)
+        self.speaker.say(&Numbered { machine, message }).map_err(LiveError::Control)
     }
 }
 
@@ -338,12 +371,24 @@ fn begins(machines: &Machines, options: &Options<'_>, token: Token) -> Vec<Begin
     machines.machines.iter().map(begin).collect()
 }
 
+/// Leads letters to halves of programs on other machines there. That one is gone is told by its silence.
+fn lead_letters(post: &Post, speaker: &Arc<Speaker>, machines: &[Machine]) {
+    let speaker = Arc::clone(speaker);
+    let places: Vec<Vec<usize>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
+    post.lead_out(move |letter| {
+        if let Some(machine) = places.iter().position(|hosts| hosts.contains(&letter.node)) {
+            let _ = speaker.say(&Numbered { machine, message: ToPart::Letter(letter) });
+        }
+    });
+}
+
 /// What hears the parts: reports go where those of hosts here go, and answers are returned.
 struct Hearing {
     names: Vec<String>,
     reports: Reports,
     left: Arc<AtomicUsize>,
     own_up: Arc<Vec<AtomicUsize>>,
+    post: Arc<Post>,
 }
 
 impl Hearing {
@@ -379,7 +424,8 @@ impl Hearing {
                 self.reports.send(Err(error()));
                 return Some(Err(error()));
             }
-            FromPart::Ready(_) | FromPart::Ended(_) => return Some(Ok(said)),
+            FromPart::Letter(letter) => self.post.deliver(letter),
+            FromPart::Ready(_) | FromPart::Pong | FromPart::Ended(_) => return Some(Ok(said)),
         }
         None
     }
@@ -390,6 +436,8 @@ const LARGEST_PACKET: usize = 65_535;
 const LEAD: Duration = Duration::from_millis(500);
 /// As many pings as make a good clock: one of them meets an idle machine.
 const PINGS: usize = 32;
+/// Round trips of the control stream whose median is told.
+const CONTROL_PINGS: usize = 9;
 const LONGEST_ANSWER_MS: u8 = 100;
 const LONGEST_PINGS: Duration = Duration::from_secs(5);
 const PING_EVERY: Duration = Duration::from_secs(1);

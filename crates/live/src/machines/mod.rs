@@ -32,6 +32,9 @@ pub use tunnel::Delay;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
+/// A fingerprint of the sources that the processes of one run must have in common: sixteen hexadecimal digits.
+pub const SOURCES: &str = env!("LASTHOP_SOURCES");
+
 /// The streams by which processes of a run speak: one to read and one to write.
 #[derive(Debug)]
 pub struct Streams {

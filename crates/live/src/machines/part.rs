@@ -31,6 +31,7 @@ use crate::options::{Options, Program};
 use crate::session::{Named, environment, named, namespaces};
 use crate::setup::Setup;
 use crate::stop::Stop;
+use crate::workload::Post;
 
 /// Runs a machine's part of a live run, as the streams' other end says.
 ///
@@ -39,11 +40,11 @@ use crate::stop::Stop;
 /// # Errors
 /// Why the part could not go on, which the other end has been told too, or that the other end is gone.
 pub fn part(streams: Streams) -> Result<(), LiveError> {
-    let (mut listener, mut speaker) = (Listener::new(streams.input), Speaker::new(streams.output));
+    let (mut listener, speaker) = (Listener::new(streams.input), Arc::new(Speaker::new(streams.output)));
     let Some(ToPart::Begin(begin)) = listener.hear().map_err(LiveError::Control)? else {
         return Err(LiveError::ControlLost);
     };
-    let ended = run(&begin, listener, &mut speaker);
+    let ended = run(&begin, listener, &speaker);
     if let Err(error) = &ended {
         // The other end may be what has failed.
         let _ = speaker.say(&FromPart::Failed { message: error.to_string() });
@@ -51,7 +52,7 @@ pub fn part(streams: Streams) -> Result<(), LiveError> {
     ended
 }
 
-fn run(begin: &Begin, listener: Listener, speaker: &mut Speaker) -> Result<(), LiveError> {
+fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), LiveError> {
     let wrong = |error: scenario::InputError| LiveError::Control(io::Error::other(error.to_string()));
     let resolved = Resolved::from_json(&begin.scenario).map_err(wrong)?;
     let spec = resolved.to_spec().map_err(wrong)?;
@@ -66,13 +67,17 @@ fn run(begin: &Begin, listener: Listener, speaker: &mut Speaker) -> Result<(), L
     let (all, own) = host_specs(begin, &spec, &options);
     let has_command = own.iter().any(|host| host.command.is_some());
     let clock = Clock::start();
-    let mut part = Part::set_up(begin, &spec, own, clock)?;
+    let post = Arc::new(Post::new(own.iter().flat_map(|host| &host.halves)).map_err(LiveError::Wait)?);
+    let same = Arc::clone(speaker);
+    // That nobody hears it is told by the end of the other stream.
+    post.lead_out(move |letter| drop(same.say(&FromPart::Letter(letter))));
+    let mut part = Part::set_up(begin, &spec, own, clock, Arc::clone(&post))?;
     let ports = part.forward(begin, &spec)?;
     let sysctls = part.hosts.iter().map(|host| host.sysctls.clone()).collect();
     let (kernel, date_of_zero) = (kernel_version(), clock.date_of_zero());
     let ready = Ready { ports, kernel, right, sysctls, date_of_zero };
     speaker.say(&FromPart::Ready(ready)).map_err(LiveError::Control)?;
-    let orders = listen(listener)?;
+    let orders = listen(listener, post)?;
     let ended = part.follow(&orders, &all, speaker)?;
     let mut written = own_programs(begin);
     written.extend(has_command.then_some(begin.programs.len()));
@@ -110,7 +115,8 @@ fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<Ho
     let hosts: Vec<usize> = (0..spec.nodes.len())
         .filter(|node| spec.nodes[*node].kind.address().is_some() && !is_simulated(*node))
         .collect();
-    let specs = Setup::new(spec, &flows, &hosts, &stacks).host_specs(options);
+    let setup = Setup::new(spec, &flows, &hosts, &stacks).with_elsewhere(begin.hosts.iter().copied());
+    let specs = setup.host_specs(options);
     let with_programs = specs.iter().filter(|host| !host.programs.is_empty()).count();
     let all = All { named: named(&specs), with_programs };
     (all, specs.into_iter().filter(|host| begin.hosts.contains(&host.node)).collect())
@@ -129,20 +135,29 @@ struct Part {
     hosts: Vec<Host>,
     forwarders: Vec<Forwarder>,
     stop: Arc<Stop>,
-    reports: ReportReceiver<Result<Report, LiveError>>,
+    post: Arc<Post>,
+    reports: Reports,
 }
+
+type Reports = ReportReceiver<Result<Report, LiveError>>;
 
 /// What the other end has said, or that it is gone.
 type Orders = Receiver<Option<ToPart>>;
 
 impl Part {
-    fn set_up(begin: &Begin, spec: &Spec, specs: Vec<HostSpec>, clock: Clock) -> Result<Self, LiveError> {
+    fn set_up(
+        begin: &Begin,
+        spec: &Spec,
+        specs: Vec<HostSpec>,
+        clock: Clock,
+        post: Arc<Post>,
+    ) -> Result<Self, LiveError> {
         let stop = Arc::new(Stop::default());
         let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
         let set_up = |spec: &HostSpec| Host::set_up(spec.clone(), Arc::clone(&stop), sender.clone());
         let hosts = specs.iter().map(set_up).collect::<Result<_, _>>()?;
         debug_assert!(begin.hosts.iter().all(|node| *node < spec.nodes.len()), "nodes of the scenario");
-        Ok(Self { clock, specs, hosts, forwarders: Vec::new(), stop, reports })
+        Ok(Self { clock, specs, hosts, forwarders: Vec::new(), stop, post, reports })
     }
 
     /// Opens the hosts' tunnels. Returns their ports.
@@ -171,7 +186,7 @@ impl Part {
     }
 
     /// Does what the other end says until it says stop.
-    fn follow(self, orders: &Orders, all: &All, speaker: &mut Speaker) -> Result<Ended, LiveError> {
+    fn follow(self, orders: &Orders, all: &All, speaker: &Speaker) -> Result<Ended, LiveError> {
         let starting = Arc::new(AtomicUsize::new(all.with_programs));
         let (mut known, mut start, mut late) = (all.with_programs, None, 0);
         let order = loop {
@@ -188,6 +203,9 @@ impl Part {
                 Ok(Some(ToPart::Stop { gained_ns, over_ns })) => {
                     break Drift { gained: gained_ns, over: over_ns };
                 }
+                Ok(Some(ToPart::Ping)) => speaker.say(&FromPart::Pong).map_err(LiveError::Control)?,
+                // It was delivered where it was heard.
+                Ok(Some(ToPart::Letter(_))) => {}
                 Ok(Some(ToPart::Begin(_)) | None) | Err(RecvTimeoutError::Disconnected) => {
                     self.take_down();
                     return Err(LiveError::ControlLost);
@@ -198,7 +216,7 @@ impl Part {
             self.report(speaker)?;
             self.look(start.is_some())?;
         };
-        self.finish(order, start.unwrap_or(Instant::START), late)
+        self.finish(order, start.unwrap_or(Instant::START), late, speaker)
     }
 
     /// Starts the hosts at a time of our clock. Returns how late that was, in nanoseconds.
@@ -211,12 +229,12 @@ impl Part {
         for host in &self.hosts {
             let environment = environment(&all.named, &self.hosts, &host.name);
             let (starting, namespaces) = (Arc::clone(starting), Arc::clone(&namespaces));
-            host.start(Start { clock, environment, namespaces, starting });
+            host.start(Start { clock, environment, namespaces, starting, post: Arc::clone(&self.post) });
         }
         late
     }
 
-    fn report(&self, speaker: &mut Speaker) -> Result<(), LiveError> {
+    fn report(&self, speaker: &Speaker) -> Result<(), LiveError> {
         while let Some(report) = self.reports.try_recv() {
             speaker.say(&FromPart::Report(report?.into())).map_err(LiveError::Control)?;
         }
@@ -246,7 +264,13 @@ impl Part {
         self.stop.stop();
     }
 
-    fn finish(self, drift: Drift, start: Instant, late_ns: u64) -> Result<Ended, LiveError> {
+    fn finish(
+        self,
+        drift: Drift,
+        start: Instant,
+        late_ns: u64,
+        speaker: &Speaker,
+    ) -> Result<Ended, LiveError> {
         self.stop.stop();
         let mut ended = Ended { late_ns, ..Ended::default() };
         for forwarder in self.forwarders {
@@ -258,6 +282,7 @@ impl Part {
             }
         }
         let drops: Drops = self.hosts.into_iter().map(Host::join).sum();
+        report_last(&self.reports, drift, speaker)?;
         (ended.device_drops, ended.socket_drops) = (drops.device, drops.socket);
         for (name, samples) in self.specs.iter().filter_map(|spec| Some((&spec.name, spec.samples.as_ref()?)))
         {
@@ -270,8 +295,20 @@ impl Part {
     }
 }
 
+/// Reports what has ended with the run, by the emulator's clock.
+fn report_last(reports: &Reports, drift: Drift, speaker: &Speaker) -> Result<(), LiveError> {
+    while let Some(report) = reports.try_recv() {
+        let mut report = report?;
+        if let Report::Half(half) = &mut report {
+            half.correct(|noted| drift.correct(noted));
+        }
+        speaker.say(&FromPart::Report(report.into())).map_err(LiveError::Control)?;
+    }
+    Ok(())
+}
+
 /// Tells the others when a host here has opened the ports of its programs. Returns how many hosts have yet to.
-fn tell_of_ports(starting: &AtomicUsize, known: usize, speaker: &mut Speaker) -> Result<usize, LiveError> {
+fn tell_of_ports(starting: &AtomicUsize, known: usize, speaker: &Speaker) -> Result<usize, LiveError> {
     let now = starting.load(Ordering::SeqCst);
     for _ in now..known {
         speaker.say(&FromPart::Up).map_err(LiveError::Control)?;
@@ -280,11 +317,13 @@ fn tell_of_ports(starting: &AtomicUsize, known: usize, speaker: &mut Speaker) ->
 }
 
 /// Starts a thread that hears the other end. When that is gone, it ends the process, should nobody else.
-fn listen(mut listener: Listener) -> Result<Orders, LiveError> {
+fn listen(mut listener: Listener, post: Arc<Post>) -> Result<Orders, LiveError> {
     let (sender, orders) = channel();
     let hear = move || {
         while let Ok(Some(order)) = listener.hear::<ToPart>() {
-            if sender.send(Some(order)).is_err() {
+            if let ToPart::Letter(letter) = order {
+                post.deliver(letter);
+            } else if sender.send(Some(order)).is_err() {
                 return;
             }
         }

@@ -1,6 +1,7 @@
 //! What the emulator and the parts say to each other: one value of JSON to a line.
 //!
-//! Both ends have the same version, which was compared before the first of these lines; there is no other compatibility.
+//! Both ends have the same version and the same sources, which were compared before the first of these lines (`SOURCES`); there is
+//! no other compatibility.
 
 use std::net::SocketAddrV4;
 use std::os::unix::process::ExitStatusExt;
@@ -16,6 +17,7 @@ use crate::namespace::Right;
 use crate::sock_diag::Sample;
 use crate::sysctl::Sysctls;
 use crate::tcp_info::TcpInfo;
+use crate::workload::{HalfRan, Letter};
 
 /// What the emulator says to a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,6 +34,10 @@ pub(crate) enum ToPart {
     },
     /// A host elsewhere has opened the ports of its programs.
     Up,
+    /// Answer with [`FromPart::Pong`].
+    Ping,
+    /// The half of a program says something to one there.
+    Letter(Letter),
     /// End, and say what there was.
     Stop {
         /// How many nanoseconds the part's clock has gained.
@@ -68,6 +74,10 @@ pub(crate) enum FromPart {
     Ready(Ready),
     /// A host has opened the ports of its programs.
     Up,
+    /// The answer to [`ToPart::Ping`].
+    Pong,
+    /// The half of a program says something to one that is not there.
+    Letter(Letter),
     /// A host's task has ended.
     Report(ReportLine),
     /// The part cannot go on.
@@ -102,8 +112,10 @@ pub(crate) enum ReportLine {
     Sent(Sent),
     /// A receiver has ended.
     Received(Received),
-    /// The program of a flow is done. None is on another machine.
+    /// The half of a flow's program is done.
     Done,
+    /// The half of a flow's program has ended with the run.
+    Half(Box<HalfRan>),
     /// The user's program has exited, with this status of wait(2).
     Exited(i32),
 }
@@ -135,6 +147,8 @@ impl From<Report> for ReportLine {
         match report {
             Report::Sent(sent) => Self::Sent(sent),
             Report::Received(received) => Self::Received(received),
+            Report::Half(half) => Self::Half(half),
+            // Whole programs run with the emulator, and so do those with a stack in its process.
             Report::Done | Report::Ran(_) | Report::EndRan(_) => Self::Done,
             Report::Exited(status) => Self::Exited(status.into_raw()),
         }
@@ -147,6 +161,7 @@ impl From<ReportLine> for Report {
             ReportLine::Sent(sent) => Self::Sent(sent),
             ReportLine::Received(received) => Self::Received(received),
             ReportLine::Done => Self::Done,
+            ReportLine::Half(half) => Self::Half(half),
             ReportLine::Exited(raw) => Self::Exited(ExitStatus::from_raw(raw)),
         }
     }

@@ -25,6 +25,9 @@ pub struct MachineSummary {
     pub clock_drift_ppm: f64,
     /// The shortest round trip of a datagram, in milliseconds: the offset is right within half of it.
     pub round_trip_ms: f64,
+    /// The median round trip of the control stream, in milliseconds: by half of it a half of a program hears late of the
+    /// other.
+    pub control_round_trip_ms: f64,
     /// How late its hosts began, in milliseconds.
     pub late_start_ms: f64,
     /// The tunnels, in the order of its hosts.
@@ -71,8 +74,8 @@ impl Elsewhere {
     /// Returns what the machines have told. A delay that varies by more than `bound` taints the run.
     pub(crate) fn others(self, bound: Duration, name: &dyn Fn(usize) -> String) -> Others {
         let mut others = Others { captures: self.captures(), ..Others::default() };
-        for mut part in self.parts {
-            others.summaries.push(summary(&part, self.clock, bound, name));
+        for (mut part, control) in self.parts.into_iter().zip(self.control) {
+            others.summaries.push(summary(&part, self.clock, control, bound, name));
             let samples = part.ended.samples.drain(..);
             others
                 .samples
@@ -82,7 +85,13 @@ impl Elsewhere {
     }
 }
 
-fn summary(part: &Peer, clock: Clock, bound: Duration, name: &dyn Fn(usize) -> String) -> MachineSummary {
+fn summary(
+    part: &Peer,
+    clock: Clock,
+    control: Duration,
+    bound: Duration,
+    name: &dyn Fn(usize) -> String,
+) -> MachineSummary {
     let ends = part.machine.hosts.iter().zip(&part.tunnels).zip(&part.ended.counts);
     let tunnels: Vec<_> = ends
         .map(|((host, tunnel), theirs)| {
@@ -104,6 +113,7 @@ fn summary(part: &Peer, clock: Clock, bound: Duration, name: &dyn Fn(usize) -> S
         clock_ahead_ms: ahead as f64 / 1e6,
         clock_drift_ppm: part.drift.parts_per_million(),
         round_trip_ms: part.first.round_trip.as_secs_f64() * 1e3,
+        control_round_trip_ms: control.as_secs_f64() * 1e3,
         late_start_ms,
         tunnels,
         tainted,

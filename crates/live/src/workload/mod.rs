@@ -4,17 +4,26 @@
 //! of its own, with the sockets of both its hosts: a socket belongs to the namespace in which it was opened, whoever uses it.
 //! `runner.rs` is the loop, `poller.rs` how it waits, `connection.rs` a connection, `datagram.rs` the datagrams, `place.rs` the
 //! way into a namespace. `kernel_end.rs` is the kernel's end of a program that has a stack in this process at its other end.
+//!
+//! Where a host of the flow is on another machine, each side has a half of its own (`half.rs`) with a copy of the program; the
+//! halves tell each other what happened (`post.rs`), and what became of both is joined at the end (`half_ran.rs`). One copy
+//! with the sockets of the far side behind a wire would have been less, but then whatever a side does upon what it has read
+//! there, an echo or a page, would wait for a round trip between the machines, which no link asked for.
 
 mod connection;
 mod datagram;
+mod half;
+mod half_ran;
 mod kernel_end;
 mod place;
 mod poller;
+mod post;
 mod runner;
 
-use std::net::SocketAddrV4;
+use std::net::{SocketAddrV4, TcpListener, UdpSocket};
 use std::sync::Arc;
 
+use sim::workload::Program;
 use sim::{FlowSpec, ObservedProgram};
 use units::Duration;
 
@@ -23,8 +32,12 @@ use crate::clock::Clock;
 use crate::socket::{KernelCounts, SocketOptions};
 use crate::stop::Stop;
 
+use half::Half;
+pub(crate) use half::HalfSpec;
+pub(crate) use half_ran::{HalfRan, join};
 pub(crate) use kernel_end::{KernelEndRan, KernelEndSpec, OpenKernelEnd, Order};
 pub(crate) use place::Places;
+pub(crate) use post::{Letter, Post};
 use runner::Runner;
 pub(crate) use stacks::ClientPorts;
 
@@ -64,6 +77,31 @@ pub(crate) struct Ran {
     pub(crate) broken: Option<String>,
     /// How late the program was woken at most.
     pub(crate) woken_late_by: Duration,
+    /// How late one of its halves heard of the other at most, where they are on two machines.
+    pub(crate) heard_late_by: Option<Duration>,
+}
+
+/// A half with its sockets, before the run.
+#[derive(Debug)]
+pub(crate) struct OpenHalf {
+    spec: HalfSpec,
+    program: Box<dyn Program>,
+    listener: Option<TcpListener>,
+    datagrams: Option<UdpSocket>,
+}
+
+impl OpenHalf {
+    /// Runs the half until the run is over; calls `done` when there is nothing more to do at its side.
+    pub(crate) fn run(
+        self,
+        clock: Clock,
+        stop: &Stop,
+        post: &Post,
+        done: impl FnOnce(),
+    ) -> Result<HalfRan, LiveError> {
+        let spec = self.spec.clone();
+        Half::new(&spec, self, clock, post)?.run(stop, done)
+    }
 }
 
 impl WorkloadSpec {
@@ -79,5 +117,7 @@ impl WorkloadSpec {
     }
 }
 
+#[cfg(test)]
+mod half_tests;
 #[cfg(test)]
 mod tests;

@@ -394,6 +394,7 @@ impl<'a> Runner<'a> {
             counts: self.counts,
             broken: self.broken,
             woken_late_by: self.woken_late_by,
+            heard_late_by: None,
         }
     }
 }

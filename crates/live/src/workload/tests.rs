@@ -12,7 +12,7 @@ use units::Instant;
 
 use super::*;
 
-fn spec(workload: serde_json::Value, until: Duration) -> WorkloadSpec {
+pub(super) fn spec(workload: serde_json::Value, until: Duration) -> WorkloadSpec {
     let application: Application = serde_json::from_value(workload).expect("a workload that the test means");
     let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
     let flow = FlowSpec {

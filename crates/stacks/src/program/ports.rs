@@ -15,6 +15,14 @@ impl ClientPorts {
         Self(AtomicU16::new(taken))
     }
 
+    /// The port of a flow's connection, by the places of both, where two processes are to know it without a word between
+    /// them. Behind the last comes the first again.
+    #[must_use]
+    pub fn agreed(flows: usize, flow: usize, connection: u32) -> u16 {
+        let place = flows as u64 * (u64::from(connection) + 1) + flow as u64;
+        FIRST + (place % u64::from(LAST - FIRST + 1)) as u16
+    }
+
     /// The next port. Behind the last comes the first again.
     #[must_use]
     pub fn take(&self) -> u16 {
@@ -41,5 +49,9 @@ mod tests {
         assert_eq!(ClientPorts::behind(3).take(), 20_004);
         let last = ClientPorts::behind(usize::MAX);
         assert_eq!([last.take(), last.take()], [LAST, FIRST]);
+        // Behind the ports of three flows come those of their first connections.
+        assert_eq!([0, 1, 2].map(|flow| ClientPorts::agreed(3, flow, 0)), [20_004, 20_005, 20_006]);
+        assert_eq!(ClientPorts::agreed(3, 0, 1), 20_007);
+        assert!(ClientPorts::agreed(3, 2, u32::MAX) <= LAST);
     }
 }
