@@ -64,6 +64,15 @@ pub enum LiveError {
     )]
     NoProgram(String),
 
+    /// The program that is a host's stack has failed before its flows were over.
+    #[error("the program that is the stack of host {host} ended early, with {status}")]
+    ProgramFailed {
+        /// The host.
+        host: String,
+        /// How it ended.
+        status: std::process::ExitStatus,
+    },
+
     /// A router of this name runs already.
     #[error("a router called {0} runs already")]
     RouterRuns(String),

@@ -57,6 +57,8 @@ pub(crate) struct HostSpec {
     pub(crate) samples: Option<Arc<Samples>>,
     /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor address.
     pub(crate) is_program: bool,
+    /// What such a program is to send and to read, a line for each flow.
+    pub(crate) told: String,
 }
 
 /// The result of a host's task.
@@ -138,6 +140,20 @@ impl HostSpec {
     fn listeners(&self) -> usize {
         let of_ends = self.ends.iter().filter(|end| end.listens()).count();
         self.receivers.len() + of_ends + self.halves.iter().filter(|half| half.listens()).count()
+    }
+
+    /// Runs a program beside the flows. Where it is a stack that has flows, nothing of them goes on once it has failed.
+    fn run_program(
+        &self,
+        program: &CommandLine,
+        environment: &Environment,
+        stop: &Stop,
+    ) -> Result<(), LiveError> {
+        let status = program.run(environment, stop)?;
+        match status.success() || stop.stopped() || self.told.is_empty() {
+            true => Ok(()),
+            false => Err(LiveError::ProgramFailed { host: self.name.clone(), status }),
+        }
     }
 
     /// Returns whether its stack is a program, and there is none.
@@ -241,6 +257,7 @@ impl Kept {
         }
         environment.insert("LASTHOP_TUN_FD".to_owned(), descriptor.as_raw_fd().to_string());
         environment.insert("LASTHOP_MTU".to_owned(), spec.mtu.to_string());
+        environment.insert("LASTHOP_FLOWS".to_owned(), spec.told.clone());
         spec
     }
 }
@@ -296,7 +313,7 @@ fn run_tasks<'scope, 'env>(
         scope.spawn(move || task.run(|| task.run_half(one, start, stop)));
     }
     for one in &spec.programs {
-        scope.spawn(move || task.run_beside(|| one.run(&start.environment, stop)));
+        scope.spawn(move || task.run_beside(|| spec.run_program(one, &start.environment, stop)));
     }
     if !spec.programs.is_empty() {
         scope.spawn(move || {

@@ -8,7 +8,10 @@ use arrow_array::RecordBatch;
 use serde::Serialize;
 use sim::workload::{Side, Transfer};
 use sim::{FlowSpec, ObservedFlow, ObservedProgram, Summary};
-use stacks::{Observer, ProgramConnection, ProgramOutcome, TransferEnd, observe, observe_program};
+use stacks::{
+    Assignment, Observer, ProgramConnection, ProgramOutcome, StackId, TransferEnd, observe, observe_program,
+};
+use trace::flow::Side as FlowSide;
 use units::{Duration, Instant};
 
 use crate::bulk::{ConnectionEnd, Received, Sent};
@@ -165,7 +168,7 @@ pub(crate) fn gather(
         outcomes.iter().map(|(index, one)| ProgramSummary::of(&setup.flows[*index].name, one)).collect();
     let place = |ran: &Ran| setup.flows.iter().position(|flow| flow.name == ran.flow);
     outcomes.extend(ran.into_iter().filter_map(|ran| Some((place(&ran)?, ran.into()))));
-    let mut flows = observed(setup, &mut session, outcomes);
+    let mut flows = observed(setup, &mut session, outcomes, &options.stacks);
     let sampled = BySocket::new(samples);
     for (index, (spec, flow)) in setup.flows.iter().zip(&mut flows).enumerate() {
         let listens = setup.ends(index)[1].port();
@@ -301,6 +304,7 @@ fn observed(
     setup: &Setup<'_>,
     session: &mut Session,
     mut programs: BTreeMap<usize, ProgramOutcome>,
+    stacks: &Assignment,
 ) -> Vec<ObservedFlow> {
     let place = |node: usize| setup.hosts.iter().position(|host| *host == node).expect("a flow joins hosts");
     let mut flows = Vec::new();
@@ -321,6 +325,11 @@ fn observed(
         if let Some(receiver) = &mut session.stacks[to] {
             observer.received = receiver.transfer(index).map(TransferEnd::bytes);
             observer.receiver_records = receiver.take_records(index);
+        }
+        if stacks.get(flow.to) == Some(StackId::PROGRAM) {
+            // What a program has read, nobody here knows: what its stack has acknowledged counts.
+            let captured = session.captures.flow(from, setup.ends(index));
+            observer.received = captured.map(|flow| flow.half(FlowSide::Opener).acked().0);
         }
         observer.sender = session.stacks[from].as_mut();
         let mut observed = observe(setup.spec, flow, index, &session.captures, observer);

@@ -87,6 +87,7 @@ impl<'a> Setup<'a> {
     fn host_spec(&self, has_command: bool, node: usize, options: &Options<'_>) -> HostSpec {
         let flows = || self.flows.iter().enumerate();
         let bulk = |flow: &FlowSpec| amount(&flow.workload).is_some();
+        let is_program = options.stacks.get(node) == Some(StackId::PROGRAM);
         let address = self.address(node);
         HostSpec {
             node,
@@ -95,11 +96,11 @@ impl<'a> Setup<'a> {
             mtu: self.mtu(node),
             sysctls: options.sysctls.clone(),
             senders: flows()
-                .filter(|(_, flow)| flow.from == node)
+                .filter(|(_, flow)| flow.from == node && !is_program)
                 .filter_map(|(i, flow)| Some(self.sender(i, amount(&flow.workload)?, options)))
                 .collect(),
             receivers: flows()
-                .filter(|(_, flow)| flow.to == node && bulk(flow))
+                .filter(|(_, flow)| flow.to == node && !is_program && bulk(flow))
                 .map(|(i, _)| self.receiver(i, options))
                 .collect(),
             workloads: flows()
@@ -125,8 +126,26 @@ impl<'a> Setup<'a> {
                 .filter_map(|program| command(&program.words, kept(program.output.as_ref())))
                 .collect(),
             samples: self.spec.record.tcp.then(Arc::default),
-            is_program: options.stacks.get(node) == Some(StackId::PROGRAM),
+            is_program,
+            told: if is_program { self.told(node) } else { String::new() },
         }
+    }
+
+    /// Returns what a program that is the stack of a host is told of the flows that are its own, a line each: `send` or `read`,
+    /// its own port, the other's address and port, bytes, and when the flow starts, in seconds.
+    fn told(&self, node: usize) -> String {
+        let line = |(index, flow): (usize, &FlowSpec)| {
+            let Some(Amount::Bytes(bytes)) = amount(&flow.workload) else { return None };
+            let [sender, receiver] = self.ends(index);
+            let start = flow.start_at(self.spec.seed).saturating_since(Instant::START).as_secs_f64();
+            let (verb, own, other) = match node {
+                node if node == flow.from => ("send", sender, receiver),
+                node if node == flow.to => ("read", receiver, sender),
+                _ => return None,
+            };
+            Some(format!("{verb} {} {} {} {bytes} {start:.6}\n", own.port(), other.ip(), other.port()))
+        };
+        self.flows.iter().enumerate().filter_map(line).collect()
     }
 
     /// Returns the largest packet that every link at the node takes.

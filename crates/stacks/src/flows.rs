@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 
 use sim::workload::Transport as Service;
-use sim::{FlowSpec, Spec, Workload};
+use sim::{Amount, FlowSpec, Spec, Workload};
 use units::{Bytes, Streams};
 
 use crate::host::Host;
@@ -30,9 +30,9 @@ pub enum Refusal {
         /// Its stack.
         stack: &'static str,
     },
-    /// What a program's stack sends is the program's matter.
+    /// A program for a stack is told a number of bytes, and nothing else.
     #[error(
-        "flow {flow}: host {host} has a program for its stack, which nobody can tell to send or to check; leave out the flow, and let the program send"
+        "flow {flow}: host {host} has a program for its stack, which can be told to send or to read so many bytes over TCP, and no more; give the flow bytes, and its other host the kernel or a stack of lasthop's that speaks TCP"
     )]
     Program {
         /// The flow.
@@ -157,10 +157,13 @@ impl Assignment {
     pub fn check(&self, spec: &Spec, flows: &[FlowSpec], default: StackId) -> Result<(), Refusal> {
         let stack = |node: usize| self.get(node).unwrap_or(default);
         flows.iter().try_for_each(|flow| {
-            if let Some(node) = [flow.from, flow.to].into_iter().find(|node| stack(*node) == StackId::PROGRAM)
-            {
-                let (flow, host) = (flow.name.clone(), spec.nodes[node].name.clone());
-                return Err(Refusal::Program { flow, host });
+            let by_program = |node: &usize| stack(*node) == StackId::PROGRAM;
+            if let Some(node) = [flow.from, flow.to].into_iter().find(by_program) {
+                let other = stack(if node == flow.from { flow.to } else { flow.from });
+                let (flow_name, host) = (flow.name.clone(), spec.nodes[node].name.clone());
+                let can = matches!(flow.workload, Workload::Bulk(Amount::Bytes(_)))
+                    && other.entry().transport == Transport::Tcp;
+                return if can { Ok(()) } else { Err(Refusal::Program { flow: flow_name, host }) };
             }
             let [from, to] = [flow.from, flow.to].map(|node| (&spec.nodes[node].name, stack(node).entry()));
             if let Workload::Application { application, .. } = &flow.workload
