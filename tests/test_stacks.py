@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -240,7 +241,66 @@ def test_what_a_programs_stack_cannot_do_is_refused(lasthop: Lasthop, tmp_path: 
     assert (alone.status, "--in server" in alone.err) == (2, True), alone.err
     virtual = lasthop("run", tmp_path / "echo.toml")
     assert (virtual.status, "runs in real time only" in virtual.err) == (2, True), virtual.err
-    flow = '[[flows]]\nname = "f"\nfrom = "client"\nto = "server"\nbytes = "1 KiB"\n'
-    (tmp_path / "flow.toml").write_text(WITH_A_PROGRAM + flow)
-    refused = lasthop("live", tmp_path / "flow.toml")
-    assert (refused.status, "has a program for its stack" in refused.err) == (2, True), refused.err
+    for workload in ('until = "1 s"', 'workload = { web = {} }\nuntil = "1 s"'):
+        flow = f'[[flows]]\nname = "f"\nfrom = "server"\nto = "client"\n{workload}\n'
+        (tmp_path / "flow.toml").write_text(WITH_A_PROGRAM + flow)
+        refused = lasthop("live", tmp_path / "flow.toml")
+        assert (refused.status, "so many bytes over TCP" in refused.err) == (2, True), refused.err
+
+
+SEND_STACK = ECHO_STACK.with_name("send_stack.py")
+"""The example that sends."""
+
+DOWNLOAD = """
+[[flows]]
+name = "download"
+from = "server"
+to = "client"
+bytes = "20 kB"
+"""
+
+
+@POSSIBLE
+@pytest.mark.parametrize("receiver", ["kernel", "lasthop", "smoltcp"])
+def test_a_programs_stack_sends_what_a_flow_says(lasthop: Lasthop, tmp_path: Path, receiver: str) -> None:
+    """Every byte is compared where it is read; the program's segments are told as a kernel's are."""
+    (tmp_path / "send.toml").write_text('stop = "60 s"\n' + WITH_A_PROGRAM + DOWNLOAD)
+    stack = shlex.join([sys.executable, str(SEND_STACK)])
+    got = lasthop("live", tmp_path / "send.toml", "--json", "--set", f"hosts.client.stack={receiver}",
+                  "--in", "server", stack)  # fmt: skip
+    assert got.status == 0, got.err
+    flow = only_flow(got.json)
+    assert (flow["bytes"], flow["received"], flow["completed"]) == (20_000, 20_000, True)
+    # 14 segments of data, one for each round trip of 60 ms.
+    assert flow["segments_sent"] - flow["retransmissions"] == 14
+    assert flow["elapsed_s"] > 14 * 0.06
+
+
+@POSSIBLE
+def test_a_programs_stack_that_fails_ends_the_run(lasthop: Lasthop, tmp_path: Path) -> None:
+    (tmp_path / "send.toml").write_text(WITH_A_PROGRAM + DOWNLOAD)
+    got = lasthop("live", tmp_path / "send.toml", "--in", "server", "sh -c 'exit 3'")
+    assert got.status != 0
+    assert "the program that is the stack of host server ended early" in got.err, got.err
+
+
+PROGRAMS = Path(__file__).parent.parent / "studies/stacks/programs"
+
+
+@pytest.mark.skipif(not Path("/usr/include/lwip/lwip/tcpip.h").exists(), reason="NOT TESTED: liblwip-dev is not here")
+@POSSIBLE
+def test_lwip_builds_and_is_a_hosts_stack(lasthop: Lasthop, tmp_path: Path) -> None:
+    """As sender and as receiver; what the study of stacks does with it is tried nowhere else."""
+    built = subprocess.run(
+        [PROGRAMS / "build", tmp_path], capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"}
+    )
+    assert (tmp_path / "lwip").is_file(), built.stderr
+    (tmp_path / "send.toml").write_text('stop = "60 s"\n' + WITH_A_PROGRAM + DOWNLOAD)
+    sent = lasthop("live", tmp_path / "send.toml", "--json", "--in", "server", str(tmp_path / "lwip"))
+    assert only_flow(sent.json)["received"] == 20_000, sent.err
+    there = DOWNLOAD.replace('"server"', '"x"').replace('"client"', '"server"').replace('"x"', '"client"')
+    (tmp_path / "read.toml").write_text('stop = "60 s"\n' + WITH_A_PROGRAM + there)
+    read = lasthop("live", tmp_path / "read.toml", "--json", "--out", tmp_path / "out",
+                   "--in", "server", str(tmp_path / "lwip"))  # fmt: skip
+    assert only_flow(read.json)["received"] == 20_000, read.err
+    assert "read 20000 bytes, all as they were sent" in (tmp_path / "out" / "output-server-1.txt").read_text()

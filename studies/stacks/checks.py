@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from lasthop.errors import LiveError, OracleError
-from lasthop.real_time import live_result
+from lasthop.real_time import Program, live_result
 from lasthop.scenario import Scenario
 from lasthop.study import Case, Evidence, Verdict
 from lasthop.study.recovery_check import time_to_recover_s
@@ -26,6 +28,9 @@ RUNS = int(os.environ.get("LASTHOP_STACKS_RUNS", "1"))
 
 ANSWERS = Path(os.environ.get("LASTHOP_STACKS_ANSWERS", "results/stacks.jsonl"))
 """Where the answers are kept."""
+
+PROGRAMS = Path(os.environ.get("LASTHOP_STACKS_PROGRAMS", "results/stacks-programs"))
+"""Where `programs/build` puts the stacks that are programs."""
 
 ATTEMPTS = 3
 """A run whose clock was late by more than 10 ms is made again, so often at most."""
@@ -54,6 +59,9 @@ TCPS = (
 BACK = ("linux-cubic-without-frto-or-timestamps", "smoltcp")
 """Those that go back N."""
 
+AS_PROGRAMS = ("lwip", "netstack")
+"""Those that run in real time only, where they are built."""
+
 WITH_FRTO = ("linux-cubic", "linux-reno", "linux-bbr")
 DELAYS = ("1s", "3s", "10s")
 TIMED_OUT = ("3s", "10s")
@@ -73,7 +81,11 @@ WINDOW_S = 0.25
 TRANSFER = 400_000
 NEAR = 0.05
 
+BUILD = Path(__file__).parent / "programs" / "build"
+NOT_BUILT = f"not judged: neither is built here ({BUILD})"
+
 _answers: dict[str, list[dict[str, float]]] = {}
+_told_already: set[str] = set()
 _lock = threading.Lock()
 _one_at_a_time = threading.Lock()
 
@@ -82,17 +94,24 @@ Cells = Mapping[tuple[str, str, str, str], float]
 
 
 def live(case: Case) -> dict[str, float]:
-    """Run the case in real time; return the mean of each metric.
+    """Run the case in real time; return the mean of each metric, and nothing for a program that is not built here.
 
     Raises OracleError where this machine does not allow it.
     """
-    variant = case.variant()
+    variant, stack = case.variant(), str(case.values["stack"])
     key = f"{variant.hash} {platform.release()} {RUNS}"
+    programs: list[Program] = []
+    if stack in AS_PROGRAMS:
+        program = PROGRAMS / stack
+        if not program.is_file():
+            _tell_once(f"{stack} is not built, and left out: {BUILD} builds it")
+            return {}
+        key += f" {stack} {sha256(program.read_bytes()).hexdigest()[:16]}"
+        programs = [("server", [str(program.resolve())])]
     with _lock:
         known = _known().get(key)
-    runs = known or [
-        _run(Scenario(case.id, case.seeds[0], variant.hash, variant.under(case.seeds[0]))) for _ in range(RUNS)
-    ]
+    scenario = Scenario(case.id, case.seeds[0], variant.hash, variant.under(case.seeds[0]))
+    runs = known or [_run(scenario, programs) for _ in range(RUNS)]
     if known is None:
         with _lock:
             _keep(key, runs)
@@ -103,12 +122,19 @@ def live(case: Case) -> dict[str, float]:
     }
 
 
-def _run(scenario: Scenario) -> dict[str, float]:
+def _tell_once(said: str) -> None:
+    with _lock:
+        if said not in _told_already:
+            _told_already.add(said)
+            print(said, file=sys.stderr)
+
+
+def _run(scenario: Scenario, programs: Sequence[Program]) -> dict[str, float]:
     """Run once, and again where the machine was too busy to keep time. A transfer that did not end has no length."""
     for _ in range(ATTEMPTS):
         with _one_at_a_time:
             try:
-                with live_result(scenario, quiet_output=True) as result:
+                with live_result(scenario, programs=programs, quiet_output=True) as result:
                     summary, recovery_s = result.summary, time_to_recover_s(result)
             except LiveError as error:
                 raise OracleError(f"case {scenario.name} cannot run live: {error}") from error
@@ -221,6 +247,30 @@ def clocks_agree(evidence: Evidence) -> Verdict:
     apart = [f"{' '.join(cell)}: {', '.join(told)}" for cell, told in off.items() if told]
     told = f"{len(off) - len(apart)} of {len(off)} cases"
     return Verdict(len(apart) <= (1 - SHARE) * len(off), f"{told}; others: {'; '.join(apart)}" if apart else told)
+
+
+def programs_go_back(evidence: Evidence) -> Verdict:
+    """Judge what lwIP and netstack send again for nothing after a timeout; nothing is said of what is not built."""
+    cells = _published(evidence)
+    again = {
+        f"{stack} {delay}": cells[stack, delay, "honest", "needless"]
+        for stack in AS_PROGRAMS
+        for delay in TIMED_OUT
+        if (stack, delay, "honest", "needless") in cells
+    }
+    return Verdict(all(count >= MUCH for count in again.values()) if again else None, _told(again) or NOT_BUILT)
+
+
+def lwip_believes_copies(evidence: Evidence) -> Verdict:
+    """Judge what lwIP sends again to a receiver that repeats its ACKs, and netstack does not."""
+    cells = _published(evidence)
+    again = {
+        stack: cells[stack, "none", "repeats", "retransmissions"]
+        for stack in AS_PROGRAMS
+        if (stack, "none", "repeats", "retransmissions") in cells
+    }
+    right = again.get("lwip", MUCH) >= MUCH and again.get("netstack", 0) == 0
+    return Verdict(right if again else None, _told(again) or NOT_BUILT)
 
 
 def _measured(evidence: Evidence) -> Cells:

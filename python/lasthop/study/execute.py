@@ -209,13 +209,17 @@ def _no_row(place: int) -> Reported:
 
 
 def jobs_of(study: Study) -> list[Job]:
-    """Return every run of the selected tables: all cases under their first seed, then all under their second, …"""
-    most = max((len(case.seeds) for case in study.selected_cases), default=0)
+    """Return every run of the selected tables: all cases under their first seed, then all under their second, …
+
+    What has no place in virtual time is not run: an oracle may know of it.
+    """
+    cases = [case for case in study.selected_cases if case.is_in_virtual_time]
+    most = max((len(case.seeds) for case in cases), default=0)
     keys = {case: checks_key(names, study.folder) for case, names in _check_names(study).items()}
     return [
         Job(case, variant, case.seeds[place], keys[case.id])
         for place in range(most)
-        for case in study.selected_cases
+        for case in cases
         if place < len(case.seeds)
         for variant in case.variants
     ]

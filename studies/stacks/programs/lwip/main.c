@@ -33,6 +33,13 @@ static void fail(const char *what)
     exit(1);
 }
 
+/* A connection that breaks is an outcome: the run goes on, and its packets tell. */
+static int is_whole(err_t error, const char *what)
+{
+    if (error != ERR_OK) printf("the connection broke: %s: %s\n", what, lwip_strerr(error));
+    return error == ERR_OK;
+}
+
 /* Returns byte `position` of every stream: by it the receiver knows that nothing was lost or moved. */
 static u8_t pattern(uint64_t position)
 {
@@ -71,15 +78,17 @@ static void read_packets(struct netif *netif)
     }
 }
 
-static void send_bytes(struct netconn *connection, uint64_t bytes)
+static err_t send_bytes(struct netconn *connection, uint64_t bytes)
 {
     static u8_t chunk[CHUNK];
     for (uint64_t sent = 0; sent < bytes;) {
         size_t len = bytes - sent < CHUNK ? (size_t)(bytes - sent) : CHUNK;
         for (size_t at = 0; at < len; at++) chunk[at] = pattern(sent + at);
-        if (netconn_write(connection, chunk, len, NETCONN_COPY) != ERR_OK) fail("write");
+        err_t error = netconn_write(connection, chunk, len, NETCONN_COPY);
+        if (error != ERR_OK) return error;
         sent += len;
     }
+    return ERR_OK;
 }
 
 static void read_bytes(struct netconn *connection)
@@ -105,9 +114,9 @@ static void send_flow(const struct flow *flow)
     nanosleep(&pause, NULL);
     struct netconn *connection = netconn_new(NETCONN_TCP);
     if (netconn_bind(connection, IP_ADDR_ANY, flow->port) != ERR_OK) fail("bind");
-    if (netconn_connect(connection, &flow->other, flow->other_port) != ERR_OK) fail("connect");
-    send_bytes(connection, flow->bytes);
-    netconn_close(connection);
+    if (!is_whole(netconn_connect(connection, &flow->other, flow->other_port), "connect")) return;
+    if (!is_whole(send_bytes(connection, flow->bytes), "write")) return;
+    is_whole(netconn_close(connection), "close");
 }
 
 static void read_flow(const struct flow *flow)
@@ -117,7 +126,7 @@ static void read_flow(const struct flow *flow)
     if (netconn_listen(listener) != ERR_OK) fail("listen");
     if (netconn_accept(listener, &connection) != ERR_OK) fail("accept");
     read_bytes(connection);
-    netconn_close(connection);
+    is_whole(netconn_close(connection), "close");
 }
 
 static void run_flow(void *given)
