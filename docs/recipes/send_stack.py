@@ -2,8 +2,8 @@
 
     lasthop live send.toml --in server 'python3 docs/recipes/send_stack.py'
 
-`LASTHOP_FLOWS` has a line for each flow of the host, and this program does the first: "send", its own port, the receiver's
-address and port, how many bytes, and when to begin, in seconds.
+`LASTHOP_FLOWS` has a line for each flow of the host, and this program does the first: "send", its own port, the
+receiver's address and port, how many bytes, and when to begin, in seconds.
 """
 
 import os
@@ -58,6 +58,7 @@ class Connection:
                 return
 
     def send(self, flags: int, data: bytes = b"") -> None:
+        """Send a segment once."""
         tcp = bytearray(struct.pack("!HHIIBBHHH", *self.ports, self.next, self.peers, 5 << 4, flags, MOST, 0, 0))
         pseudo = self.addresses + struct.pack("!HH", socket.IPPROTO_TCP, len(tcp) + len(data))
         tcp[16:18] = checksum(pseudo + bytes(tcp) + data).to_bytes(2, "big")
