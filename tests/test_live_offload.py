@@ -115,3 +115,66 @@ def test_transfers_in_a_row_leave_nothing_behind() -> None:
     environment = {**os.environ, "RUNS": "3", "LASTHOP": str(lasthop)}
     ended = subprocess.run([script], env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+HELD = """
+hosts = { client = { profile = "linux-6" }, server = { profile = "linux-6" } }
+[[links]]
+name = "lasthop"
+between = ["client", "server"]
+down = { queue = { limit = "5000 packets" }, events = [{ packet = 1, delay = "500 ms" }] }
+up = { queue = { limit = "5000 packets" } }
+[record]
+tables = ["packets"]
+"""
+"""All that is sent in half a second comes at once."""
+
+SENDS = """
+import os, socket, time
+time.sleep(0.5)
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.connect((os.environ["LASTHOP_ADDRESS_SERVER"], 5300))
+for number in range(300):
+    sender.send(number.to_bytes(4, "big") + bytes(number % 7 * 50))
+time.sleep(1.5)
+"""
+
+COUNTS = """
+import pathlib, socket
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+receiver.bind(("", 5300))
+def packets():
+    names, values = (line.split() for line in pathlib.Path("/proc/thread-self/net/snmp").read_text().splitlines()[:2])
+    return int(values[names.index("InReceives")])
+before, came = packets(), []
+for _ in range(300):
+    data = receiver.recv(2000)
+    number = int.from_bytes(data[:4], "big")
+    assert data[4:] == bytes(number % 7 * 50), number
+    came.append(number)
+print(came == list(range(300)), packets() - before, flush=True)
+"""
+
+
+def test_a_kernel_gets_datagrams_that_are_due_together_as_one_and_programs_each(
+    lasthop: Lasthop, tmp_path: Path
+) -> None:
+    (tmp_path / "held.toml").write_text(HELD)
+    receive, send = (shlex.join([sys.executable, "-c", program]) for program in (COUNTS, SENDS))
+    got = lasthop("live", tmp_path / "held.toml", "--json", "--out", tmp_path / "out",
+                  "--in", "server", receive, "--", "sh", "-c", send)  # fmt: skip
+    assert got.status == 0, got.err
+    said = (tmp_path / "out" / "output-server-1.txt").read_text()
+    in_order, packets = said.split()
+    assert in_order == "True", said
+    # The link saw each; of seven lengths, each longer one begins anew.
+    assert got.json["links"][0]["packets_out"] == 300
+    if takes_trains():
+        assert int(packets) < 300, said
+
+
+def takes_trains() -> bool:
+    """Return whether this kernel takes UDP segmentation from a device: from Linux 6.2 on."""
+    major, minor = os.uname().release.split(".")[:2]
+    return (int(major), int(minor)) >= (6, 2)

@@ -196,7 +196,7 @@ def smoltcp_goes_back(evidence: Evidence) -> Verdict:
 
 def division_gains_nothing(evidence: Evidence) -> Verdict:
     """Judge the length of transfers to a receiver that divides ACKs, of that to an honest one."""
-    cells = _measured(evidence)
+    cells = {**_of_programs(_published(evidence)), **_measured(evidence)}
     stacks = dict.fromkeys(stack for stack, _, receiver, _ in cells if receiver == "divides")
     ratios = {
         stack: cells[stack, "none", "divides", "elapsed_s"] / cells[stack, "none", "honest-10Mbit", "elapsed_s"]
@@ -251,26 +251,28 @@ def clocks_agree(evidence: Evidence) -> Verdict:
 
 def programs_go_back(evidence: Evidence) -> Verdict:
     """Judge what lwIP and netstack send again for nothing after a timeout; nothing is said of what is not built."""
-    cells = _published(evidence)
     again = {
-        f"{stack} {delay}": cells[stack, delay, "honest", "needless"]
-        for stack in AS_PROGRAMS
-        for delay in TIMED_OUT
-        if (stack, delay, "honest", "needless") in cells
+        f"{stack} {delay}": value
+        for (stack, delay, _, metric), value in _of_programs(_published(evidence)).items()
+        if metric == "needless" and delay in TIMED_OUT
     }
     return Verdict(all(count >= MUCH for count in again.values()) if again else None, _told(again) or NOT_BUILT)
 
 
 def lwip_believes_copies(evidence: Evidence) -> Verdict:
     """Judge what lwIP sends again to a receiver that repeats its ACKs, and netstack does not."""
-    cells = _published(evidence)
+    cells = _of_programs(_published(evidence))
     again = {
-        stack: cells[stack, "none", "repeats", "retransmissions"]
-        for stack in AS_PROGRAMS
-        if (stack, "none", "repeats", "retransmissions") in cells
+        stack: value
+        for (stack, _, receiver, metric), value in cells.items()
+        if (receiver, metric) == ("repeats", "retransmissions")
     }
     right = again.get("lwip", MUCH) >= MUCH and again.get("netstack", 0) == 0
     return Verdict(right if again else None, _told(again) or NOT_BUILT)
+
+
+def _of_programs(cells: Cells) -> Cells:
+    return {cell: value for cell, value in cells.items() if cell[0] in AS_PROGRAMS}
 
 
 def _measured(evidence: Evidence) -> Cells:

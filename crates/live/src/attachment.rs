@@ -38,6 +38,14 @@ impl Device<'_> {
         }
     }
 
+    /// Whether the kernel takes a train of datagrams as one.
+    pub(crate) fn takes_trains(self) -> bool {
+        match self {
+            Self::Here(tun) => tun.takes_trains(),
+            Self::Elsewhere(_) => false,
+        }
+    }
+
     /// Gives packets to the kernel.
     pub(crate) fn send(self, packets: Coalesced<'_>) -> io::Result<()> {
         match self {

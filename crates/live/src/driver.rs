@@ -274,8 +274,13 @@ impl<'a> Driver<'a> {
     }
 
     fn give_to_kernels(&mut self) -> io::Result<()> {
-        for (host, coalesced, packets) in together(&self.outgoing) {
-            let Attachment::Device(device) = self.attachments[host] else { continue };
+        let device = |host: usize| match self.attachments[host] {
+            Attachment::Device(device) => Some(device),
+            _ => None,
+        };
+        let takes_trains = |host| device(host).is_some_and(Device::takes_trains);
+        for (host, coalesced, packets) in together(&self.outgoing, takes_trains) {
+            let Some(device) = device(host) else { continue };
             let began = self.clock.now();
             device.send(coalesced)?;
             let now = self.clock.now();

@@ -104,8 +104,8 @@ impl Forwarder {
 
     fn deliver(&mut self) {
         self.outgoing.extend(std::iter::from_fn(|| self.passage.poll_delivery()));
-        for (end, coalesced, packets) in together(&self.outgoing) {
-            let count = u64::from(coalesced.packets());
+        for (end, coalesced, packets) in together(&self.outgoing, |end| self.tuns[end].takes_trains()) {
+            let count = coalesced.packets() as u64;
             // A device that its owner has taken down refuses packets; one that is damaged is refused too.
             let began = self.clock.now();
             self.refused += if self.tuns[end].send(coalesced).is_err() { count } else { 0 };

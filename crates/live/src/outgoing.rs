@@ -6,13 +6,16 @@ use wire::offload::Coalesced;
 /// A packet that is due, and the host or end that it is for.
 pub(crate) type Outgoing = (usize, ExternalPacket);
 
-/// Splits packets into those that a kernel takes at once: segments that follow each other and are for the same host.
+/// Splits packets into those that a kernel takes at once: segments that follow each other and are for the same host, and
+/// datagrams where that host's kernel takes trains of them.
 pub(crate) fn together(
     mut packets: &[Outgoing],
+    takes_trains: impl Fn(usize) -> bool,
 ) -> impl Iterator<Item = (usize, Coalesced<'_>, &[Outgoing])> {
     std::iter::from_fn(move || {
         let ((host, first), later) = packets.split_first()?;
-        let mut coalesced = Coalesced::new(&first.bytes);
+        let new = if takes_trains(*host) { Coalesced::joining } else { Coalesced::new };
+        let mut coalesced = new(&first.bytes);
         let added =
             later.iter().take_while(|(other, next)| other == host && coalesced.push(&next.bytes)).count();
         let (these, rest) = packets.split_at(1 + added);
@@ -52,11 +55,11 @@ mod tests {
         let to_another = [outgoing(0, &other[0]), outgoing(1, &other[1])];
         let all = [&left[..], &to_another].concat();
         let sizes: Vec<_> =
-            together(&all).map(|(host, coalesced, these)| (host, coalesced.packets(), these.len())).collect();
+            together(&all, |_| false).map(|(host, coalesced, these)| (host, coalesced.packets(), these.len())).collect();
         assert_eq!(sizes, [(1, 3, 3), (1, 2, 2), (0, 1, 1), (1, 1, 1)]);
         let again: Vec<RawPacket> =
-            together(&all).flat_map(|(_, coalesced, _)| coalesced.segments()).collect();
+            together(&all, |_| false).flat_map(|(_, coalesced, _)| coalesced.segments()).collect();
         assert_eq!(again, all.iter().map(|(_, packet)| packet.bytes.clone()).collect::<Vec<_>>());
-        assert_eq!(together(&[]).count(), 0);
+        assert_eq!(together(&[], |_| true).count(), 0);
     }
 }

@@ -30,8 +30,8 @@ impl Priority {
     pub(crate) fn raise() -> Self {
         // Kernels without the call refuse it; deliveries are then later, which the run reports.
         let _ = set_timerslack(1);
-        let fifo = || schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0).map(|()| Scheduling::Fifo);
-        let short = || schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE).map(|()| Scheduling::ShortSlice);
+        let fifo = || schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0, 0).map(|()| Scheduling::Fifo);
+        let short = || schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0).map(|()| Scheduling::ShortSlice);
         Self(fifo().or_else(|_| short()).unwrap_or(Scheduling::Ordinary))
     }
 
@@ -48,7 +48,7 @@ impl Drop for Priority {
         let _ = set_timerslack(DEFAULT_SLACK);
         if self.0 != Scheduling::Ordinary {
             // Lowering the class is always permitted (sched(7)).
-            let _ = schedule(libc::SCHED_OTHER, 0, DEFAULT_SLICE);
+            let _ = schedule(libc::SCHED_OTHER, 0, DEFAULT_SLICE, 0);
         }
     }
 }
@@ -61,34 +61,36 @@ pub(crate) fn is_real_time() -> bool {
     policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO
 }
 
-/// Makes the calling thread one with a short slice among ordinary threads, until it returns.
+/// Makes the calling thread one with a short slice among ordinary threads, until it returns. It is busy then, and so are the
+/// programs on both sides of it: a fair share would let packets wait that no link holds.
 pub(crate) fn leave_real_time() {
-    // Lowering the class is always permitted (sched(7)).
-    let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE);
+    // Lowering the class is always permitted (sched(7)), and who had the real-time class may mostly be preferred too.
+    let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, PREFERRED)
+        .or_else(|_| schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0));
 }
 
 /// Makes the calling thread one of the real-time class again. Where that is no longer permitted, it stays as it is.
 pub(crate) fn return_to_real_time() {
-    let _ = schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0);
+    let _ = schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0, 0);
 }
 
 /// Lets the calling thread wake up soon after a time that it has waited for, among ordinary threads, until its end. Where the
 /// system does not permit it, the thread is as any other.
 pub(crate) fn wake_promptly() {
     let _ = set_timerslack(1);
-    let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE);
+    let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0);
 }
 
 /// Sets the scheduling of the calling thread (sched_setattr(2)). Threads and programs that it starts do not inherit it.
 /// `slice` is in nanoseconds.
-fn schedule(policy: libc::c_int, priority: u32, slice: u64) -> io::Result<()> {
+fn schedule(policy: libc::c_int, priority: u32, slice: u64, nice: i32) -> io::Result<()> {
     const THIS_THREAD: libc::pid_t = 0;
     const FLAGS: libc::c_uint = 0;
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
         sched_policy: policy.cast_unsigned(),
         sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
-        sched_nice: 0,
+        sched_nice: nice,
         sched_priority: priority,
         sched_runtime: slice,
         sched_deadline: 0,
@@ -101,6 +103,8 @@ fn schedule(policy: libc::c_int, priority: u32, slice: u64) -> io::Result<()> {
 
 /// The lowest real-time priority: it is before all ordinary threads.
 const LOWEST_FIFO: u32 = 1;
+/// Three times the share of an ordinary thread.
+const PREFERRED: i32 = -5;
 /// The shortest slice of the scheduler, 0.1 ms (Linux, kernel/sched/syscalls.c).
 const SHORTEST_SLICE: u64 = 100_000;
 

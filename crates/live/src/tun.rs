@@ -26,10 +26,21 @@ const LARGEST_PACKET: usize = 65_535;
 #[derive(Debug)]
 pub(crate) struct Tun {
     device: File,
-    /// Whether a header of virtio stands before each packet.
-    has_headers: bool,
+    /// What the device and the kernel leave to each other.
+    offload: Offload,
     /// Packets that a program was too slow to take.
     overflowed: AtomicU64,
+}
+
+/// What a device and the kernel leave to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offload {
+    /// Nothing: a program has whole packets, without a header of virtio.
+    Nothing,
+    /// Checksums, and segmentation of TCP.
+    Tcp,
+    /// That of UDP as well.
+    TcpAndUdp,
 }
 
 /// What packets are read into.
@@ -46,8 +57,8 @@ impl Tun {
     pub(crate) fn create(name: &str) -> io::Result<Self> {
         let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
         attach(&device, name)?;
-        take_over(&device);
-        Ok(Self { device, has_headers: true, overflowed: AtomicU64::new(0) })
+        let offload = take_over(&device);
+        Ok(Self { device, offload, overflowed: AtomicU64::new(0) })
     }
 
     /// Makes what stands for a device, and the end of the program whose stack it is.
@@ -59,7 +70,7 @@ impl Tun {
             setsockopt(end, sockopt::SndBuf, &PROGRAM_BUFFER)?;
         }
         nix::fcntl::fcntl(&ours, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
-        let ours = Self { device: File::from(ours), has_headers: false, overflowed: AtomicU64::new(0) };
+        let ours = Self { device: File::from(ours), offload: Offload::Nothing, overflowed: AtomicU64::new(0) };
         Ok((ours, programs))
     }
 
@@ -71,14 +82,19 @@ impl Tun {
     /// Returns another handle of the device, which is there until both are dropped.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         let device = self.device.try_clone()?;
-        Ok(Self { device, has_headers: self.has_headers, overflowed: AtomicU64::new(0) })
+        Ok(Self { device, offload: self.offload, overflowed: AtomicU64::new(0) })
+    }
+
+    /// Whether the kernel takes a train of datagrams as one.
+    pub(crate) fn takes_trains(&self) -> bool {
+        self.offload == Offload::TcpAndUdp
     }
 
     /// Reads what the kernel sent next. Returns its packets, or `None` when there is nothing. Packets that no link here
     /// carries are passed over.
     pub(crate) fn receive(&self, buffers: &mut Buffers) -> io::Result<Option<Segments>> {
         let mut head = [0; VirtioNetHeader::LEN];
-        let read = match self.has_headers {
+        let read = match self.offload != Offload::Nothing {
             true => (&self.device)
                 .read_vectored(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(&mut buffers.next)])
                 .map(|length| length.saturating_sub(VirtioNetHeader::LEN)),
@@ -93,7 +109,7 @@ impl Tun {
 
     /// Writes a packet to the kernel, or several as one. Its stack has processed them when this returns.
     pub(crate) fn send(&self, packets: Coalesced<'_>) -> io::Result<()> {
-        if !self.has_headers {
+        if self.offload == Offload::Nothing {
             return packets.segments().try_for_each(|packet| self.send_to_program(&packet.to_bytes()));
         }
         let mut head = Vec::with_capacity(LARGEST_HEAD);
@@ -168,13 +184,17 @@ fn attach(device: &File, name: &str) -> io::Result<()> {
 
 /// TUNSETOFFLOAD: takes over as much of the kernel's work as it lets us: checksums and segmentation of TCP over IPv4, from
 /// Linux 6.2 on also of UDP. A kernel that lets us do nothing hands over whole packets, and all works as well.
-fn take_over(device: &File) {
+fn take_over(device: &File) -> Offload {
     let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4;
     // Of UDP it has both versions of IP or neither. A segment with CWR it segments itself: without TUN_F_TSO_ECN.
     let with_udp = tcp | libc::TUN_F_USO4 | libc::TUN_F_USO6;
     // SAFETY: the descriptor is open for the length of the calls, whose argument is a number.
     let set = |flags: libc::c_uint| unsafe { tun_set_offload(device.as_raw_fd(), flags.cast_signed()) };
-    let _ = set(with_udp).or_else(|_| set(tcp));
+    if set(with_udp).is_ok() {
+        return Offload::TcpAndUdp;
+    }
+    let _ = set(tcp);
+    Offload::Tcp
 }
 
 /// The part of the kernel's `struct ifreq` (netdevice(7)) that TUNSETIFF knows.

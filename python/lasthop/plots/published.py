@@ -82,7 +82,8 @@ class Values:
         """All as deviations from the published value in percent."""
 
         def percent(values: Floats) -> Floats:
-            return 100 * (values / self.published - 1)
+            # Nothing is a share of a published 0.
+            return 100 * (values / np.where(self.published == 0, np.nan, self.published) - 1)
 
         return Values(
             percent(self.published),

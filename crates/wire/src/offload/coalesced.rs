@@ -1,76 +1,133 @@
-//! Segments that a kernel may take as one.
+//! Packets that a kernel may take as one.
 
+use std::sync::Arc;
+
+use super::super_packet::SuperPacket;
+use super::train::Train;
 use super::virtio::{ChecksumPlace, Gso, VirtioNetHeader};
 use super::{Form, RawPacket};
 
-/// A packet, with those that follow it directly in the larger packet that it was part of.
-#[derive(Clone, Copy, Debug)]
-pub struct Coalesced<'a> {
-    first: &'a RawPacket,
-    count: u16,
+/// A packet, with those that follow it directly: in the larger packet that it was part of, or as datagrams of their own.
+#[derive(Clone, Debug)]
+pub struct Coalesced<'a>(Parts<'a>);
+
+#[derive(Clone, Debug)]
+enum Parts<'a> {
+    /// A packet by itself, and whether datagrams may join it.
+    One { first: &'a RawPacket, joins: bool },
+    /// Segments of a larger packet, from the first one on.
+    Segments { first: &'a RawPacket, count: u16 },
+    /// Datagrams that nobody has put together before.
+    Train(Train<'a>),
 }
 
 impl<'a> Coalesced<'a> {
-    /// A packet by itself.
+    /// A packet by itself. Segments of the larger packet that it was part of may be added.
     #[must_use]
     pub fn new(packet: &'a RawPacket) -> Self {
-        Self { first: packet, count: 1 }
+        Self(Parts::One { first: packet, joins: false })
+    }
+
+    /// The same, for a kernel that takes a train of datagrams: those may be added too.
+    #[must_use]
+    pub fn joining(packet: &'a RawPacket) -> Self {
+        Self(Parts::One { first: packet, joins: true })
     }
 
     /// Adds a packet, unless it does not follow or has another mark. Returns whether it was added.
-    pub fn push(&mut self, packet: &RawPacket) -> bool {
-        let follows = self.is_followed_by(packet);
-        self.count += u16::from(follows);
-        follows
+    pub fn push(&mut self, packet: &'a RawPacket) -> bool {
+        match &mut self.0 {
+            Parts::One { first, joins } => {
+                let joined = joined(first, packet, *joins);
+                let added = joined.is_some();
+                joined.into_iter().for_each(|parts| self.0 = parts);
+                added
+            }
+            Parts::Segments { first, count } => {
+                let follows = is_followed_by(first, *count, packet);
+                *count += u16::from(follows);
+                follows
+            }
+            Parts::Train(train) => train.push(packet),
+        }
     }
 
     /// How many packets it stands for.
     #[must_use]
-    pub fn packets(&self) -> u16 {
-        self.count
+    pub fn packets(&self) -> usize {
+        match &self.0 {
+            Parts::One { .. } => 1,
+            Parts::Segments { count, .. } => usize::from(*count),
+            Parts::Train(train) => train.len(),
+        }
     }
 
     /// The packets, one by one.
     pub fn segments(&self) -> impl Iterator<Item = RawPacket> + use<> {
-        let (first, count) = (self.first.clone(), self.count);
-        (0..count).map(move |place| first.following(place))
-    }
-
-    /// Appends what comes before the payload, the header of virtio first, and returns the payload.
-    pub fn write(&self, head: &mut Vec<u8>) -> &'a [u8] {
-        match &self.first.0 {
-            Form::Whole { bytes, checksum } => {
-                VirtioNetHeader { checksum: *checksum, ..VirtioNetHeader::default() }.write(head);
-                bytes
-            }
-            Form::Segment { of, index, is_marked } => {
-                self.virtio(of.gso(), of.headers_len(), of.checksum_place()).write(head);
-                of.write_headers(*index, self.count, *is_marked, head);
-                of.payload(*index, self.count)
-            }
-        }
-    }
-
-    fn virtio(&self, gso: Gso, headers_len: usize, place: ChecksumPlace) -> VirtioNetHeader {
-        VirtioNetHeader {
-            checksum: Some(place),
-            gso: (self.count > 1).then_some(gso),
-            headers_len: headers_len as u16,
-        }
-    }
-
-    fn is_followed_by(&self, packet: &RawPacket) -> bool {
-        let (
-            Form::Segment { of, index, is_marked },
-            Form::Segment { of: same, index: next, is_marked: mark },
-        ) = (&self.first.0, &packet.0)
-        else {
-            return false;
+        let packets: Vec<RawPacket> = match &self.0 {
+            Parts::One { first, .. } => vec![(*first).clone()],
+            Parts::Segments { first, count } => (0..*count).map(|place| first.following(place)).collect(),
+            Parts::Train(train) => train.packets().collect(),
         };
-        std::sync::Arc::ptr_eq(of, same)
-            && index + self.count == *next
-            && is_marked == mark
-            // CWR is the first segment's alone, and a kernel wants to be told of it (VIRTIO_NET_HDR_GSO_ECN).
-            && !(*index == 0 && of.has_cwr())
+        packets.into_iter()
     }
+
+    /// Appends what comes before the payload, the header of virtio first, and returns the payload. That of a train is copied,
+    /// and nothing is left to return.
+    pub fn write(&self, head: &mut Vec<u8>) -> &'a [u8] {
+        match &self.0 {
+            Parts::One { first, .. } => write_one(first, 1, head),
+            Parts::Segments { first, count } => write_one(first, *count, head),
+            Parts::Train(train) => {
+                train.write(head);
+                &[]
+            }
+        }
+    }
+}
+
+/// Two packets as one, where a kernel takes them so.
+fn joined<'a>(first: &'a RawPacket, second: &'a RawPacket, joins: bool) -> Option<Parts<'a>> {
+    if is_followed_by(first, 1, second) {
+        return Some(Parts::Segments { first, count: 2 });
+    }
+    let mut train = Train::of(first).filter(|_| joins)?;
+    train.push(second).then_some(Parts::Train(train))
+}
+
+/// Writes a packet, or so many segments of a larger one.
+fn write_one<'a>(first: &'a RawPacket, count: u16, head: &mut Vec<u8>) -> &'a [u8] {
+    match &first.0 {
+        Form::Whole { bytes, checksum } => {
+            VirtioNetHeader { checksum: *checksum, ..VirtioNetHeader::default() }.write(head);
+            bytes
+        }
+        Form::Segment { of, index, is_marked } => {
+            virtio(of.gso(), count, of.headers_len(), of.checksum_place()).write(head);
+            of.write_headers(*index, count, *is_marked, head);
+            of.payload(*index, count)
+        }
+    }
+}
+
+fn virtio(gso: Gso, count: u16, headers_len: usize, place: ChecksumPlace) -> VirtioNetHeader {
+    VirtioNetHeader {
+        checksum: Some(place),
+        gso: (count > 1).then_some(gso),
+        headers_len: headers_len as u16,
+    }
+}
+
+/// Whether a packet comes next behind `count` segments of a larger one.
+fn is_followed_by(first: &RawPacket, count: u16, packet: &RawPacket) -> bool {
+    let (Form::Segment { of, index, is_marked }, Form::Segment { of: same, index: next, is_marked: mark }) =
+        (&first.0, &packet.0)
+    else {
+        return false;
+    };
+    Arc::ptr_eq(of, same)
+        && index + count == *next
+        && is_marked == mark
+        // CWR is the first segment's alone, and a kernel wants to be told of it (VIRTIO_NET_HDR_GSO_ECN).
+        && !(*index == 0 && SuperPacket::has_cwr(of))
 }

@@ -3,10 +3,11 @@
 //!
 //! A link wants every segment by itself. [`segments`] takes a [`SuperPacket`] apart without copying it: each
 //! [`RawPacket`] is a view, and its headers are written when somebody asks for them. [`Coalesced`] puts neighbours
-//! together again for a kernel that takes them as one.
+//! together again for a kernel that takes them as one, and datagrams that were never together.
 
 mod coalesced;
 mod super_packet;
+mod train;
 #[cfg(test)]
 mod tests;
 mod virtio;

@@ -99,11 +99,7 @@ impl SuperPacket {
     }
 
     pub(super) fn checksum_place(&self) -> ChecksumPlace {
-        let offset = match self.gso.kind {
-            GsoKind::TcpV4 => TCP_CHECKSUM,
-            GsoKind::Udp => UDP_CHECKSUM,
-        };
-        ChecksumPlace { start: self.ip_len as u16, offset }
+        ChecksumPlace { start: self.ip_len as u16, offset: checksum_of(self.gso.kind) }
     }
 
     /// The payload of `count` segments from `first` on.
@@ -124,15 +120,11 @@ impl SuperPacket {
         if is_marked {
             ip[TRAFFIC_CLASS] |= MARKED;
         }
-        put(ip, IP_TOTAL_LEN, (self.ip_len + transport_len) as u16);
         put(ip, IP_IDENTIFICATION, get(ip, IP_IDENTIFICATION).wrapping_add(first));
-        write_header_checksum(ip);
-        match self.gso.kind {
-            GsoKind::TcpV4 => self.write_tcp(first, count, transport),
-            GsoKind::Udp => put(transport, UDP_LEN, transport_len as u16),
+        if self.gso.kind == GsoKind::TcpV4 {
+            self.write_tcp(first, count, transport);
         }
-        let at = usize::from(self.checksum_place().offset);
-        put(transport, at, pseudo_sum(ip, transport_len));
+        finish_headers(self.gso.kind, ip, transport, transport_len);
     }
 
     /// What differs between the segments of a TCP segment: FIN and PSH are the last one's, CWR is the first one's.
@@ -157,6 +149,24 @@ const fn least(kind: GsoKind) -> usize {
     }
 }
 
+/// The place of the checksum in the header of a transport.
+const fn checksum_of(kind: GsoKind) -> u16 {
+    match kind {
+        GsoKind::TcpV4 => TCP_CHECKSUM,
+        GsoKind::Udp => UDP_CHECKSUM,
+    }
+}
+
+/// Writes what follows from how long the transport's header and its payload are: lengths and sums.
+pub(super) fn finish_headers(kind: GsoKind, ip: &mut [u8], transport: &mut [u8], transport_len: usize) {
+    put(ip, IP_TOTAL_LEN, (ip.len() + transport_len) as u16);
+    write_header_checksum(ip);
+    if kind == GsoKind::Udp {
+        put(transport, UDP_LEN, transport_len as u16);
+    }
+    put(transport, usize::from(checksum_of(kind)), pseudo_sum(ip, transport_len));
+}
+
 /// The sum of the pseudo-header, as it stands in place of a checksum that is to be finished.
 fn pseudo_sum(ip: &[u8], transport_len: usize) -> u16 {
     let address = |at: usize| Ipv4Addr::new(ip[at], ip[at + 1], ip[at + 2], ip[at + 3]);
@@ -164,7 +174,7 @@ fn pseudo_sum(ip: &[u8], transport_len: usize) -> u16 {
     !Checksum::pseudo_v4(address(IP_SOURCE), address(IP_DESTINATION), protocol, transport_len as u32).finish()
 }
 
-fn get(bytes: &[u8], at: usize) -> u16 {
+pub(super) fn get(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
@@ -174,9 +184,9 @@ fn put(bytes: &mut [u8], at: usize, number: u16) {
 
 /// Places in the IPv4 header (RFC 791 §3.1).
 const IP_TOTAL_LEN: usize = 2;
-const IP_IDENTIFICATION: usize = 4;
-const IP_PROTOCOL: usize = 9;
-const IP_SOURCE: usize = 12;
+pub(super) const IP_IDENTIFICATION: usize = 4;
+pub(super) const IP_PROTOCOL: usize = 9;
+pub(super) const IP_SOURCE: usize = 12;
 const IP_DESTINATION: usize = 16;
 /// Places in the header of TCP (RFC 9293 §3.1).
 const TCP_SEQ: usize = 4;

@@ -75,6 +75,36 @@ fn coalesce(packets: &[RawPacket]) -> Vec<Coalesced<'_>> {
     all
 }
 
+/// A datagram that may be fragmented, as a kernel hands it over: its checksum is left to be finished.
+fn datagram(identification: u16, ports: [u16; 2], payload: &[u8]) -> RawPacket {
+    let datagram = Datagram {
+        source_port: ports[0],
+        destination_port: ports[1],
+        payload: Payload::Data(payload.into()),
+    };
+    let header = Header { dont_fragment: false, ..header(Protocol::UDP, identification) };
+    let bytes = emit_udp_ipv4_behind(header, &datagram);
+    let gso = Some(Gso { kind: GsoKind::Udp, size: u16::MAX });
+    let virtio = VirtioNetHeader { gso, ..VirtioNetHeader::default() };
+    let whole: Vec<_> = segments(virtio, bytes).expect("a sound packet").collect();
+    let mut head = Vec::new();
+    let payload = Coalesced::new(&whole[0]).write(&mut head);
+    head.extend_from_slice(payload);
+    let (virtio, bytes) = head.split_first_chunk().expect("the header of virtio");
+    let virtio = VirtioNetHeader::read(virtio).expect("it is known");
+    segments(virtio, bytes.to_vec()).expect("a sound packet").next().expect("one packet")
+}
+
+fn join(packets: &[RawPacket]) -> Vec<Coalesced<'_>> {
+    let mut all: Vec<Coalesced<'_>> = Vec::new();
+    for packet in packets {
+        if !all.last_mut().is_some_and(|last| last.push(packet)) {
+            all.push(Coalesced::joining(packet));
+        }
+    }
+    all
+}
+
 fn payload_of(packet: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     match sound(packet).transport {
@@ -96,7 +126,7 @@ proptest! {
         let (bytes, parts) = parts(&payload, size, seq, identification);
         let one = coalesce(&parts);
         prop_assert_eq!(one.len(), 1);
-        prop_assert_eq!(usize::from(one[0].packets()), parts.len());
+        prop_assert_eq!(one[0].packets(), parts.len());
         prop_assert_eq!(&one[0].segments().collect::<Vec<_>>(), &parts);
         let (virtio, packet) = written(&one[0]);
         prop_assert_eq!(virtio.gso.is_some(), parts.len() > 1);
@@ -171,6 +201,28 @@ proptest! {
     }
 
     #[test]
+    fn datagrams_that_a_kernel_takes_as_one_are_the_same_datagrams(
+        sent in prop::collection::vec((0u16..3, 0u16..2, 1usize..4), 1..200),
+        size in 1usize..700,
+    ) {
+        let mut identification = 65_500u16;
+        let packets: Vec<_> = sent.iter().enumerate().map(|(place, (skipped, port, length))| {
+            identification = identification.wrapping_add(1 + skipped / 2);
+            datagram(identification, [7, 9 + port / 2], &vec![place as u8; size * length.min(&2)])
+        }).collect();
+        let all = join(&packets);
+        let mut again = Vec::new();
+        for one in &all {
+            prop_assert_eq!(one.segments().count(), one.packets());
+            let (virtio, bytes) = written(one);
+            sound(&bytes);
+            prop_assert!(one.packets() <= 64 && bytes.len() <= 65_535);
+            again.extend(segments(VirtioNetHeader { checksum: None, ..virtio }, bytes).expect("sound"));
+        }
+        prop_assert_eq!(again, packets);
+    }
+
+    #[test]
     fn nothing_that_a_kernel_could_say_is_followed_out_of_the_packet(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         header in any::<[u8; VirtioNetHeader::LEN]>(),
@@ -183,6 +235,31 @@ proptest! {
             packet.corrupt();
         }
     }
+}
+
+#[test]
+fn datagrams_are_joined_while_one_follows_the_other() {
+    let one = |number: u16, length: usize| datagram(number, [7, 9], &vec![1; length]);
+    let sizes = |packets: &[RawPacket]| join(packets).iter().map(Coalesced::packets).collect::<Vec<_>>();
+    assert_eq!(sizes(&[one(1, 50), one(2, 50), one(3, 20), one(4, 50)]), [3, 1], "a shorter one is the last");
+    assert_eq!(sizes(&[one(1, 50), one(2, 51)]), [1, 1], "a longer one does not fit");
+    assert_eq!(sizes(&[one(1, 50), one(3, 50)]), [1, 1], "one between was dropped");
+    let others = [one(1, 50), datagram(2, [7, 10], &[1; 50])];
+    assert_eq!(sizes(&others), [1, 1], "to another port");
+    let mut marked = [one(1, 50), one(2, 50)];
+    marked[1].corrupt();
+    assert_eq!(sizes(&marked), [1, 1], "its checksum is there already");
+    assert_eq!(coalesce(&[one(1, 50), one(2, 50)]).len(), 2, "only where a kernel takes trains");
+    let atomic = [0, 0].map(|_| {
+        let mut bytes = one(0, 50).to_bytes().into_owned();
+        bytes[6] |= 0x40;
+        write_header_checksum(&mut bytes[..20]);
+        let checksum = Some(ChecksumPlace { start: 20, offset: 6 });
+        segments(VirtioNetHeader { checksum, ..VirtioNetHeader::default() }, bytes).unwrap().next().unwrap()
+    });
+    assert_eq!(sizes(&atomic), [2], "the number of what is never fragmented says nothing (RFC 6864 §4.1)");
+    let many: Vec<_> = (0..70).map(|number| one(number, 10)).collect();
+    assert_eq!(sizes(&many), [64, 6]);
 }
 
 #[test]
