@@ -54,8 +54,9 @@ mod tests {
         let left = [0, 1, 2, 4, 5].map(|place| outgoing(1, &one[place]));
         let to_another = [outgoing(0, &other[0]), outgoing(1, &other[1])];
         let all = [&left[..], &to_another].concat();
-        let sizes: Vec<_> =
-            together(&all, |_| false).map(|(host, coalesced, these)| (host, coalesced.packets(), these.len())).collect();
+        let sizes: Vec<_> = together(&all, |_| false)
+            .map(|(host, coalesced, these)| (host, coalesced.packets(), these.len()))
+            .collect();
         assert_eq!(sizes, [(1, 3, 3), (1, 2, 2), (0, 1, 1), (1, 1, 1)]);
         let again: Vec<RawPacket> =
             together(&all, |_| false).flat_map(|(_, coalesced, _)| coalesced.segments()).collect();

@@ -70,7 +70,8 @@ impl Tun {
             setsockopt(end, sockopt::SndBuf, &PROGRAM_BUFFER)?;
         }
         nix::fcntl::fcntl(&ours, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
-        let ours = Self { device: File::from(ours), offload: Offload::Nothing, overflowed: AtomicU64::new(0) };
+        let ours =
+            Self { device: File::from(ours), offload: Offload::Nothing, overflowed: AtomicU64::new(0) };
         Ok((ours, programs))
     }
 

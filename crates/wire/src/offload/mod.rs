@@ -7,9 +7,9 @@
 
 mod coalesced;
 mod super_packet;
-mod train;
 #[cfg(test)]
 mod tests;
+mod train;
 mod virtio;
 
 use std::borrow::Cow;

@@ -66,7 +66,8 @@ impl<'a> Train<'a> {
 
     /// The datagrams, one by one.
     pub(super) fn packets(&self) -> impl Iterator<Item = RawPacket> {
-        let whole = |bytes: &&[u8]| RawPacket(Form::Whole { bytes: bytes.to_vec(), checksum: Some(UNFINISHED) });
+        let whole =
+            |bytes: &&[u8]| RawPacket(Form::Whole { bytes: bytes.to_vec(), checksum: Some(UNFINISHED) });
         self.datagrams.iter().map(whole)
     }
 
