@@ -29,7 +29,7 @@ pub(crate) struct Driver<'a> {
     /// The kernels that have the other ends of some of them.
     pub(crate) kernel_hosts: KernelHosts,
     clock: Clock,
-    /// Whether a stack has more to send than a batch.
+    /// Whether a stack has more to send than a batch, or a program more to do.
     stacks_have_more: bool,
     waiting: Waiting,
     came: Came,
@@ -167,13 +167,17 @@ impl<'a> Driver<'a> {
     fn run_programs(&mut self, now: Instant) {
         let advance =
             |(programs, mut hosts): (&mut Programs, Attached<'_, '_>)| programs.advance(now, &mut hosts);
-        while advance(self.attached()) {
+        for _ in 0..BATCH {
+            if !advance(self.attached()) {
+                return;
+            }
             for host in 0..self.attachments.len() {
                 if self.attachments[host].stack().is_some() {
                     self.send_from_stack(host, now);
                 }
             }
         }
+        self.stacks_have_more = true;
     }
 
     /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
@@ -331,7 +335,7 @@ fn descriptors<'b>(
     std::iter::once(PollFd::new(reports.as_fd(), PollFlags::POLLIN)).chain(waited_for).collect()
 }
 
-/// Packets read from one device before the next device is served.
+/// Packets read from one device before the next device is served, and turns of programs before the network has its own.
 const BATCH: usize = 64;
 /// Reads before what is due is delivered: one after another the kernel's reads and its writes are each faster.
 const FEW: usize = 8;

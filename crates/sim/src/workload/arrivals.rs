@@ -158,7 +158,8 @@ impl Program for Arrivals {
     fn handle_timeout(&mut self, now: Instant) {
         for place in 0..self.processes.len() {
             let process = &mut self.processes[place];
-            if process.next <= now && now < self.until {
+            // Who is woken late opens what was due before the end.
+            if process.next <= now && process.next < self.until {
                 let (side, bytes) = (process.side, process.size.draw().max(Bytes(1)));
                 process.next = now + process.gap.draw();
                 self.arrive(now, side, bytes);

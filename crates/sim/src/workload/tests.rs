@@ -46,6 +46,40 @@ fn every_entry_reads_its_example_and_writes_it_back() {
     }
 }
 
+/// Wakes a program at `now` until it asks for a later time. Returns how often that was.
+fn wake(program: &mut dyn Program, now: Instant) -> usize {
+    let mut times = 0;
+    while program.poll_timeout() <= now && times < 1000 {
+        program.handle_timeout(now);
+        commands(program);
+        times += 1;
+    }
+    times
+}
+
+#[test]
+fn a_program_that_is_woken_long_after_its_time_goes_on_from_there() {
+    let line = json!({ "rate": "10 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
+    let background = json!({ "background": { "share": 0.5, "of": "lasthop.down", "lines": [line, line] } });
+    let examples = ENTRIES.iter().map(|entry| {
+        let text = format!("workload = {}", entry.example);
+        let table: std::collections::BTreeMap<String, Application> = toml::from_str(&text).expect(entry.id);
+        table["workload"].clone()
+    });
+    let whole = |application: &Application| application.id() != "background";
+    for application in examples.filter(whole).chain([self::application(background)]) {
+        for late_s in [1, 7, 20, 100] {
+            let until = Instant::START + Duration::from_secs(20);
+            let streams = Streams::new(late_s).below("flow.test");
+            let mut program = application.program(&streams, Instant::START, until);
+            wake(&mut *program, Instant::START + Duration::from_millis(300));
+            let late = Instant::START + Duration::from_secs(late_s);
+            assert!(wake(&mut *program, late) < 1000, "{} at {late_s} s", application.id());
+            assert!(program.poll_timeout() > late, "{} at {late_s} s", application.id());
+        }
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_refused_at_its_key() {
     let said = |value| serde_json::from_value::<Application>(value).unwrap().check().unwrap_err().path;

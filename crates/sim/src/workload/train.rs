@@ -73,8 +73,9 @@ impl Spurts {
         let shortest = Duration::from_nanos(1 + gap.as_nanos() / MOST_SPURTS);
         let (mut at, mut left) = (now, gap);
         while at + left >= self.end && at < Instant::NEVER {
-            left = left.saturating_sub(self.end - at);
-            at = self.end + self.off.draw();
+            // Of a program that is woken late the spurt may be long over.
+            left = left.saturating_sub(self.end.saturating_since(at));
+            at = at.max(self.end + self.off.draw());
             self.end = at + self.on.draw().max(shortest);
         }
         at + left
