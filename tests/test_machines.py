@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -223,6 +224,42 @@ def test_programs_run_in_hosts_on_other_machines(machines: Machines, tmp_path: P
     assert (out / "output-command.txt").read_text() == "got it\n"
 
 
+ECHO_STACK = Path(__file__).parent.parent / "docs/recipes/echo_stack.py"
+
+WITH_A_PROGRAM = """name = "echo"
+hosts = {{ client = {{ profile = "linux-6" }}, server = {{ stack = "program", at = "{at}" }} }}
+[[links]]
+name = "lasthop"
+between = ["client", "server"]
+down = {{ rate = "1 Mbit/s", propagation = "30 ms" }}
+up = {{ rate = "1 Mbit/s", propagation = "30 ms" }}
+"""
+
+ASKS = """
+import os, socket, sys
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.settimeout(30)
+client.sendto(b"there and back", (os.environ["LASTHOP_ADDRESS_SERVER"], 7))
+print(client.recvfrom(100)[0].decode(), file=sys.stderr)
+"""
+
+
+def test_a_program_elsewhere_may_be_a_hosts_stack(machines: Machines, tmp_path: Path) -> None:
+    (tmp_path / "echo.toml").write_text(WITH_A_PROGRAM.format(at=machines.at("b")))
+    stack = shlex.join([sys.executable, str(ECHO_STACK)])
+    out = tmp_path / "out"
+    ran = machines.lasthop(
+        *("live", str(tmp_path / "echo.toml"), "--json", "--out", str(out), "--in", "server", stack),
+        *("--", sys.executable, "-c", ASKS),
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "there and back" in ran.stderr
+    summary = json.loads(ran.stdout)
+    assert {link["packets_out"] for link in summary["links"]} == {1}
+    assert summary["outside"]["device_drops"] == 0
+    assert "this host is 10." in (out / "output-server-1.txt").read_text()
+
+
 def test_other_sources_of_the_same_version_are_refused(machines: Machines, tmp_path: Path) -> None:
     other = tmp_path / "lasthop"
     said = json.dumps({"lasthop": library.__version__, "sources": "0123456789abcdef"})
@@ -298,6 +335,24 @@ def test_a_lost_connection_ends_the_run_on_every_machine(machines: Machines, vic
         for stream in (run.stdout, run.stderr):
             if stream is not None:
                 stream.close()
+
+
+def test_a_lost_connection_ends_workloads_on_every_machine(machines: Machines) -> None:
+    places = placed(machines, server="b", mobile="c")
+    run = machines.start(str(LASTHOP), "live", "live-workloads", *places)
+    try:
+        # The namespaces of both hosts are there, and the programs have had a second or so.
+        assert comes_true(lambda: _runs("live-part") or run.poll() is not None)
+        time.sleep(3)
+        assert run.poll() is None, run.communicate()
+        os.kill(_ssh_of(run), signal.SIGKILL)
+        _, err = run.communicate(timeout=60)
+        assert run.returncode == 1
+        assert "the control connection was lost" in err
+        assert comes_true(lambda: not _runs("live-part")), "a part lives on"
+    finally:
+        run.kill()
+        run.communicate()
 
 
 def _runs(*words: str) -> bool:

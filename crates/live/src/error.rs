@@ -19,10 +19,10 @@ pub enum LiveError {
     #[error(transparent)]
     Refused(#[from] stacks::Refusal),
 
-    /// A flow's program has a stack in this process at one host, and a kernel on another machine at the other.
+    /// A flow's program has a stack of ours at one host, and one of its hosts is on another machine.
     #[error(
-        "flow {flow}: the workload {workload} has a stack in this process at one end, and {host}, at the other, is on \
-         another machine; leave out the stack or the host's at, or give the flow bytes or until"
+        "flow {flow}: the workload {workload} over a stack in bytes runs where the links are, and {host} is on another \
+         machine; leave out the stack or the host's at, or give the flow bytes or until"
     )]
     Apart {
         /// The flow.

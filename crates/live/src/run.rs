@@ -46,10 +46,13 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     if let Some(host) = kernels.iter().find(|host| host.lacks_its_program()) {
         return Err(LiveError::NoProgram(host.name.clone()));
     }
+    let (there, here): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        stacks.iter().map(|(node, stack)| (*node, *stack)).partition(|(node, _)| is_elsewhere(*node));
     let hosts = Hosts {
         kernels,
-        stacks: stacks::hosts(spec, &flows, &stacks),
-        in_process: stacks.keys().copied().collect(),
+        stacks: stacks::hosts(spec, &flows, &here),
+        in_process: here.keys().copied().collect(),
+        stacks_elsewhere: stacks::hosts(spec, &flows, &there).len(),
         programs: Programs::new(spec, &flows, &stacks, Arc::clone(&setup.ports)),
         flows: flows.iter().map(|flow| flow.name.clone()).collect(),
         elsewhere: options.machines.take(),
@@ -138,7 +141,7 @@ mod tests {
         let here = BTreeMap::from([(0, StackId::LASTHOP)]);
         assert!(check_places(&spec, &web, &here, &|_| false).is_ok());
         let apart = check_places(&spec, &web, &here, &|node| node == 1).unwrap_err().to_string();
-        assert!(apart.contains("and mobile, at the other, is on another machine"), "{apart}");
+        assert!(apart.contains("and mobile is on another machine"), "{apart}");
         let bulk = FlowSpec { workload: Workload::Bulk(sim::Amount::Bytes(units::Bytes(1))), ..web };
         assert!(check_places(&spec, &bulk, &here, &|node| node == 1).is_ok());
     }

@@ -59,6 +59,8 @@ pub(crate) struct Hosts {
     pub(crate) stacks: Vec<(usize, stacks::Host)>,
     /// The nodes of all with stacks in this process.
     pub(crate) in_process: BTreeSet<usize>,
+    /// How many hosts with stacks are in processes of other machines and have a flow.
+    pub(crate) stacks_elsewhere: usize,
     /// The programs of flows between these.
     pub(crate) programs: Programs,
     /// The names of the flows, in the stacks' order.
@@ -80,8 +82,8 @@ pub(crate) fn run(
     options: &Options<'_>,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
-    let Hosts { kernels, stacks, in_process, programs, flows, elsewhere } = hosts;
-    let expected = kernels.iter().map(HostSpec::reports).sum();
+    let Hosts { kernels, stacks, in_process, stacks_elsewhere, programs, flows, elsewhere } = hosts;
+    let expected = kernels.iter().map(HostSpec::reports).sum::<usize>() + stacks_elsewhere;
     let with_programs = kernels.iter().filter(|host| !host.programs.is_empty()).count();
     let named = named(&kernels);
     let kernel_hosts = KernelHosts::new(&kernels).map_err(LiveError::Wait)?;
@@ -118,7 +120,7 @@ pub(crate) fn run(
     let ended = clock.now();
     let programs = driver.finish_programs();
     let Driver { network, captures, lateness, attachments, .. } = driver;
-    let stacks = attachments.into_iter().map(Attachment::into_stack).collect();
+    let mut stacks: Vec<_> = attachments.into_iter().map(Attachment::into_stack).collect();
     let scheduling = priority.scheduling();
     drop(priority);
     let parted = match (&mut elsewhere, &driven) {
@@ -126,7 +128,12 @@ pub(crate) fn run(
         _ => Ok(()),
     };
     stop.stop();
-    let told = take_down(hosts, elsewhere, tainted_from, &network);
+    let mut told = take_down(hosts, elsewhere, tainted_from, &network);
+    for (node, ended) in told.others.stacks.drain(..) {
+        if let Some(place) = network.nodes().iter().position(|known| *known == node) {
+            stacks[place] = Some(stacks::Host::told(ended));
+        }
+    }
     let (mut received, all_done) = driven?;
     parted?;
     while let Some(report) = reports.try_recv() {

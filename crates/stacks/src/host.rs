@@ -38,6 +38,14 @@ impl Host {
         Self { stack: make(setup), transfers: Vec::new(), programs: ProgramEnds::default(), failure: None }
     }
 
+    pub(crate) fn of_parts(stack: Box<dyn Stack>, transfers: Vec<TransferEnd>) -> Self {
+        Self { stack, transfers, programs: ProgramEnds::default(), failure: None }
+    }
+
+    pub(crate) fn transfers(&self) -> impl Iterator<Item = &TransferEnd> {
+        self.transfers.iter()
+    }
+
     /// Adds one end of a flow. Receivers listen at once: their ports are open before anybody connects.
     pub fn add(&mut self, mut transfer: TransferEnd) {
         if !transfer.is_sender() {

@@ -29,6 +29,7 @@ mod run;
 mod smoltcp;
 mod stack;
 mod streams;
+mod told;
 mod transfer;
 mod unreachable;
 
@@ -44,4 +45,5 @@ pub use registry::{ENTRIES, Entry, StackId, Transport};
 pub use run::{Run, SetupError};
 pub use stack::{Counters, Ends, Phase, Setup, SocketId, Stack};
 pub use streams::{ConnectionId, StreamCounts, StreamHost};
+pub use told::EndedTransfer;
 pub use transfer::TransferEnd;

@@ -1,11 +1,14 @@
 //! Bulk transfers over a stack: the sender and the receiver of a flow.
 
+use std::net::{Ipv4Addr, SocketAddrV4};
+
 use sim::Amount;
-use units::Instant;
+use units::{Bytes, Instant};
 use wire::Payload;
 
 use crate::host::Corrupted;
 use crate::stack::{Ends, Phase, SocketId, Stack};
+use crate::told::EndedTransfer;
 
 /// One end of a flow.
 #[derive(Debug)]
@@ -38,6 +41,15 @@ impl TransferEnd {
 
     pub(crate) const fn receiver(flow: usize, ends: Ends) -> Self {
         Self::new(flow, ends, Role::Receiver)
+    }
+
+    /// An end that another process has told of.
+    pub(crate) fn told(ended: &EndedTransfer, socket: SocketId) -> Self {
+        let nowhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+        let sender = Role::Sender { start: Instant::START, amount: Amount::Bytes(Bytes(ended.bytes)) };
+        let role = if ended.is_sender { sender } else { Role::Receiver };
+        let ends = Ends { local: nowhere, remote: nowhere };
+        Self { socket: Some(socket), bytes: ended.bytes, ..Self::new(ended.flow, ends, role) }
     }
 
     const fn new(flow: usize, ends: Ends, role: Role) -> Self {

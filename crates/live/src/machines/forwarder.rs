@@ -2,18 +2,22 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use stacks::{Corrupted, EndedTransfer};
+use units::{Duration, Instant};
 use wire::offload::Coalesced;
 
 use super::device_capture::DeviceCapture;
 use super::tunnel::{Counts, Tunnel};
+use crate::clock::Clock;
 use crate::scheduling::Priority;
 use crate::tun::{Buffers, Tun};
+use crate::waiting::Waiting;
 
 /// The thread, until it is told to end.
 #[derive(Debug)]
@@ -30,6 +34,11 @@ struct Shared {
     ahead: AtomicI64,
     /// For how many nanoseconds nothing of the emulator has come.
     silent: AtomicU64,
+    /// For a stack: when the run begins, in nanoseconds of this machine's clock; whether its flows are over; what it has read
+    /// wrong.
+    begins: AtomicU64,
+    stack_is_done: AtomicBool,
+    corrupted: OnceLock<Corrupted>,
 }
 
 /// What was forwarded.
@@ -38,6 +47,8 @@ pub(crate) struct Forwarded {
     pub(crate) counts: Counts,
     /// The capture at the device, if it was wanted.
     pub(crate) capture: Option<DeviceCapture>,
+    /// The ends of flows of a stack, if the host has one in this process.
+    pub(crate) stack: Option<Vec<EndedTransfer>>,
 }
 
 impl Forwarder {
@@ -49,6 +60,37 @@ impl Forwarder {
             .name("tunnel".to_owned())
             .spawn(move || Forwarding { tun, tunnel, capture, buffers: Buffers::new() }.run(&same))?;
         Ok(Self { shared, thread })
+    }
+
+    /// Starts the thread of a host with a stack in this process; without one, packets to it vanish. `clock` is this machine's.
+    pub(crate) fn start_stack(
+        stack: Option<stacks::Host>,
+        tunnel: Tunnel,
+        capture: Option<DeviceCapture>,
+        clock: Clock,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let same = Arc::clone(&shared);
+        let run = move || {
+            StackForwarding { stack, tunnel, capture, clock, buffer: vec![0; LARGEST_PACKET] }.run(&same)
+        };
+        let thread = Builder::new().name("tunnel".to_owned()).spawn(run)?;
+        Ok(Self { shared, thread })
+    }
+
+    /// Says when the run begins, by this machine's clock.
+    pub(crate) fn set_begin(&self, at: Instant) {
+        self.shared.begins.store(at.as_nanos().max(1), Ordering::Release);
+    }
+
+    /// Returns whether the flows of the stack are over.
+    pub(crate) fn stack_is_done(&self) -> bool {
+        self.shared.stack_is_done.load(Ordering::Acquire)
+    }
+
+    /// Returns the first wrong byte that the stack has read.
+    pub(crate) fn corrupted(&self) -> Option<Corrupted> {
+        self.shared.corrupted.get().copied()
     }
 
     /// Says by how much the emulator's clock is ahead.
@@ -91,7 +133,7 @@ impl Forwarding {
             shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
         }
         // What is still in the device was sent too late to matter to anybody.
-        Ok(Forwarded { counts: self.tunnel.counts(), capture: self.capture })
+        Ok(Forwarded { counts: self.tunnel.counts(), capture: self.capture, stack: None })
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -131,6 +173,97 @@ impl Forwarding {
     }
 }
 
+/// The thread of a host with a stack in this process.
+struct StackForwarding {
+    stack: Option<stacks::Host>,
+    tunnel: Tunnel,
+    capture: Option<DeviceCapture>,
+    clock: Clock,
+    buffer: Vec<u8>,
+}
+
+impl StackForwarding {
+    fn run(mut self, shared: &Shared) -> io::Result<Forwarded> {
+        let _priority = Priority::raise();
+        let mut waiting = Waiting::new(self.clock);
+        while !shared.ended.load(Ordering::Relaxed) {
+            self.tunnel.set_ahead(shared.ahead.load(Ordering::Relaxed));
+            let begin = Some(shared.begins.load(Ordering::Acquire)).filter(|begin| *begin > 0);
+            self.wait(&mut waiting, begin)?;
+            match begin.filter(|begin| self.clock.now() >= Instant::from_nanos(*begin)) {
+                Some(begin) => self.drive(begin, shared)?,
+                // Nobody has anything to say yet but pings, which this answers.
+                None => while self.tunnel.receive(&mut self.buffer)?.is_some() {},
+            }
+            shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
+        }
+        let stack = self.stack.as_ref().map(stacks::Host::ended);
+        Ok(Forwarded { counts: self.tunnel.counts(), capture: self.capture, stack })
+    }
+
+    /// Waits for the tunnel, for the beginning of the run, and then for what the stack is to do next.
+    fn wait(&mut self, waiting: &mut Waiting, begin: Option<u64>) -> io::Result<()> {
+        let now = self.clock.now();
+        let begin = Instant::from_nanos(begin.unwrap_or(u64::MAX));
+        let mut next = begin;
+        if now >= begin {
+            let run = self.run_time(begin.as_nanos());
+            let due = self.stack.as_mut().and_then(|stack| stack.poll_timeout(run));
+            next = due.map_or(Instant::NEVER, |due| begin + due.saturating_since(Instant::START));
+        }
+        let latest = now + Duration::from_millis(u64::from(LONGEST_WAIT_MS));
+        let mut descriptor = [PollFd::new(self.tunnel.as_fd(), PollFlags::POLLIN)];
+        waiting.wait(&mut descriptor, next.min(latest)).map(drop)
+    }
+
+    /// The time of the run.
+    fn run_time(&self, begin: u64) -> Instant {
+        Instant::from_nanos(self.clock.now().as_nanos().saturating_sub(begin))
+    }
+
+    /// Lets the stack do what is due, and answer each packet before the next one comes.
+    fn drive(&mut self, begin: u64, shared: &Shared) -> io::Result<()> {
+        let now = self.run_time(begin);
+        if let Some(stack) = &mut self.stack
+            && stack.poll_timeout(now).is_some_and(|due| due <= now)
+        {
+            stack.handle_timeout(now);
+        }
+        self.send(begin);
+        for _ in 0..BATCH {
+            let Some(length) = self.tunnel.receive(&mut self.buffer)? else { break };
+            let packet = &self.buffer[..length];
+            if let Some(capture) = &mut self.capture {
+                capture.received(packet);
+            }
+            let now = self.run_time(begin);
+            if let Some(stack) = &mut self.stack {
+                stack.handle_packet(now, packet);
+            }
+            self.send(begin);
+        }
+        let Some(stack) = &self.stack else { return Ok(()) };
+        if let Some(wrong) = stack.failure() {
+            let _ = shared.corrupted.set(wrong);
+        }
+        shared.stack_is_done.store(stack.is_done(), Ordering::Release);
+        Ok(())
+    }
+
+    fn send(&mut self, begin: u64) {
+        for _ in 0..BATCH {
+            let now = self.run_time(begin);
+            let Some(packet) = self.stack.as_mut().and_then(|stack| stack.poll_transmit(now)) else { return };
+            self.tunnel.send(&packet);
+            if let Some(capture) = &mut self.capture {
+                capture.sent(&packet);
+            }
+        }
+    }
+}
+
+/// The largest IPv4 packet (RFC 791 §3.1).
+const LARGEST_PACKET: usize = 65_535;
 /// Packets in one direction before the other is looked at.
 const BATCH: usize = 64;
 /// After this the thread looks whether it is to end.

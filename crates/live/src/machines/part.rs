@@ -1,5 +1,6 @@
 //! A machine's part of a run: its hosts, set up here, and their packets forwarded to the emulator.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use super::device_capture::DeviceCapture;
 use super::forwarder::Forwarder;
 use super::offset::Drift;
 use super::outputs::Outputs;
-use super::protocol::{Begin, Ended, FromPart, Ready, ToPart, hex};
+use super::protocol::{Begin, Ended, FromPart, Ready, ReportLine, ToPart, ended_line, hex};
 use super::tunnel::Tunnel;
 use crate::LiveError;
 use crate::channel::{ReportReceiver, report_channel};
@@ -26,7 +27,7 @@ use crate::clock::Clock;
 use crate::doctor::{kernel_version, obstacles};
 use crate::drops::Drops;
 use crate::host::{Host, HostSpec, Report, Start};
-use crate::namespace;
+use crate::namespace::{self, Right};
 use crate::options::{Options, Program};
 use crate::session::{Named, environment, named, namespaces};
 use crate::setup::Setup;
@@ -59,12 +60,8 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
     // One for each program, and the last for the command.
     let outputs = Outputs::new(begin.programs.len() + 1).map_err(LiveError::Control)?;
     let options = options(begin, &resolved, &outputs);
-    let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
-    if !missing.is_empty() {
-        return Err(LiveError::CannotStart(missing));
-    }
-    let right = namespace::obtain_right().map_err(LiveError::UserNamespace)?;
-    let (all, own) = host_specs(begin, &spec, &options);
+    let (all, own, stacks) = host_specs(begin, &spec, &options);
+    let right = right_for(&own, &options)?;
     let has_command = own.iter().any(|host| host.command.is_some());
     let clock = Clock::start();
     let post = Arc::new(Post::new(own.iter().flat_map(|host| &host.halves)).map_err(LiveError::Wait)?);
@@ -72,7 +69,7 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
     // That nobody hears it is told by the end of the other stream.
     post.lead_out(move |letter| drop(same.say(&FromPart::Letter(letter))));
     let mut part = Part::set_up(begin, &spec, own, clock, Arc::clone(&post))?;
-    let ports = part.forward(begin, &spec)?;
+    let ports = part.forward(begin, &spec, stacks)?;
     let sysctls = part.hosts.iter().map(|host| host.sysctls.clone()).collect();
     let (kernel, date_of_zero) = (kernel_version(), clock.date_of_zero());
     let ready = Ready { ports, kernel, right, sysctls, date_of_zero };
@@ -106,8 +103,21 @@ fn own_programs(begin: &Begin) -> Vec<usize> {
     places.filter(|(_, (host, _))| begin.hosts.contains(host)).map(|(place, _)| place).collect()
 }
 
-/// The names and addresses of all hosts, how many have programs, and the hosts that are set up here.
-fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<HostSpec>) {
+/// Obtains the right to set up namespaces, where there are kernels' hosts.
+fn right_for(own: &[HostSpec], options: &Options<'_>) -> Result<Right, LiveError> {
+    if own.is_empty() {
+        return Ok(Right::NotNeeded);
+    }
+    let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
+    if !missing.is_empty() {
+        return Err(LiveError::CannotStart(missing));
+    }
+    namespace::obtain_right().map_err(LiveError::UserNamespace)
+}
+
+/// The names and addresses of all hosts, how many have programs, and the hosts that are set up here: those of kernels, and
+/// those with stacks that have a flow.
+fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<HostSpec>, Stacks) {
     let stacks = options.stacks.in_process();
     let is_simulated = |node: usize| options.simulated.contains(&node);
     let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
@@ -118,22 +128,36 @@ fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<Ho
     let setup = Setup::new(spec, &flows, &hosts, &stacks).with_elsewhere(begin.hosts.iter().copied());
     let specs = setup.host_specs(options);
     let with_programs = specs.iter().filter(|host| !host.programs.is_empty()).count();
-    let all = All { named: named(&specs), with_programs };
-    (all, specs.into_iter().filter(|host| begin.hosts.contains(&host.node)).collect())
+    let flow_names = flows.iter().map(|flow| flow.name.clone()).collect();
+    let all = All { named: named(&specs), with_programs, flow_names };
+    let own_stacks: BTreeMap<_, _> = stacks
+        .iter()
+        .map(|(node, stack)| (*node, *stack))
+        .filter(|(node, _)| begin.hosts.contains(node))
+        .collect();
+    let own_stacks = stacks::hosts(spec, &flows, &own_stacks).into_iter().collect();
+    (all, specs.into_iter().filter(|host| begin.hosts.contains(&host.node)).collect(), own_stacks)
 }
 
 /// What is known of all hosts of the run.
 struct All {
     named: Vec<Named>,
     with_programs: usize,
+    flow_names: Vec<String>,
 }
+
+/// Hosts with stacks, by node.
+type Stacks = BTreeMap<usize, stacks::Host>;
 
 /// The hosts that are set up here.
 struct Part {
     clock: Clock,
     specs: Vec<HostSpec>,
     hosts: Vec<Host>,
-    forwarders: Vec<Forwarder>,
+    /// By node, in the order of the tunnels.
+    forwarders: Vec<(usize, Forwarder)>,
+    /// The names of all nodes.
+    names: Vec<String>,
     stop: Arc<Stop>,
     post: Arc<Post>,
     reports: Reports,
@@ -157,16 +181,18 @@ impl Part {
         let set_up = |spec: &HostSpec| Host::set_up(spec.clone(), Arc::clone(&stop), sender.clone());
         let hosts = specs.iter().map(set_up).collect::<Result<_, _>>()?;
         debug_assert!(begin.hosts.iter().all(|node| *node < spec.nodes.len()), "nodes of the scenario");
-        Ok(Self { clock, specs, hosts, forwarders: Vec::new(), stop, post, reports })
+        let names = spec.nodes.iter().map(|node| node.name.clone()).collect();
+        Ok(Self { clock, specs, hosts, forwarders: Vec::new(), names, stop, post, reports })
     }
 
     /// Opens the hosts' tunnels. Returns their ports.
-    fn forward(&mut self, begin: &Begin, spec: &Spec) -> Result<Vec<u16>, LiveError> {
+    fn forward(&mut self, begin: &Begin, spec: &Spec, mut stacks: Stacks) -> Result<Vec<u16>, LiveError> {
         let token = Token::read(&begin.token).ok_or(LiveError::ControlLost)?;
         let mut ports = Vec::new();
-        for (place, host) in self.hosts.iter().enumerate() {
+        for (place, node) in begin.hosts.iter().enumerate() {
+            let name = self.names[*node].clone();
             let failed = |step| {
-                let host = host.name.clone();
+                let host = name.clone();
                 move |source| LiveError::Host { host, step, source }
             };
             let number = begin.first + place as u16;
@@ -174,13 +200,18 @@ impl Part {
             let tunnel =
                 Tunnel::open(token, number, self.clock, port, None).map_err(failed("open its tunnel"))?;
             ports.push(tunnel.port().map_err(failed("open its tunnel"))?);
-            let tun = host.tun.try_clone().map_err(failed("forward its packets"))?;
-            let node = self.specs[place].node;
-            let captured = spec.record.captures.contains(&CapturePoint::Node(node));
-            let name = format!("{}-device", host.name);
-            let capture = captured.then(|| DeviceCapture::new(name, self.clock, spec.record.payload));
-            self.forwarders
-                .push(Forwarder::start(tun, tunnel, capture).map_err(failed("forward its packets"))?);
+            let captured = spec.record.captures.contains(&CapturePoint::Node(*node));
+            let of_device = format!("{name}-device");
+            let capture = captured.then(|| DeviceCapture::new(of_device, self.clock, spec.record.payload));
+            let kernel = self.specs.iter().position(|spec| spec.node == *node);
+            let started = match kernel {
+                Some(kernel) => {
+                    let tun = self.hosts[kernel].tun.try_clone();
+                    tun.and_then(|tun| Forwarder::start(tun, tunnel, capture))
+                }
+                None => Forwarder::start_stack(stacks.remove(node), tunnel, capture, self.clock),
+            };
+            self.forwarders.push((*node, started.map_err(failed("forward its packets"))?));
         }
         Ok(ports)
     }
@@ -189,6 +220,7 @@ impl Part {
     fn follow(self, orders: &Orders, all: &All, speaker: &Speaker) -> Result<Ended, LiveError> {
         let starting = Arc::new(AtomicUsize::new(all.with_programs));
         let (mut known, mut start, mut late) = (all.with_programs, None, 0);
+        let mut done = BTreeSet::new();
         let order = loop {
             match orders.recv_timeout(LOOK_EVERY) {
                 Ok(Some(ToPart::Start { at_ns, ahead_ns })) => {
@@ -214,6 +246,7 @@ impl Part {
             }
             known = tell_of_ports(&starting, known, speaker)?;
             self.report(speaker)?;
+            self.report_stacks(&mut done, all, speaker)?;
             self.look(start.is_some())?;
         };
         self.finish(order, start.unwrap_or(Instant::START), late, speaker)
@@ -221,7 +254,10 @@ impl Part {
 
     /// Starts the hosts at a time of our clock. Returns how late that was, in nanoseconds.
     fn start(&self, at: Instant, ahead: i64, starting: &Arc<AtomicUsize>, all: &All) -> u64 {
-        self.forwarders.iter().for_each(|forwarder| forwarder.set_ahead(ahead));
+        for (_, forwarder) in &self.forwarders {
+            forwarder.set_ahead(ahead);
+            forwarder.set_begin(at);
+        }
         self.stop.wait_until(self.clock, at);
         let late = self.clock.now().saturating_since(at).as_nanos();
         let clock = self.clock.with_zero_at(at);
@@ -241,11 +277,30 @@ impl Part {
         Ok(())
     }
 
+    /// Reports once when the flows of a host's stack are over, and what that has read wrong.
+    fn report_stacks(
+        &self,
+        done: &mut BTreeSet<usize>,
+        all: &All,
+        speaker: &Speaker,
+    ) -> Result<(), LiveError> {
+        for (node, forwarder) in &self.forwarders {
+            if let Some(wrong) = forwarder.corrupted() {
+                let flow = all.flow_names.get(wrong.flow).cloned().unwrap_or_default();
+                return Err(LiveError::Corrupted { flow, position: wrong.position });
+            }
+            if forwarder.stack_is_done() && done.insert(*node) {
+                speaker.say(&FromPart::Report(ReportLine::Done)).map_err(LiveError::Control)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Looks whether packets still come and go.
     fn look(&self, started: bool) -> Result<(), LiveError> {
-        for (forwarder, host) in self.forwarders.iter().zip(&self.hosts) {
+        for (node, forwarder) in &self.forwarders {
             let failed = |words: String| LiveError::Host {
-                host: host.name.clone(),
+                host: self.names[*node].clone(),
                 step: "forward its packets",
                 source: io::Error::other(words),
             };
@@ -273,8 +328,10 @@ impl Part {
     ) -> Result<Ended, LiveError> {
         self.stop.stop();
         let mut ended = Ended { late_ns, ..Ended::default() };
-        for forwarder in self.forwarders {
+        for (node, forwarder) in self.forwarders {
             let forwarded = forwarder.end().map_err(LiveError::Wait)?;
+            let stack = forwarded.stack.map(|stack| (node, stack.iter().map(ended_line).collect()));
+            ended.stacks.extend(stack);
             ended.counts.push(forwarded.counts);
             if let Some(capture) = forwarded.capture {
                 let (name, file) = capture.write(start, drift).map_err(LiveError::Wait)?;

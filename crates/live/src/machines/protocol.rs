@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use serde::{Deserialize, Serialize};
+use stacks::{Counters, EndedTransfer};
 use units::Instant;
 
 use super::tunnel::Counts;
@@ -112,7 +113,7 @@ pub(crate) enum ReportLine {
     Sent(Sent),
     /// A receiver has ended.
     Received(Received),
-    /// The half of a flow's program is done.
+    /// The half of a flow's program is done, or what a host with a stack in the part sends and receives.
     Done,
     /// The half of a flow's program has ended with the run.
     Half(Box<HalfRan>),
@@ -137,6 +138,31 @@ pub(crate) struct Ended {
     pub(crate) captures: Vec<(String, String)>,
     /// How late the hosts began.
     pub(crate) late_ns: u64,
+    /// The hosts with stacks in the part, by node, with their ends of flows.
+    pub(crate) stacks: Vec<(usize, Vec<EndedTransferLine>)>,
+}
+
+/// [`EndedTransfer`] as a line: flow, whether it sends, bytes, whether it is closed, counters (packets, lost, probe timeouts,
+/// congestion events; first sent and last heard, in nanoseconds of the run).
+pub(crate) type EndedTransferLine = (usize, bool, u64, bool, Option<([u64; 4], [Option<u64>; 2])>);
+
+/// Returns an end of a transfer as a line.
+pub(crate) fn ended_line(ended: &EndedTransfer) -> EndedTransferLine {
+    let counters = ended.counters.map(|counters| {
+        let Counters { packets, lost, probe_timeouts, congestion_events, first_sent, last_heard } = counters;
+        let times = [first_sent, last_heard].map(|time| time.map(Instant::as_nanos));
+        ([packets, lost, probe_timeouts, congestion_events], times)
+    });
+    (ended.flow, ended.is_sender, ended.bytes, ended.is_closed, counters)
+}
+
+/// Returns the end of a transfer of a line.
+pub(crate) fn ended_of((flow, is_sender, bytes, is_closed, counters): EndedTransferLine) -> EndedTransfer {
+    let counters = counters.map(|([packets, lost, probe_timeouts, congestion_events], times)| {
+        let [first_sent, last_heard] = times.map(|time| time.map(Instant::from_nanos));
+        Counters { packets, lost, probe_timeouts, congestion_events, first_sent, last_heard }
+    });
+    EndedTransfer { flow, is_sender, bytes, is_closed, counters }
 }
 
 /// [`Sample`] as a line: time, ends, counters.

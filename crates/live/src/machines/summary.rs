@@ -1,10 +1,11 @@
 //! What is told of the machines of a run.
 
 use serde::Serialize;
+use stacks::EndedTransfer;
 use units::Duration;
 
 use super::elsewhere::{Elsewhere, Peer};
-use super::protocol::sample;
+use super::protocol::{ended_of, sample};
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
 use crate::namespace::Right;
@@ -68,6 +69,8 @@ pub(crate) struct Others {
     pub(crate) samples: Vec<(String, Vec<Sample>)>,
     /// Captures at the hosts' devices, by name.
     pub(crate) captures: Vec<(String, Vec<u8>)>,
+    /// The hosts with stacks on other machines, by node, with their ends of flows.
+    pub(crate) stacks: Vec<(usize, Vec<EndedTransfer>)>,
 }
 
 impl Elsewhere {
@@ -76,6 +79,9 @@ impl Elsewhere {
         let mut others = Others { captures: self.captures(), ..Others::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
             others.summaries.push(summary(&part, self.clock, control, bound, name));
+            let stacks = part.ended.stacks.drain(..);
+            let ended = |(node, lines): (usize, Vec<_>)| (node, lines.into_iter().map(ended_of).collect());
+            others.stacks.extend(stacks.map(ended));
             let samples = part.ended.samples.drain(..);
             others
                 .samples

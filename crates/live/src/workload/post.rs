@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use units::Instant;
 
 use crate::channel::{ReportReceiver, ReportSender, report_channel};
 
@@ -72,6 +73,32 @@ pub(crate) enum Told {
         /// How many.
         datagrams: u64,
     },
+}
+
+impl Told {
+    /// The connection that it is about.
+    pub(super) const fn socket(&self) -> Option<u32> {
+        match self {
+            Self::Opened { socket, .. }
+            | Self::Read { socket, .. }
+            | Self::Over { socket, .. }
+            | Self::BothOver { socket, .. }
+            | Self::Broken { socket, .. } => Some(*socket),
+            Self::Arrived { .. } | Self::Send { .. } | Self::Finished { .. } => None,
+        }
+    }
+
+    /// When it happened.
+    pub(super) fn at(&self) -> Option<Instant> {
+        match self {
+            Self::Read { at_ns, .. }
+            | Self::Over { at_ns, .. }
+            | Self::BothOver { at_ns, .. }
+            | Self::Broken { at_ns, .. }
+            | Self::Arrived { at_ns, .. } => Some(Instant::from_nanos(*at_ns)),
+            Self::Opened { .. } | Self::Send { .. } | Self::Finished { .. } => None,
+        }
+    }
 }
 
 /// What is told, and to whom.

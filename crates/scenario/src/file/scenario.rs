@@ -71,7 +71,8 @@ pub struct Host {
     pub tcp: serde_json::Map<String, serde_json::Value>,
     /// Its address; without it, one of 10.0.0.0/8 that comes from the host's name.
     pub address: Option<Ipv4Addr>,
-    /// The machine whose kernel it has in a live run; without it, that of the links. A peer of another version is refused.
+    /// The machine on which it is in a live run, with its kernel, stack or program; without it, that of the links. A peer of
+    /// another version, or of other sources, is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Machine>,
 }

@@ -2,23 +2,21 @@
 
 use super::{Check, place_of};
 use crate::error::InputError;
-use crate::file::{Machine, Stack};
+use crate::file::Machine;
 use crate::tree::KeyPath;
 
 impl Check<'_> {
-    /// The links are in one place, since one World carries them, and only kernels are elsewhere.
+    /// The links are in one place, since one World carries them, and so is what it simulates.
     pub(super) fn machines(&self) -> Result<(), InputError> {
         self.one_emulator()?;
         let elsewhere = self.file.hosts.iter().filter(|(_, host)| host.at.is_some());
-        for (name, host) in elsewhere {
-            let other = host.stack.filter(|stack| *stack != Stack::Kernel);
-            let what = match other {
-                Some(stack) => format!("the stack {}", stack.id().entry().id),
-                None if self.file.live.simulates(name) => "our own TCP in a live run".to_owned(),
-                None => continue,
-            };
-            let message = format!("host \"{name}\" has {what}, which runs in the process of the links");
-            let help = "leave out its machine, or give it the kernel's stack";
+        for (name, _) in elsewhere {
+            if !self.file.live.simulates(name) {
+                continue;
+            }
+            let message = format!("host \"{name}\" is simulated in a live run, in the process of the links");
+            let help =
+                "leave out its machine, or leave it out of live.simulated: stack = \"lasthop\" runs anywhere";
             return Err(self.tree.error(&KeyPath::of(["hosts", name, "at"]), message, help));
         }
         Ok(())
@@ -62,15 +60,20 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_in_the_process_of_the_links_is_nowhere_else() {
-        let said = read(&with("stack = \"smoltcp\"\nat = \"ssh://b\"", ""), &[]).unwrap_err().to_string();
-        assert!(
-            said.contains("good.toml:5: hosts.server.at: host \"server\" has the stack smoltcp"),
-            "{said}"
-        );
+    fn what_is_simulated_is_nowhere_else() {
         let text = with("at = \"ssh://b\"", "") + "[live]\nsimulated = [\"server\", \"mobile\"]\n";
         let said = read(&text, &[]).unwrap_err().to_string();
-        assert!(said.contains("hosts.server.at: host \"server\" has our own TCP in a live run"), "{said}");
+        assert!(said.contains("hosts.server.at: host \"server\" is simulated in a live run"), "{said}");
+    }
+
+    #[test]
+    fn every_stack_may_be_anywhere() {
+        for stack in ["program", "smoltcp", "lasthop"] {
+            let text = with(&format!("stack = \"{stack}\"\nat = \"ssh://b\""), "");
+            let flow = text.find("[[flows]]").expect("the good file has a flow");
+            let resolved = read(&text[..flow], &[]).unwrap();
+            assert_eq!(resolved.hosts[0].at.as_ref().map(ToString::to_string).as_deref(), Some("ssh://b"));
+        }
     }
 
     #[test]

@@ -9,40 +9,34 @@
 //! A program that hears of datagrams (TFRC) lets its two sides share what their packets carry. Of it there is one copy, at
 //! `from`: it hears what arrives at `to`, and says what is to be sent there, one round trip of the control stream later.
 
+mod connection;
+mod opening;
+mod spec;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::net::{SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::net::{TcpListener, TcpStream};
 
-use sim::workload::{Command, Program, Side, SocketEvent, SocketId, Transport};
-use stacks::{ClientPorts, OutgoingDatagram};
+use sim::workload::{Command, Program, Side, SocketEvent, SocketId};
+use stacks::OutgoingDatagram;
 use units::{Bytes, Instant};
 
 use crate::LiveError;
 use crate::channel::ReportReceiver;
 use crate::clock::Clock;
 use crate::scheduling::wake_promptly;
-use crate::socket::{connect_to, kernel_counts};
+use crate::socket::kernel_counts;
 use crate::stop::Stop;
 
+use super::OpenHalf;
 use super::connection::{End, Failure};
 use super::datagram::DatagramEnd;
 use super::half_ran::HalfRan;
 use super::poller::{Poller, SocketNumber, Token};
 use super::post::{Letter, Post, Told};
-use super::runner::{BATCH, GRACE, LONGEST_LAG, MOST_TRIES};
-use super::{OpenHalf, WorkloadSpec};
-
-/// The half of a flow's program at one side.
-#[derive(Clone, Debug)]
-pub(crate) struct HalfSpec {
-    pub(crate) workload: WorkloadSpec,
-    /// The flow's place among those that run, and how many there are.
-    pub(crate) index: usize,
-    pub(crate) flows: usize,
-    /// The side that is here.
-    pub(crate) side: Side,
-}
+use super::runner::{BATCH, GRACE, LONGEST_LAG};
+use connection::{Connection, Ending};
+pub(crate) use spec::HalfSpec;
 
 /// A half that runs.
 pub(super) struct Half<'a> {
@@ -74,92 +68,6 @@ pub(super) struct Half<'a> {
     finished: Option<u64>,
     has_told_finish: bool,
     ran: HalfRan,
-}
-
-/// A connection that is not over.
-#[derive(Debug)]
-struct Connection {
-    opener: Side,
-    /// The port of the end that connects.
-    port: u16,
-    end: End,
-    /// How far our end had read, and when.
-    reads: VecDeque<(u64, Instant)>,
-    /// How far it is from being over, by our end and by what the other half has told.
-    own: Ending,
-    other: Ending,
-}
-
-/// How a connection ends. Its program hears of the end last, in both copies: what it waited for, and was read long since, is
-/// told before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Ending {
-    Open,
-    /// Both streams have ended at this end.
-    Over,
-    /// And it is known that they have at the other.
-    BothOver,
-}
-
-impl Connection {
-    fn new(opener: Side, port: u16) -> Self {
-        Self {
-            opener,
-            port,
-            end: End::default(),
-            reads: VecDeque::new(),
-            own: Ending::Open,
-            other: Ending::Open,
-        }
-    }
-}
-
-impl HalfSpec {
-    /// The node of a side.
-    pub(crate) const fn node(&self, side: Side) -> usize {
-        match side {
-            Side::From => self.workload.flow.from,
-            Side::To => self.workload.flow.to,
-        }
-    }
-
-    /// Whether its side has a listener.
-    pub(crate) fn listens(&self) -> bool {
-        self.workload.flow.program(self.workload.seed).1.transport == Transport::Tcp
-    }
-
-    /// Opens what must be open before the other half begins: the listener, or the socket for datagrams.
-    pub(crate) fn open(&self) -> Result<OpenHalf, LiveError> {
-        let (own, other) = (self.end(self.side), self.end(self.side.other()));
-        let options = &self.workload.options[self.side as usize];
-        let (program, service) = self.workload.flow.program(self.workload.seed);
-        let mut open = OpenHalf { spec: self.clone(), program, listener: None, datagrams: None };
-        if service.transport == Transport::Udp {
-            let opened = options.open_datagrams(own, other);
-            open.datagrams = Some(opened.map_err(|error| self.failed("open a socket for datagrams", error))?);
-        } else {
-            let listening = options.listen(self.listening(self.side)).and_then(|listener| {
-                listener.set_nonblocking(true)?;
-                Ok(listener)
-            });
-            open.listener = Some(listening.map_err(|error| self.failed("listen", error))?);
-        }
-        Ok(open)
-    }
-
-    /// A side's end of the datagrams.
-    const fn end(&self, side: Side) -> SocketAddrV4 {
-        self.workload.ends[side as usize]
-    }
-
-    /// Where a side listens.
-    const fn listening(&self, side: Side) -> SocketAddrV4 {
-        SocketAddrV4::new(*self.end(side).ip(), self.workload.ends[1].port())
-    }
-
-    fn failed(&self, step: &'static str, error: impl Into<io::Error>) -> LiveError {
-        self.workload.failed(step, error)
-    }
 }
 
 impl<'a> Half<'a> {
@@ -318,69 +226,6 @@ impl<'a> Half<'a> {
         }
     }
 
-    fn connect(&mut self, socket: SocketNumber, by: Side) -> Result<(), LiveError> {
-        let port = ClientPorts::agreed(self.spec.flows, self.spec.index, socket);
-        self.ran.opened.insert(socket, (by == Side::From, port));
-        self.connections.insert(socket, Connection::new(by, port));
-        if by == self.spec.side {
-            self.open_client(socket, port)?;
-        } else {
-            self.claim()?;
-        }
-        let waiting = std::mem::take(&mut self.early).into_iter();
-        let (about_it, rest): (Vec<_>, Vec<_>) = waiting.partition(|(known, _)| *known == socket);
-        self.early = rest;
-        about_it.into_iter().try_for_each(|(_, told)| self.hear(told))
-    }
-
-    /// Opens a socket on a port, or another if somebody has that, and begins to connect.
-    fn open_client(&mut self, socket: SocketNumber, agreed: u16) -> Result<(), LiveError> {
-        let own = self.spec.side;
-        let opened = self.bound(agreed).map_err(|error| self.spec.failed("open a socket", error))?;
-        let (stream, port) = opened;
-        let started = connect_to(&stream, self.spec.listening(own.other()));
-        let started = started.or_else(|error| match error.raw_os_error() {
-            Some(nix::libc::EINPROGRESS) => Ok(()),
-            _ => Err(error),
-        });
-        let started = started.and_then(|()| self.poller.register(stream.as_fd(), Token::End(socket, own)));
-        if port != agreed {
-            self.tell(Told::Opened { socket, port });
-            self.know_port(socket, port);
-        }
-        if let Some(connection) = self.connections.get_mut(&socket) {
-            connection.end.stream = Some(stream);
-        }
-        started.unwrap_or_else(|error| self.lose(socket, &error));
-        Ok(())
-    }
-
-    fn bound(&self, agreed: u16) -> io::Result<(TcpStream, u16)> {
-        let (workload, own) = (&self.spec.workload, self.spec.side);
-        let (mut port, mut tries) = (agreed, 0);
-        loop {
-            match workload.options[own as usize].open(SocketAddrV4::new(*self.spec.end(own).ip(), port)) {
-                Ok(stream) => {
-                    stream.set_nonblocking(true)?;
-                    return Ok((stream, port));
-                }
-                Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries < MOST_TRIES => {
-                    (port, tries) = (workload.ports.take(), tries + 1);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn know_port(&mut self, socket: SocketNumber, port: u16) {
-        if let Some(connection) = self.connections.get_mut(&socket) {
-            connection.port = port;
-        }
-        if let Some(known) = self.ran.opened.get_mut(&socket) {
-            known.1 = port;
-        }
-    }
-
     /// Does something at our end of a connection. One that is over takes no commands any more.
     fn act_on(
         &mut self,
@@ -462,33 +307,6 @@ impl<'a> Half<'a> {
         self.now = at.min(self.clock.now()).max(self.now);
         let event = SocketEvent::DatagramReceived { by, number, size };
         self.events.push_back((self.now, SocketId::FIRST, event));
-    }
-
-    fn accept(&mut self) -> Result<(), LiveError> {
-        while let Some(Ok((stream, peer))) = self.listener.as_ref().map(TcpListener::accept) {
-            stream.set_nonblocking(true).map_err(|error| self.spec.failed("accept a connection", error))?;
-            self.accepted.insert(peer.port(), stream);
-        }
-        self.claim()
-    }
-
-    /// Gives accepted connections to those that the copy here has opened.
-    fn claim(&mut self) -> Result<(), LiveError> {
-        let own = self.spec.side;
-        let waits = |one: &Connection| one.opener != own && one.end.stream.is_none();
-        let waiting = self.connections.iter().filter(|(_, one)| waits(one));
-        let waiting: Vec<_> = waiting.map(|(socket, one)| (*socket, one.port)).collect();
-        for (socket, port) in waiting {
-            let Some(stream) = self.accepted.remove(&port) else { continue };
-            let registered = self.poller.register(stream.as_fd(), Token::End(socket, own));
-            registered.map_err(|error| self.spec.failed("accept a connection", error))?;
-            if let Some(connection) = self.connections.get_mut(&socket) {
-                connection.end.stream = Some(stream);
-                connection.end.connected();
-            }
-            self.advance_end(socket)?;
-        }
-        Ok(())
     }
 
     fn advance_end(&mut self, socket: SocketNumber) -> Result<(), LiveError> {
@@ -659,29 +477,3 @@ impl<'a> Half<'a> {
 
 /// Reads of a connection that are remembered for a copy that is behind.
 const MOST_READS: usize = 100_000;
-
-impl Told {
-    /// The connection that it is about.
-    const fn socket(&self) -> Option<u32> {
-        match self {
-            Self::Opened { socket, .. }
-            | Self::Read { socket, .. }
-            | Self::Over { socket, .. }
-            | Self::BothOver { socket, .. }
-            | Self::Broken { socket, .. } => Some(*socket),
-            Self::Arrived { .. } | Self::Send { .. } | Self::Finished { .. } => None,
-        }
-    }
-
-    /// When it happened.
-    fn at(&self) -> Option<Instant> {
-        match self {
-            Self::Read { at_ns, .. }
-            | Self::Over { at_ns, .. }
-            | Self::BothOver { at_ns, .. }
-            | Self::Broken { at_ns, .. }
-            | Self::Arrived { at_ns, .. } => Some(Instant::from_nanos(*at_ns)),
-            Self::Opened { .. } | Self::Send { .. } | Self::Finished { .. } => None,
-        }
-    }
-}
