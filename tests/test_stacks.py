@@ -94,7 +94,7 @@ def test_quic_runs_live_without_any_kernel(lasthop: Lasthop) -> None:
     assert (live.json["clock"], live.json["right"]) == ("real", "not_needed")
 
 
-PAGES = {
+PAGES: dict[str, Any] = {
     "name": "pages",
     "stop": "30 s",
     "hosts": {"server": {"profile": "linux-6"}, "mobile": {"profile": "linux-6"}},
