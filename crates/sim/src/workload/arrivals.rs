@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
+use super::program::{
+    Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer, held_to_schedule,
+};
 use super::{Service, Setting, Transport};
 
 /// This workload in the registry.
@@ -161,7 +163,7 @@ impl Program for Arrivals {
             // Who is woken late opens what was due before the end.
             if process.next <= now && process.next < self.until {
                 let (side, bytes) = (process.side, process.size.draw().max(Bytes(1)));
-                process.next = now + process.gap.draw();
+                process.next = held_to_schedule(process.next, now) + process.gap.draw();
                 self.arrive(now, side, bytes);
             }
         }

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Streams};
 
-use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
+use super::program::{
+    Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer, held_to_schedule,
+};
 use super::{Service, Setting, Transport};
 
 /// This workload in the registry.
@@ -100,12 +102,13 @@ enum Stage {
 }
 
 impl Interactive {
-    fn strike(&mut self, now: Instant) {
+    /// A keystroke that was due then, and is typed now.
+    fn strike(&mut self, due: Instant, now: Instant) {
         self.typed += self.size.0;
         self.waiting.push_back((now, self.typed));
         self.commands.push(Command::Write { socket: SocketId::FIRST, side: Side::From, bytes: self.size });
         self.expect_keystroke();
-        self.next = now + self.gap.draw();
+        self.next = due + self.gap.draw();
     }
 
     /// The far side is to read to the end of the first keystroke of which it has not; a read may end inside one.
@@ -171,8 +174,9 @@ impl Program for Interactive {
             self.commands.push(Command::Connect { socket: SocketId::FIRST, by: Side::From });
             self.stage = Stage::Typing;
         }
-        if now < self.until {
-            self.strike(now);
+        let due = held_to_schedule(self.next, now);
+        if due < self.until {
+            self.strike(due, now);
         } else if self.waiting.is_empty() {
             self.close();
         } else {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 pub use crate::ids::Side;
 
@@ -36,6 +36,17 @@ pub trait Program: Debug + Send {
     /// Whether it will issue no more commands, whatever happens. Connections that it closed may still be closing.
     fn is_done(&self) -> bool;
 }
+
+/// The time by which a source counts that was to act at `due` and is woken at `now`.
+///
+/// In virtual time they are the same. A real machine wakes it late: what follows keeps its times all the same, or a source
+/// would fall short of its rate by the lateness of each packet. A stall, or a rate that the machine cannot give, is made
+/// up for by no more than [`MADE_UP_FOR`].
+pub(super) fn held_to_schedule(due: Instant, now: Instant) -> Instant {
+    due.max(now - MADE_UP_FOR)
+}
+
+const MADE_UP_FOR: Duration = Duration::from_secs(1);
 
 /// A program's own number for one of its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -46,6 +46,44 @@ fn every_entry_reads_its_example_and_writes_it_back() {
     }
 }
 
+/// The times of the keystrokes, connections or packets of a program that is woken late by so much each time.
+fn acts_when_woken_late(value: &serde_json::Value, late: Duration) -> Vec<Instant> {
+    let mut program = program(value.clone(), 2);
+    let mut due = Vec::new();
+    while program.poll_timeout() < Instant::START + Duration::from_secs(10) {
+        let asked_for = program.poll_timeout();
+        program.handle_timeout(asked_for + late);
+        let acts = commands(&mut *program).into_iter();
+        due.extend(
+            acts.filter(|c| matches!(c, Command::SendDatagram { .. } | Command::Write { .. }))
+                .map(|_| asked_for),
+        );
+    }
+    due
+}
+
+#[test]
+fn a_source_that_is_woken_late_each_time_keeps_its_times() {
+    for value in [
+        json!({ "constant-rate": { "rate": "160 kbit/s", "packet": "200 bytes" } }),
+        json!({ "poisson": { "rate": "160 kbit/s", "packet": "200 bytes" } }),
+        json!({ "on-off": { "rate": "160 kbit/s", "packet": "200 bytes", "on": "100 ms", "off": "50 ms" } }),
+        json!({ "voip": {} }),
+        json!({ "interactive": { "gap": "50 ms" } }),
+        json!({ "arrivals": { "gap": "20 ms", "size": "3 kB" } }),
+    ] {
+        let on_time = acts_when_woken_late(&value, Duration::ZERO);
+        assert!(on_time.len() > 20, "{value}: {}", on_time.len());
+        for late_ms in [1, 60] {
+            assert_eq!(
+                acts_when_woken_late(&value, Duration::from_millis(late_ms)),
+                on_time,
+                "{value}: {late_ms} ms"
+            );
+        }
+    }
+}
+
 /// Wakes a program at `now` until it asks for a later time. Returns how often that was.
 fn wake(program: &mut dyn Program, now: Instant) -> usize {
     let mut times = 0;

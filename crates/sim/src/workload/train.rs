@@ -4,7 +4,7 @@ use link::distribution::Source;
 use units::{Bytes, Duration, Instant};
 
 use super::Transport;
-use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId};
+use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, held_to_schedule};
 
 /// Sends a packet, waits, sends the next; perhaps with pauses between spurts.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Spurts {
         let shortest = Duration::from_nanos(1 + gap.as_nanos() / MOST_SPURTS);
         let (mut at, mut left) = (now, gap);
         while at + left >= self.end && at < Instant::NEVER {
-            // Of a program that is woken late the spurt may be long over.
+            // After a stall the spurt may be long over.
             left = left.saturating_sub(self.end.saturating_since(at));
             at = at.max(self.end + self.off.draw());
             self.end = at + self.on.draw().max(shortest);
@@ -101,23 +101,24 @@ impl Train {
         }
     }
 
-    fn begin(&mut self, now: Instant) {
+    fn begin(&mut self, due: Instant) {
         self.stage = Stage::Sending;
         if self.transport == Transport::Tcp {
             self.commands.push(Command::Connect { socket: SocketId::FIRST, by: Side::From });
         }
         if let Some(spurts) = &mut self.spurts {
-            spurts.end = now + spurts.on.draw();
+            spurts.end = due + spurts.on.draw();
         }
     }
 
-    fn send(&mut self, now: Instant) {
+    /// Sends the packet that was due then.
+    fn send(&mut self, due: Instant) {
         self.commands.push(match self.transport {
             Transport::Tcp => Command::Write { socket: SocketId::FIRST, side: Side::From, bytes: self.size },
             Transport::Udp => Command::SendDatagram { size: self.size },
         });
         let gap = self.gap.draw();
-        self.next = self.spurts.as_mut().map_or(now + gap, |spurts| spurts.next(now, gap));
+        self.next = self.spurts.as_mut().map_or(due + gap, |spurts| spurts.next(due, gap));
     }
 
     fn end(&mut self) {
@@ -138,10 +139,11 @@ impl Program for Train {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        let due = held_to_schedule(self.next, now);
         if self.stage == Stage::Before {
-            self.begin(now);
+            self.begin(due);
         }
-        if now < self.until { self.send(now) } else { self.end() }
+        if due < self.until { self.send(due) } else { self.end() }
     }
 
     fn handle_event(&mut self, _: Instant, _: SocketId, event: SocketEvent) {
