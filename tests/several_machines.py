@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 LASTHOP = Path(sys.executable).parent / "lasthop"
 SSHD = Path("/usr/sbin/sshd")
@@ -138,3 +140,12 @@ def _sshd(machines: Machines, name: str) -> None:
     while "Server listening" not in log.read_text():
         assert sshd.poll() is None, log.read_text()
         time.sleep(0.02)
+
+
+def toml(value: Any) -> str:
+    """Return a value as TOML on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f'"{key}" = {toml(one)}' for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(value)

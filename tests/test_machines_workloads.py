@@ -5,7 +5,6 @@ What the programs decide alone is equal in virtual time. Times have wide bounds:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 
 import lasthop as library
 from lasthop.doctor import checks
-from several_machines import Machines, obstacles, three_machines
+from several_machines import Machines, obstacles, three_machines, toml
 
 MISSING = [
     *obstacles(),
@@ -64,15 +63,6 @@ def scenario(machines: Machines, places: dict[str, str], **more: Any) -> dict[st
         "live": {"congestion": "reno"},
         **more,
     }
-
-
-def toml(value: Any) -> str:
-    """Return a value as TOML on one line."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f'"{key}" = {toml(one)}' for key, one in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    return json.dumps(value)
 
 
 @pytest.mark.parametrize("places", PLACES, ids=str)

@@ -16,6 +16,7 @@ use crate::network::Network;
 use crate::outgoing::{Outgoing, together};
 use crate::tun::Buffers;
 use crate::waiting::{Came, Waiting};
+use crate::workload::{HalfRan, StackHalves};
 
 /// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order of
 /// the network.
@@ -28,6 +29,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) programs: Programs,
     /// The kernels that have the other ends of some of them.
     pub(crate) kernel_hosts: KernelHosts,
+    /// The halves of programs over stacks in this process, by the places of their hosts.
+    halves: BTreeMap<usize, StackHalves>,
     clock: Clock,
     /// Whether a stack has more to send than a batch, or a program more to do.
     stacks_have_more: bool,
@@ -43,8 +46,8 @@ pub(crate) struct Driver<'a> {
 enum WakeReason {
     /// A device has a packet.
     Packet,
-    /// Something has happened at a kernel's end of a program.
-    Kernel,
+    /// Something has happened at the other end of a program.
+    Program,
     /// A host's thread has sent a report.
     Report,
     /// The time has come.
@@ -67,6 +70,7 @@ impl<'a> Driver<'a> {
             attachments,
             programs: Programs::default(),
             kernel_hosts: KernelHosts::default(),
+            halves: BTreeMap::new(),
             clock,
             stacks_have_more: false,
             waiting: Waiting::new(clock),
@@ -115,6 +119,25 @@ impl<'a> Driver<'a> {
         let now = self.clock.now();
         self.attachments.iter().filter_map(Attachment::stack).all(stacks::Host::is_done)
             && self.programs.is_done(&|last| now.saturating_since(last) > GRACE)
+            && self.halves.values().all(StackHalves::is_done)
+    }
+
+    /// Drives halves of programs with their hosts, by the nodes of these.
+    pub(crate) fn add_halves(&mut self, halves: BTreeMap<usize, StackHalves>) {
+        let place = |node| self.network.nodes().iter().position(|known| *known == node);
+        self.halves = halves.into_iter().filter_map(|(node, one)| Some((place(node)?, one))).collect();
+    }
+
+    /// Ends these halves, and returns what became of them.
+    pub(crate) fn finish_halves(&mut self) -> Vec<HalfRan> {
+        let now = self.clock.now();
+        let mut ran = Vec::new();
+        for (place, halves) in std::mem::take(&mut self.halves) {
+            if let Attachment::Stack(host) = &mut self.attachments[place] {
+                ran.extend(halves.finish(now, host));
+            }
+        }
+        ran
     }
 
     /// Ends the programs of flows, and returns what became of them, by the places of their flows.
@@ -146,7 +169,12 @@ impl<'a> Driver<'a> {
             return Some(now);
         }
         let of_stacks = self.attachments.iter_mut().filter_map(|attachment| attachment.poll_timeout(now));
-        of_stacks.chain(self.network.poll_timeout()).chain(self.programs.poll_timeout()).min()
+        let of_halves = self.halves.values().filter_map(StackHalves::poll_timeout);
+        of_stacks
+            .chain(self.network.poll_timeout())
+            .chain(self.programs.poll_timeout())
+            .chain(of_halves)
+            .min()
     }
 
     /// Handles what is due and the packets that the hosts sent. Returns how many packets there were.
@@ -168,7 +196,8 @@ impl<'a> Driver<'a> {
         let advance =
             |(programs, mut hosts): (&mut Programs, Attached<'_, '_>)| programs.advance(now, &mut hosts);
         for _ in 0..BATCH {
-            if !advance(self.attached()) {
+            let did = advance(self.attached());
+            if !self.advance_halves(now) && !did {
                 return;
             }
             for host in 0..self.attachments.len() {
@@ -178,6 +207,17 @@ impl<'a> Driver<'a> {
             }
         }
         self.stacks_have_more = true;
+    }
+
+    /// Lets the halves of programs do what they can. Returns whether there was anything.
+    fn advance_halves(&mut self, now: Instant) -> bool {
+        let mut did = false;
+        for (place, halves) in &mut self.halves {
+            if let Attachment::Stack(host) = &mut self.attachments[*place] {
+                did |= halves.advance(now, host);
+            }
+        }
+        did
     }
 
     /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
@@ -306,6 +346,7 @@ impl<'a> Driver<'a> {
         // Behind all others: where there is a packet too, that is what ended the wait.
         let packets = descriptors.len();
         descriptors.extend(self.kernel_hosts.descriptor().map(|one| PollFd::new(one, PollFlags::POLLIN)));
+        descriptors.extend(self.halves.values().flat_map(StackHalves::descriptors));
         let Some(ready) = self.waiting.wait(&mut descriptors, time)? else {
             drop(descriptors);
             self.network.handle_timeout(time);
@@ -315,8 +356,8 @@ impl<'a> Driver<'a> {
         if ready.descriptor == 0 {
             return Ok(WakeReason::Report);
         }
-        if ready.descriptor == packets {
-            return Ok(WakeReason::Kernel);
+        if ready.descriptor >= packets {
+            return Ok(WakeReason::Program);
         }
         self.came.woke(ready.since);
         Ok(WakeReason::Packet)

@@ -19,20 +19,6 @@ pub enum LiveError {
     #[error(transparent)]
     Refused(#[from] stacks::Refusal),
 
-    /// A flow's program has a stack of ours at one host, and one of its hosts is on another machine.
-    #[error(
-        "flow {flow}: the workload {workload} over a stack in bytes runs where the links are, and {host} is on another \
-         machine; leave out the stack or the host's at, or give the flow bytes or until"
-    )]
-    Apart {
-        /// The flow.
-        flow: String,
-        /// The workload.
-        workload: &'static str,
-        /// The host on another machine.
-        host: String,
-    },
-
     /// Traffic is forwarded between two hosts.
     #[error("traffic is forwarded between two hosts, and the scenario has {0}")]
     Ends(usize),

@@ -99,7 +99,8 @@ impl ProgramHost for KernelHost {
         self.order(flow, Order::Send(outgoing));
     }
 
-    fn poll_event(&mut self, _: Instant) -> Option<HostEvent> {
-        self.events.pop_front()
+    fn poll_event(&mut self, _: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+        let place = self.events.iter().position(|event| wanted(event.flow))?;
+        self.events.remove(place)
     }
 }

@@ -8,9 +8,7 @@ use arrow_array::RecordBatch;
 use serde::Serialize;
 use sim::workload::{Side, Transfer};
 use sim::{FlowSpec, ObservedFlow, ObservedProgram, Summary};
-use stacks::{
-    Assignment, Observer, ProgramConnection, ProgramOutcome, StackId, TransferEnd, observe, observe_program,
-};
+use stacks::{Assignment, Observer, ProgramOutcome, StackId, TransferEnd, observe, observe_program};
 use trace::flow::Side as FlowSide;
 use units::{Duration, Instant};
 
@@ -128,7 +126,8 @@ pub struct ProgramSummary {
     pub broken: Option<String>,
     /// How late the program was woken at most, in milliseconds.
     pub woken_late_ms: f64,
-    /// How late it heard at most of what had happened at its end at a kernel, in milliseconds; 0 where it has none.
+    /// How late it heard at most of what had happened at its end at a kernel, or one of its halves of the other, in
+    /// milliseconds; 0 where it has neither.
     pub heard_late_ms: f64,
 }
 
@@ -150,15 +149,24 @@ pub(crate) fn gather(
 ) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
     let outside = Outside::new(session.drops, session.network.unroutable(), options.tainted_from_drops);
-    let ran = session.take_ran();
+    let (over_stacks, ran): (Vec<Ran>, Vec<Ran>) =
+        session.take_ran().into_iter().partition(|ran| setup.has_stack(&ran.flow));
     let mut outcomes = std::mem::take(&mut session.programs);
     let ends = session.take_ends();
     for end in ends.iter().filter(|end| end.side == Side::To) {
         outcomes.entry(end.index).and_modify(|outcome| outcome.received += end.read);
     }
+    let place = |ran: &Ran| setup.flows.iter().position(|flow| flow.name == ran.flow);
+    let of_kernels = ends.iter().filter(|end| end.side == Side::From).map(|end| (end.index, end.counts));
+    let mut counts: BTreeMap<usize, KernelCounts> = of_kernels.collect();
+    for one in over_stacks {
+        let Some(index) = place(&one) else { continue };
+        counts.extend(setup.is_from_kernel(index).then_some((index, one.counts)));
+        outcomes.insert(index, one.into());
+    }
     let of_end = |index| {
-        let end = ends.iter().find(|end| (end.index, end.side) == (index, Side::From))?;
-        Some(KernelFlow::of_end(&setup.flows[index].name, outcomes.get(&index)?, end.counts))
+        let counts = counts.get(&index)?;
+        Some(KernelFlow::of_end(&setup.flows[index].name, outcomes.get(&index)?, *counts))
     };
     let of_flow = |(index, flow): (usize, &FlowSpec)| {
         KernelFlow::of(&flow.name, &session.reports, &ran).or_else(|| of_end(index))
@@ -166,7 +174,6 @@ pub(crate) fn gather(
     let kernel_flows = setup.flows.iter().enumerate().filter_map(of_flow).collect();
     let programs: Vec<ProgramSummary> =
         outcomes.iter().map(|(index, one)| ProgramSummary::of(&setup.flows[*index].name, one)).collect();
-    let place = |ran: &Ran| setup.flows.iter().position(|flow| flow.name == ran.flow);
     outcomes.extend(ran.into_iter().filter_map(|ran| Some((place(&ran)?, ran.into()))));
     let mut flows = observed(setup, &mut session, outcomes, &options.stacks);
     let sampled = BySocket::new(samples);
@@ -256,7 +263,7 @@ pub(crate) fn tainted_by(
 }
 
 impl Session {
-    /// The programs between kernels that have ended.
+    /// The programs in the hosts' threads that have ended.
     fn take_ran(&mut self) -> Vec<Ran> {
         let (ran, rest) = std::mem::take(&mut self.reports)
             .into_iter()
@@ -268,9 +275,7 @@ impl Session {
         });
         ran.collect()
     }
-}
 
-impl Session {
     /// What kernels' ends of programs have done.
     fn take_ends(&mut self) -> Vec<KernelEndRan> {
         let ends = self.reports.extract_if(.., |report| matches!(report, Report::EndRan(_)));
@@ -284,17 +289,16 @@ impl Session {
 
 impl From<Ran> for ProgramOutcome {
     fn from(ran: Ran) -> Self {
-        let connection = |ends| ProgramConnection { ends, records: Default::default() };
         Self {
             program: ran.program,
             is_done: ran.is_done,
-            connections: ran.connections.into_iter().map(connection).collect(),
+            connections: ran.connections,
             all_closed: ran.all_closed,
             received: ran.received,
-            counters: None,
+            counters: ran.counters,
             broken: ran.broken,
             woken_late_by: ran.woken_late_by,
-            heard_late_by: Duration::ZERO,
+            heard_late_by: ran.heard_late_by.unwrap_or(Duration::ZERO),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sim::{FlowSpec, Spec, Workload};
+use sim::{FlowSpec, Spec};
 use stacks::{HostCaptures, Programs, StackId};
 
 use crate::LiveError;
@@ -39,7 +39,6 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
     let elsewhere: Vec<usize> = (0..spec.nodes.len()).filter(|node| is_elsewhere(*node)).collect();
-    flows.iter().try_for_each(|flow| check_places(spec, flow, &stacks, &is_elsewhere))?;
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks).with_elsewhere(elsewhere.into_iter());
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
     let kernels = setup.host_specs(&options);
@@ -53,7 +52,14 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         stacks: stacks::hosts(spec, &flows, &here),
         in_process: here.keys().copied().collect(),
         stacks_elsewhere: stacks::hosts(spec, &flows, &there).len(),
-        programs: Programs::new(spec, &flows, &stacks, Arc::clone(&setup.ports)),
+        stack_halves: setup.stack_halves(here.keys().copied(), &options),
+        programs: Programs::new(
+            spec,
+            &flows,
+            &stacks,
+            &|flow| !setup.is_in_halves(flow),
+            Arc::clone(&setup.ports),
+        ),
         flows: flows.iter().map(|flow| flow.name.clone()).collect(),
         elsewhere: options.machines.take(),
     };
@@ -74,75 +80,4 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         })
         .collect();
     Ok(gather(&setup, session, &options, &samples))
-}
-
-/// Checks that no flow's program is with a stack in this process while its other host is on another machine.
-fn check_places(
-    spec: &Spec,
-    flow: &FlowSpec,
-    stacks: &BTreeMap<usize, StackId>,
-    is_elsewhere: &dyn Fn(usize) -> bool,
-) -> Result<(), LiveError> {
-    let Workload::Application { application, .. } = &flow.workload else { return Ok(()) };
-    let nodes = [flow.from, flow.to];
-    let is_here = nodes.iter().any(|node| stacks.contains_key(node));
-    match nodes.into_iter().find(|node| is_here && is_elsewhere(*node)) {
-        Some(node) => Err(LiveError::Apart {
-            flow: flow.name.clone(),
-            workload: application.id(),
-            host: spec.nodes[node].name.clone(),
-        }),
-        None => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::net::Ipv4Addr;
-
-    use sim::{NodeKind, NodeSpec, RecordSpec};
-
-    use super::*;
-
-    fn flow(workload: &str) -> FlowSpec {
-        let tcp = Arc::new(tcp::Config::from_profile(&serde_json::json!({})).expect("the default profile"));
-        let application = serde_json::from_str(workload).expect("a workload that the test means");
-        FlowSpec {
-            name: "page".to_owned(),
-            from: 0,
-            to: 1,
-            start: units::Duration::ZERO,
-            start_jitter: None,
-            class: 0,
-            workload: Workload::Application { application, until: None },
-            sender: Arc::clone(&tcp),
-            receiver: tcp,
-            milestones: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_program_between_a_stack_here_and_a_kernel_elsewhere_is_refused_with_that_host() {
-        let host = |name: &str| NodeSpec {
-            name: name.to_owned(),
-            kind: NodeKind::Host { address: Ipv4Addr::LOCALHOST },
-        };
-        let spec = Spec {
-            name: "two".to_owned(),
-            seed: 1,
-            stop: None,
-            nodes: vec![host("server"), host("mobile")],
-            links: Vec::new(),
-            cells: Vec::new(),
-            flows: Vec::new(),
-            record: RecordSpec::default(),
-        };
-        let web = flow(r#"{ "web": {} }"#);
-        let here = BTreeMap::from([(0, StackId::LASTHOP)]);
-        assert!(check_places(&spec, &web, &here, &|_| false).is_ok());
-        let apart = check_places(&spec, &web, &here, &|node| node == 1).unwrap_err().to_string();
-        assert!(apart.contains("and mobile is on another machine"), "{apart}");
-        let bulk = FlowSpec { workload: Workload::Bulk(sim::Amount::Bytes(units::Bytes(1))), ..web };
-        assert!(check_places(&spec, &bulk, &here, &|node| node == 1).is_ok());
-    }
 }

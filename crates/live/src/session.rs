@@ -25,7 +25,7 @@ use crate::options::{Options, Progress};
 use crate::scheduling::{Priority, Scheduling};
 use crate::stop::Stop;
 use crate::sysctl::Sysctls;
-use crate::workload::Post;
+use crate::workload::{HalfSpec, Post, StackHalves};
 
 /// The state at the end of a run, from which the results are computed.
 pub(crate) struct Session {
@@ -61,6 +61,8 @@ pub(crate) struct Hosts {
     pub(crate) in_process: BTreeSet<usize>,
     /// How many hosts with stacks are in processes of other machines and have a flow.
     pub(crate) stacks_elsewhere: usize,
+    /// The sides at these of flows whose programs run in halves, by node.
+    pub(crate) stack_halves: BTreeMap<usize, Vec<HalfSpec>>,
     /// The programs of flows between these.
     pub(crate) programs: Programs,
     /// The names of the flows, in the stacks' order.
@@ -82,7 +84,8 @@ pub(crate) fn run(
     options: &Options<'_>,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
-    let Hosts { kernels, stacks, in_process, stacks_elsewhere, programs, flows, elsewhere } = hosts;
+    let Hosts { kernels, mut stacks, in_process, stacks_elsewhere, stack_halves, programs, flows, elsewhere } =
+        hosts;
     let expected = kernels.iter().map(HostSpec::reports).sum::<usize>() + stacks_elsewhere;
     let with_programs = kernels.iter().filter(|host| !host.programs.is_empty()).count();
     let named = named(&kernels);
@@ -95,8 +98,9 @@ pub(crate) fn run(
     };
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
-    let halves = hosts.iter().flat_map(|host| &host.halves);
+    let halves = hosts.iter().flat_map(|host| &host.halves).chain(stack_halves.values().flatten());
     let post = Arc::new(Post::new(halves).map_err(LiveError::Wait)?);
+    let stack_halves = halves_of_stacks(stack_halves, &mut stacks, &post)?;
     let hosts = set_up(hosts, &stop, &sender)?;
     let starting = Starting { expected: with_programs, left: Arc::new(AtomicUsize::new(with_programs)) };
     let reach = |machines| Elsewhere::set_up(machines, options, sender.clone(), starting.clone(), &post);
@@ -108,17 +112,14 @@ pub(crate) fn run(
     let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
     let mut driver = Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from));
     (driver.programs, driver.kernel_hosts) = (programs, kernel_hosts);
-    let namespaces = namespaces(&hosts);
-    for host in &hosts {
-        let environment = environment(&named, &hosts, &host.name);
-        let (starting, namespaces) = (Arc::clone(&starting.left), Arc::clone(&namespaces));
-        host.start(Start { clock, environment, namespaces, starting, post: Arc::clone(&post) });
-    }
+    driver.add_halves(stack_halves);
+    start_all(&hosts, &named, clock, &starting.left, &post);
     let (elsewhere_now, flows) = (elsewhere.as_ref(), &flows[..]);
     let driven = MainLoop { reports: &reports, expected, clock, end, flows, elsewhere: elsewhere_now }
         .drive(&mut driver, progress.as_mut());
     let ended = clock.now();
     let programs = driver.finish_programs();
+    let halves = driver.finish_halves();
     let Driver { network, captures, lateness, attachments, .. } = driver;
     let mut stacks: Vec<_> = attachments.into_iter().map(Attachment::into_stack).collect();
     let scheduling = priority.scheduling();
@@ -136,6 +137,7 @@ pub(crate) fn run(
     }
     let (mut received, all_done) = driven?;
     parted?;
+    received.extend(halves.into_iter().map(|half| Report::Half(Box::new(half))));
     while let Some(report) = reports.try_recv() {
         received.push(report?);
     }
@@ -154,6 +156,21 @@ pub(crate) fn run(
         programs,
         others: told.others,
     })
+}
+
+/// Makes the halves of programs at the hosts with stacks in this process, by node.
+fn halves_of_stacks(
+    mut specs: BTreeMap<usize, Vec<HalfSpec>>,
+    stacks: &mut [(usize, stacks::Host)],
+    post: &Arc<Post>,
+) -> Result<BTreeMap<usize, StackHalves>, LiveError> {
+    let mut halves = BTreeMap::new();
+    for (node, host) in stacks {
+        if let Some(specs) = specs.remove(node) {
+            halves.insert(*node, StackHalves::new(specs, host, post)?);
+        }
+    }
+    Ok(halves)
 }
 
 /// What the kernels tell once they are taken down.
@@ -187,8 +204,24 @@ fn set_up(hosts: Vec<HostSpec>, stop: &Arc<Stop>, reports: &Reporting) -> Result
     hosts.into_iter().map(set_up).collect()
 }
 
+/// Starts the hosts here, of which `named` are the names and addresses, and those of all others.
+pub(crate) fn start_all(
+    hosts: &[Host],
+    named: &[Named],
+    clock: Clock,
+    starting: &Arc<AtomicUsize>,
+    post: &Arc<Post>,
+) {
+    let namespaces = namespaces(hosts);
+    for host in hosts {
+        let environment = environment(named, hosts, &host.name);
+        let (starting, namespaces) = (Arc::clone(starting), Arc::clone(&namespaces));
+        host.start(Start { clock, environment, namespaces, starting, post: Arc::clone(post) });
+    }
+}
+
 /// Returns the namespaces of hosts here, by the hosts' names.
-pub(crate) fn namespaces(here: &[Host]) -> Arc<BTreeMap<String, String>> {
+fn namespaces(here: &[Host]) -> Arc<BTreeMap<String, String>> {
     Arc::new(here.iter().map(|host| (host.name.clone(), host.namespace.clone())).collect())
 }
 
@@ -201,7 +234,7 @@ pub(crate) fn named(hosts: &[HostSpec]) -> Vec<Named> {
 }
 
 /// Returns the variables that tell a program in the host `own` the hosts' addresses, and the namespaces of those here.
-pub(crate) fn environment(named: &[Named], here: &[Host], own: &str) -> Environment {
+fn environment(named: &[Named], here: &[Host], own: &str) -> Environment {
     let addresses = named
         .iter()
         .map(|(name, address)| (format!("LASTHOP_ADDRESS_{}", variable(name)), address.to_string()));

@@ -65,8 +65,20 @@ impl<'a> Setup<'a> {
     }
 
     /// Whether the program of a flow runs in two halves, since its hosts are not both in the emulator's process.
-    fn is_in_halves(&self, flow: &FlowSpec) -> bool {
+    pub(crate) fn is_in_halves(&self, flow: &FlowSpec) -> bool {
         [flow.from, flow.to].iter().any(|node| self.elsewhere.contains(node))
+    }
+
+    /// Whether a host of a flow has a stack in bytes: its program is told of with those.
+    pub(crate) fn has_stack(&self, flow: &str) -> bool {
+        let is_it = |one: &&FlowSpec| one.name == flow;
+        let has_stack = |one: &FlowSpec| [one.from, one.to].iter().any(|node| self.stacks.contains_key(node));
+        self.flows.iter().find(is_it).is_some_and(has_stack)
+    }
+
+    /// Whether a kernel sends the flow at a place.
+    pub(crate) fn is_from_kernel(&self, index: usize) -> bool {
+        !self.stacks.contains_key(&self.flows[index].from)
     }
 
     /// Returns the stop time.
@@ -109,15 +121,7 @@ impl<'a> Setup<'a> {
                 .map(|(i, _)| self.workload(i, options))
                 .collect(),
             ends: (0..self.flows.len()).filter_map(|i| self.kernel_end(i, node, options)).collect(),
-            halves: flows()
-                .filter(|(_, flow)| !bulk(flow) && self.is_in_halves(flow))
-                .filter_map(|(i, flow)| {
-                    let side = [(flow.from, Side::From), (flow.to, Side::To)].into_iter();
-                    let (_, side) = side.into_iter().find(|(own, _)| *own == node)?;
-                    let workload = self.workload(i, options);
-                    Some(HalfSpec { workload, index: i, flows: self.flows.len(), side })
-                })
-                .collect(),
+            halves: self.halves(node, options),
             command: has_command.then(|| command(&options.command, shown(options.output.as_ref()))).flatten(),
             programs: options
                 .programs
@@ -129,6 +133,31 @@ impl<'a> Setup<'a> {
             is_program,
             told: if is_program { self.told(node) } else { String::new() },
         }
+    }
+
+    /// Returns the sides at a node of flows whose programs run in halves.
+    fn halves(&self, node: usize, options: &Options<'_>) -> Vec<HalfSpec> {
+        let half = |(index, flow): (usize, &FlowSpec)| {
+            if amount(&flow.workload).is_some() || !self.is_in_halves(flow) {
+                return None;
+            }
+            let (_, side) =
+                [(flow.from, Side::From), (flow.to, Side::To)].into_iter().find(|(own, _)| *own == node)?;
+            Some(HalfSpec { workload: self.workload(index, options), index, flows: self.flows.len(), side })
+        };
+        self.flows.iter().enumerate().filter_map(half).collect()
+    }
+
+    /// Returns the same of those nodes among `nodes` whose stacks are in a process, by node.
+    pub(crate) fn stack_halves(
+        &self,
+        nodes: impl Iterator<Item = usize>,
+        options: &Options<'_>,
+    ) -> BTreeMap<usize, Vec<HalfSpec>> {
+        nodes
+            .map(|node| (node, self.halves(node, options)))
+            .filter(|(_, halves)| !halves.is_empty())
+            .collect()
     }
 
     /// Returns what a program that is the stack of a host is told of the flows that are its own, a line each: `send` or `read`,
@@ -183,7 +212,7 @@ impl<'a> Setup<'a> {
             _ if node == flow.to => (Side::To, flow.from),
             _ => return None,
         };
-        self.stacks.contains_key(&peer).then(|| KernelEndSpec {
+        (self.stacks.contains_key(&peer) && !self.is_in_halves(flow)).then(|| KernelEndSpec {
             flow: flow.name.clone(),
             index,
             node,
@@ -194,6 +223,7 @@ impl<'a> Setup<'a> {
                 Side::From => self.sender_options(flow, options),
                 Side::To => self.receiver_options(flow, options),
             },
+            ports: Arc::clone(&self.ports),
             orders: Arc::default(),
             events: Arc::clone(&self.kernel_events),
         })

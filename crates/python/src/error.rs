@@ -45,7 +45,6 @@ impl From<Failure> for PyErr {
             Failure::Live(error) if names_what_is_refused(&error) => with_message(py, "InputError", &error),
             Failure::Live(
                 error @ (live::LiveError::Refused(_)
-                | live::LiveError::Apart { .. }
                 | live::LiveError::Place { .. }
                 | live::LiveError::Ends(_)
                 | live::LiveError::NoProgram(_)),

@@ -1,5 +1,7 @@
 //! A host of a scenario: a stack, and what begins and ends there: bulk transfers, and the connections and datagrams of programs.
 
+use std::net::SocketAddrV4;
+
 use sim::ObservedRecord;
 use units::Instant;
 
@@ -52,6 +54,12 @@ impl Host {
             transfer.socket = Some(self.stack.listen(transfer.ends));
         }
         self.transfers.push(transfer);
+    }
+
+    /// Keeps what arrives at a listening end for a connection that its program has yet to open, until it does. The program's
+    /// other copy, on another machine, may be ahead of the one here.
+    pub fn keep_early(&mut self, listening: SocketAddrV4) {
+        self.programs.keep_early(listening);
     }
 
     /// An IP packet has arrived.
@@ -157,6 +165,9 @@ impl Host {
 impl ProgramHost for Host {
     fn open(&mut self, now: Instant, key: Key, ends: Ends, connects: bool) {
         self.programs.open(now, &mut *self.stack, key, ends, connects);
+        for packet in self.programs.take_early(ends) {
+            self.handle_packet(now, &packet);
+        }
     }
 
     fn act(&mut self, now: Instant, key: Key, action: EndAction) {
@@ -172,7 +183,7 @@ impl ProgramHost for Host {
         self.programs.send_datagram(flow, outgoing);
     }
 
-    fn poll_event(&mut self, now: Instant) -> Option<HostEvent> {
-        self.programs.poll_event(now)
+    fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+        self.programs.poll_event(now, wanted)
     }
 }

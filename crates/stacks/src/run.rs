@@ -48,8 +48,13 @@ impl Run {
         stacks.check(&spec, &over_stacks, StackId::LASTHOP)?;
         let hosts = crate::flows::hosts(&spec, &over_stacks, &needed);
         let captures = HostCaptures::new(&spec, hosts.len(), &over_stacks);
-        let programs =
-            Programs::new(&spec, &over_stacks, &needed, Arc::new(ClientPorts::behind(over_stacks.len())));
+        let programs = Programs::new(
+            &spec,
+            &over_stacks,
+            &needed,
+            &|_| true,
+            Arc::new(ClientPorts::behind(over_stacks.len())),
+        );
         let world = World::new(with_external_nodes(&spec, own, &hosts))?;
         let order = spec.flows.iter().map(|flow| flow.name.clone()).collect();
         Ok(Self(Inner::Stacks(Box::new(WithStacks {

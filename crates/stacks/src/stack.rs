@@ -163,7 +163,7 @@ pub struct Counters {
 
 impl Counters {
     /// Adds those of another connection.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.lost += other.lost;
         self.probe_timeouts += other.probe_timeouts;

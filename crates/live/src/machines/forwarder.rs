@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::scheduling::Priority;
 use crate::tun::{Buffers, Tun};
 use crate::waiting::Waiting;
+use crate::workload::{HalfRan, StackHalves};
 
 /// The thread, until it is told to end.
 #[derive(Debug)]
@@ -49,6 +50,8 @@ pub(crate) struct Forwarded {
     pub(crate) capture: Option<DeviceCapture>,
     /// The ends of flows of a stack, if the host has one in this process.
     pub(crate) stack: Option<Vec<EndedTransfer>>,
+    /// What became of the halves of programs over it, by the run's time.
+    pub(crate) halves: Vec<HalfRan>,
 }
 
 impl Forwarder {
@@ -62,9 +65,10 @@ impl Forwarder {
         Ok(Self { shared, thread })
     }
 
-    /// Starts the thread of a host with a stack in this process; without one, packets to it vanish. `clock` is this machine's.
+    /// Starts the thread of a host with a stack in this process, and the halves of programs there; without one, packets to it
+    /// vanish. `clock` is this machine's.
     pub(crate) fn start_stack(
-        stack: Option<stacks::Host>,
+        stack: Option<(stacks::Host, StackHalves)>,
         tunnel: Tunnel,
         capture: Option<DeviceCapture>,
         clock: Clock,
@@ -133,7 +137,7 @@ impl Forwarding {
             shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
         }
         // What is still in the device was sent too late to matter to anybody.
-        Ok(Forwarded { counts: self.tunnel.counts(), capture: self.capture, stack: None })
+        Ok(Forwarded { counts: self.tunnel.counts(), capture: self.capture, stack: None, halves: Vec::new() })
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -175,7 +179,7 @@ impl Forwarding {
 
 /// The thread of a host with a stack in this process.
 struct StackForwarding {
-    stack: Option<stacks::Host>,
+    stack: Option<(stacks::Host, StackHalves)>,
     tunnel: Tunnel,
     capture: Option<DeviceCapture>,
     clock: Clock,
@@ -197,8 +201,14 @@ impl StackForwarding {
             }
             shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
         }
-        let stack = self.stack.as_ref().map(stacks::Host::ended);
-        Ok(Forwarded { counts: self.tunnel.counts(), capture: self.capture, stack })
+        let counts = self.tunnel.counts();
+        let begin = shared.begins.load(Ordering::Acquire);
+        let now = self.run_time(begin);
+        let Some((mut stack, halves)) = self.stack else {
+            return Ok(Forwarded { counts, capture: self.capture, stack: None, halves: Vec::new() });
+        };
+        let halves = halves.finish(now, &mut stack);
+        Ok(Forwarded { counts, capture: self.capture, stack: Some(stack.ended()), halves })
     }
 
     /// Waits for the tunnel, for the beginning of the run, and then for what the stack is to do next.
@@ -208,12 +218,17 @@ impl StackForwarding {
         let mut next = begin;
         if now >= begin {
             let run = self.run_time(begin.as_nanos());
-            let due = self.stack.as_mut().and_then(|stack| stack.poll_timeout(run));
+            let due = self.stack.as_mut().and_then(|(stack, halves)| {
+                stack.poll_timeout(run).into_iter().chain(halves.poll_timeout()).min()
+            });
             next = due.map_or(Instant::NEVER, |due| begin + due.saturating_since(Instant::START));
         }
         let latest = now + Duration::from_millis(u64::from(LONGEST_WAIT_MS));
-        let mut descriptor = [PollFd::new(self.tunnel.as_fd(), PollFlags::POLLIN)];
-        waiting.wait(&mut descriptor, next.min(latest)).map(drop)
+        let mut descriptors = vec![PollFd::new(self.tunnel.as_fd(), PollFlags::POLLIN)];
+        // What is told before the run waits for it.
+        let halves = self.stack.iter().filter(|_| now >= begin).map(|(_, halves)| halves);
+        descriptors.extend(halves.flat_map(StackHalves::descriptors));
+        waiting.wait(&mut descriptors, next.min(latest)).map(drop)
     }
 
     /// The time of the run.
@@ -224,12 +239,13 @@ impl StackForwarding {
     /// Lets the stack do what is due, and answer each packet before the next one comes.
     fn drive(&mut self, begin: u64, shared: &Shared) -> io::Result<()> {
         let now = self.run_time(begin);
-        if let Some(stack) = &mut self.stack
+        if let Some((stack, _)) = &mut self.stack
             && stack.poll_timeout(now).is_some_and(|due| due <= now)
         {
             stack.handle_timeout(now);
         }
         self.send(begin);
+        self.run_programs(begin);
         for _ in 0..BATCH {
             let Some(length) = self.tunnel.receive(&mut self.buffer)? else { break };
             let packet = &self.buffer[..length];
@@ -237,23 +253,37 @@ impl StackForwarding {
                 capture.received(packet);
             }
             let now = self.run_time(begin);
-            if let Some(stack) = &mut self.stack {
+            if let Some((stack, _)) = &mut self.stack {
                 stack.handle_packet(now, packet);
             }
             self.send(begin);
+            self.run_programs(begin);
         }
-        let Some(stack) = &self.stack else { return Ok(()) };
+        let Some((stack, halves)) = &self.stack else { return Ok(()) };
         if let Some(wrong) = stack.failure() {
             let _ = shared.corrupted.set(wrong);
         }
-        shared.stack_is_done.store(stack.is_done(), Ordering::Release);
+        shared.stack_is_done.store(stack.is_done() && halves.is_done(), Ordering::Release);
         Ok(())
+    }
+
+    /// Lets the halves of programs do what they can, and the stack send what comes of it.
+    fn run_programs(&mut self, begin: u64) {
+        for _ in 0..BATCH {
+            let now = self.run_time(begin);
+            let did = self.stack.as_mut().is_some_and(|(stack, halves)| halves.advance(now, stack));
+            if !did {
+                return;
+            }
+            self.send(begin);
+        }
     }
 
     fn send(&mut self, begin: u64) {
         for _ in 0..BATCH {
             let now = self.run_time(begin);
-            let Some(packet) = self.stack.as_mut().and_then(|stack| stack.poll_transmit(now)) else { return };
+            let packet = self.stack.as_mut().and_then(|(stack, _)| stack.poll_transmit(now));
+            let Some(packet) = packet else { return };
             self.tunnel.send(&packet);
             if let Some(capture) = &mut self.capture {
                 capture.sent(&packet);

@@ -26,13 +26,13 @@ use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
 use crate::doctor::{kernel_version, obstacles};
 use crate::drops::Drops;
-use crate::host::{Host, HostSpec, Report, Start};
+use crate::host::{Host, HostSpec, Report};
 use crate::namespace::{self, Right};
 use crate::options::{Options, Program};
-use crate::session::{Named, environment, named, namespaces};
+use crate::session::{Named, named, start_all};
 use crate::setup::Setup;
 use crate::stop::Stop;
-use crate::workload::Post;
+use crate::workload::{HalfSpec, Post, StackHalves};
 
 /// Runs a machine's part of a live run, as the streams' other end says.
 ///
@@ -60,16 +60,18 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
     // One for each program, and the last for the command.
     let outputs = Outputs::new(begin.programs.len() + 1).map_err(LiveError::Control)?;
     let options = options(begin, &resolved, &outputs);
-    let (all, own, stacks) = host_specs(begin, &spec, &options);
+    let (all, own, mut stacks) = host_specs(begin, &spec, &options);
     let right = right_for(&own, &options)?;
     let has_command = own.iter().any(|host| host.command.is_some());
     let clock = Clock::start();
-    let post = Arc::new(Post::new(own.iter().flat_map(|host| &host.halves)).map_err(LiveError::Wait)?);
+    let of_stacks = stacks.values().flat_map(|(_, halves)| halves);
+    let halves = own.iter().flat_map(|host| &host.halves).chain(of_stacks);
+    let post = Arc::new(Post::new(halves).map_err(LiveError::Wait)?);
     let same = Arc::clone(speaker);
     // That nobody hears it is told by the end of the other stream.
     post.lead_out(move |letter| drop(same.say(&FromPart::Letter(letter))));
     let mut part = Part::set_up(begin, &spec, own, clock, Arc::clone(&post))?;
-    let ports = part.forward(begin, &spec, stacks)?;
+    let ports = part.forward(begin, &spec, &mut stacks)?;
     let sysctls = part.hosts.iter().map(|host| host.sysctls.clone()).collect();
     let (kernel, date_of_zero) = (kernel_version(), clock.date_of_zero());
     let ready = Ready { ports, kernel, right, sysctls, date_of_zero };
@@ -135,7 +137,9 @@ fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<Ho
         .map(|(node, stack)| (*node, *stack))
         .filter(|(node, _)| begin.hosts.contains(node))
         .collect();
-    let own_stacks = stacks::hosts(spec, &flows, &own_stacks).into_iter().collect();
+    let mut halves = setup.stack_halves(own_stacks.keys().copied(), options);
+    let with_halves = |(node, host)| (node, (host, halves.remove(&node).unwrap_or_default()));
+    let own_stacks = stacks::hosts(spec, &flows, &own_stacks).into_iter().map(with_halves).collect();
     (all, specs.into_iter().filter(|host| begin.hosts.contains(&host.node)).collect(), own_stacks)
 }
 
@@ -146,8 +150,8 @@ struct All {
     flow_names: Vec<String>,
 }
 
-/// Hosts with stacks, by node.
-type Stacks = BTreeMap<usize, stacks::Host>;
+/// Hosts with stacks, and the halves of programs there, by node.
+type Stacks = BTreeMap<usize, (stacks::Host, Vec<HalfSpec>)>;
 
 /// The hosts that are set up here.
 struct Part {
@@ -186,7 +190,7 @@ impl Part {
     }
 
     /// Opens the hosts' tunnels. Returns their ports.
-    fn forward(&mut self, begin: &Begin, spec: &Spec, mut stacks: Stacks) -> Result<Vec<u16>, LiveError> {
+    fn forward(&mut self, begin: &Begin, spec: &Spec, stacks: &mut Stacks) -> Result<Vec<u16>, LiveError> {
         let token = Token::read(&begin.token).ok_or(LiveError::ControlLost)?;
         let mut ports = Vec::new();
         for (place, node) in begin.hosts.iter().enumerate() {
@@ -209,7 +213,12 @@ impl Part {
                     let tun = self.hosts[kernel].tun.try_clone();
                     tun.and_then(|tun| Forwarder::start(tun, tunnel, capture))
                 }
-                None => Forwarder::start_stack(stacks.remove(node), tunnel, capture, self.clock),
+                None => {
+                    let stack = stacks.remove(node).map(|(mut host, halves)| {
+                        StackHalves::new(halves, &mut host, &self.post).map(|halves| (host, halves))
+                    });
+                    Forwarder::start_stack(stack.transpose()?, tunnel, capture, self.clock)
+                }
             };
             self.forwarders.push((*node, started.map_err(failed("forward its packets"))?));
         }
@@ -261,12 +270,7 @@ impl Part {
         self.stop.wait_until(self.clock, at);
         let late = self.clock.now().saturating_since(at).as_nanos();
         let clock = self.clock.with_zero_at(at);
-        let namespaces = namespaces(&self.hosts);
-        for host in &self.hosts {
-            let environment = environment(&all.named, &self.hosts, &host.name);
-            let (starting, namespaces) = (Arc::clone(starting), Arc::clone(&namespaces));
-            host.start(Start { clock, environment, namespaces, starting, post: Arc::clone(&self.post) });
-        }
+        start_all(&self.hosts, &all.named, clock, starting, &self.post);
         late
     }
 
@@ -330,6 +334,9 @@ impl Part {
         let mut ended = Ended { late_ns, ..Ended::default() };
         for (node, forwarder) in self.forwarders {
             let forwarded = forwarder.end().map_err(LiveError::Wait)?;
+            for half in forwarded.halves {
+                report(Report::Half(Box::new(half)), drift, speaker)?;
+            }
             let stack = forwarded.stack.map(|stack| (node, stack.iter().map(ended_line).collect()));
             ended.stacks.extend(stack);
             ended.counts.push(forwarded.counts);
@@ -354,14 +361,18 @@ impl Part {
 
 /// Reports what has ended with the run, by the emulator's clock.
 fn report_last(reports: &Reports, drift: Drift, speaker: &Speaker) -> Result<(), LiveError> {
-    while let Some(report) = reports.try_recv() {
-        let mut report = report?;
-        if let Report::Half(half) = &mut report {
-            half.correct(|noted| drift.correct(noted));
-        }
-        speaker.say(&FromPart::Report(report.into())).map_err(LiveError::Control)?;
+    while let Some(received) = reports.try_recv() {
+        report(received?, drift, speaker)?;
     }
     Ok(())
+}
+
+/// Reports one thing that has ended with the run.
+fn report(mut report: Report, drift: Drift, speaker: &Speaker) -> Result<(), LiveError> {
+    if let Report::Half(half) = &mut report {
+        half.correct(|noted| drift.correct(noted));
+    }
+    speaker.say(&FromPart::Report(report.into())).map_err(LiveError::Control)
 }
 
 /// Tells the others when a host here has opened the ports of its programs. Returns how many hosts have yet to.

@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use serde::{Deserialize, Serialize};
-use stacks::{Counters, EndedTransfer};
+use stacks::EndedTransfer;
 use units::Instant;
 
 use super::tunnel::Counts;
@@ -18,7 +18,7 @@ use crate::namespace::Right;
 use crate::sock_diag::Sample;
 use crate::sysctl::Sysctls;
 use crate::tcp_info::TcpInfo;
-use crate::workload::{HalfRan, Letter};
+use crate::workload::{CountersLine, HalfRan, Letter, counters_line, counters_of};
 
 /// What the emulator says to a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -142,27 +142,18 @@ pub(crate) struct Ended {
     pub(crate) stacks: Vec<(usize, Vec<EndedTransferLine>)>,
 }
 
-/// [`EndedTransfer`] as a line: flow, whether it sends, bytes, whether it is closed, counters (packets, lost, probe timeouts,
-/// congestion events; first sent and last heard, in nanoseconds of the run).
-pub(crate) type EndedTransferLine = (usize, bool, u64, bool, Option<([u64; 4], [Option<u64>; 2])>);
+/// [`EndedTransfer`] as a line: flow, whether it sends, bytes, whether it is closed, counters.
+pub(crate) type EndedTransferLine = (usize, bool, u64, bool, Option<CountersLine>);
 
 /// Returns an end of a transfer as a line.
 pub(crate) fn ended_line(ended: &EndedTransfer) -> EndedTransferLine {
-    let counters = ended.counters.map(|counters| {
-        let Counters { packets, lost, probe_timeouts, congestion_events, first_sent, last_heard } = counters;
-        let times = [first_sent, last_heard].map(|time| time.map(Instant::as_nanos));
-        ([packets, lost, probe_timeouts, congestion_events], times)
-    });
+    let counters = ended.counters.map(counters_line);
     (ended.flow, ended.is_sender, ended.bytes, ended.is_closed, counters)
 }
 
 /// Returns the end of a transfer of a line.
 pub(crate) fn ended_of((flow, is_sender, bytes, is_closed, counters): EndedTransferLine) -> EndedTransfer {
-    let counters = counters.map(|([packets, lost, probe_timeouts, congestion_events], times)| {
-        let [first_sent, last_heard] = times.map(|time| time.map(Instant::from_nanos));
-        Counters { packets, lost, probe_timeouts, congestion_events, first_sent, last_heard }
-    });
-    EndedTransfer { flow, is_sender, bytes, is_closed, counters }
+    EndedTransfer { flow, is_sender, bytes, is_closed, counters: counters.map(counters_of) }
 }
 
 /// [`Sample`] as a line: time, ends, counters.

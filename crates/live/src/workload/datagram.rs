@@ -68,7 +68,7 @@ impl DatagramEnd {
             match self.socket.recv(&mut self.buffer) {
                 Ok(length) => {
                     let number = datagram_number(&self.buffer[..length], self.expected);
-                    self.expected = self.expected.max(number + 1);
+                    self.expected = self.expected.max(number.saturating_add(1));
                     return Some(Arrived { number, size: datagram_size(length) });
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted || is_of_another(&error) => {}

@@ -5,7 +5,8 @@ use std::net::SocketAddrV4;
 
 use serde::{Deserialize, Serialize};
 use sim::workload::{Side, Transfer};
-use sim::{FlowSpec, ObservedProgram};
+use sim::{FlowSpec, ObservedProgram, ObservedRecord};
+use stacks::{Counters, ProgramConnection, Remains};
 use units::{Bytes, Duration, Instant};
 
 use crate::socket::KernelCounts;
@@ -13,7 +14,7 @@ use crate::socket::KernelCounts;
 use super::Ran;
 
 /// What became of a half. Times are in nanoseconds of the run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct HalfRan {
     pub(crate) flow: String,
     /// Whether it is the half at `from`.
@@ -27,6 +28,9 @@ pub(crate) struct HalfRan {
     pub(crate) received: u64,
     /// The kernel's counters at `from`.
     pub(crate) counts: KernelCounts,
+    /// The counts of the stack at `from`, if it has any.
+    #[serde(with = "as_line")]
+    pub(crate) counters: Option<Counters>,
     pub(crate) broken: Option<String>,
     pub(crate) woken_late_ns: u64,
     /// How late it heard of the other half at most.
@@ -39,7 +43,10 @@ pub(crate) struct HalfRan {
     pub(crate) refused: Vec<u64>,
     /// Transfers that the program reported: start, end and size.
     pub(crate) transfers: Vec<(u64, u64, u64)>,
-    /// The numbers of those that arrived.
+    /// The decisions of the stack here, by connection; those of another machine are not told.
+    #[serde(skip)]
+    records: BTreeMap<u32, Vec<ObservedRecord>>,
+    /// The numbers of the datagrams that arrived.
     #[serde(skip)]
     numbers: BTreeSet<u64>,
 }
@@ -54,6 +61,7 @@ impl HalfRan {
             closed: 0,
             received: 0,
             counts: KernelCounts::default(),
+            counters: None,
             broken: None,
             woken_late_ns: 0,
             heard_late_ns: 0,
@@ -61,6 +69,7 @@ impl HalfRan {
             arrived: Vec::new(),
             refused: Vec::new(),
             transfers: Vec::new(),
+            records: BTreeMap::new(),
             numbers: BTreeSet::new(),
         }
     }
@@ -78,6 +87,20 @@ impl HalfRan {
         is_new
     }
 
+    /// What is left of an end that is over, or was open at the end of the run.
+    pub(super) fn count(&mut self, socket: u32, remains: Remains) {
+        if self.is_from {
+            if let Some(counters) = remains.counters {
+                self.counters.get_or_insert_default().add(&counters);
+            }
+        } else {
+            self.received += remains.read;
+        }
+        if !remains.records.is_empty() {
+            self.records.insert(socket, remains.records);
+        }
+    }
+
     /// How many datagrams have arrived, without copies.
     pub(super) fn distinct(&self) -> u64 {
         self.numbers.len() as u64
@@ -93,22 +116,35 @@ impl HalfRan {
 }
 
 /// Joins the halves of a flow's program at `from` and at `to`; `ends` are the ends of its datagrams.
-pub(crate) fn join(flow: &FlowSpec, seed: u64, ends: [SocketAddrV4; 2], from: HalfRan, to: HalfRan) -> Ran {
+pub(crate) fn join(
+    flow: &FlowSpec,
+    seed: u64,
+    ends: [SocketAddrV4; 2],
+    mut from: HalfRan,
+    mut to: HalfRan,
+) -> Ran {
     let listening = ends[1].port();
-    let addresses = |(socket, own): (&u32, &(bool, u16))| {
+    let mut records = [&mut from, &mut to].map(|half| std::mem::take(&mut half.records));
+    let connection = |(socket, own): (&u32, &(bool, u16))| {
         // The side that opens a connection knows the port from which it has.
         let (by_from, port) = if own.0 { own } else { to.opened.get(socket).unwrap_or(own) };
         let ports = if *by_from { [*port, listening] } else { [listening, *port] };
-        [SocketAddrV4::new(*ends[0].ip(), ports[0]), SocketAddrV4::new(*ends[1].ip(), ports[1])]
+        let ends = [0, 1].map(|side| SocketAddrV4::new(*ends[side].ip(), ports[side]));
+        ProgramConnection {
+            ends,
+            records: records.each_mut().map(|side| side.remove(socket).unwrap_or_default()),
+        }
     };
+    let connections = from.opened.iter().map(connection).collect();
     Ran {
         flow: flow.name.clone(),
         program: observed(flow, seed, &from, &to),
         is_done: from.is_done && to.is_done,
-        connections: from.opened.iter().map(addresses).collect(),
+        connections,
         all_closed: from.closed == from.opened.len(),
         received: to.received,
         counts: from.counts,
+        counters: from.counters,
         woken_late_by: Duration::from_nanos(from.woken_late_ns.max(to.woken_late_ns)),
         heard_late_by: Some(Duration::from_nanos(from.heard_late_ns.max(to.heard_late_ns))),
         broken: from.broken.or(to.broken),
@@ -137,4 +173,38 @@ fn observed(flow: &FlowSpec, seed: u64, from: &HalfRan, to: &HalfRan) -> Observe
         program.report(Transfer { start: at(*start), end: at((*end).max(*start)), bytes: Bytes(*bytes) });
     }
     program
+}
+
+/// [`Counters`] as a line: packets, lost, probe timeouts, congestion events; first sent and last heard, in nanoseconds of the
+/// run.
+pub(crate) type CountersLine = ([u64; 4], [Option<u64>; 2]);
+
+/// Returns a stack's counts as a line.
+pub(crate) fn counters_line(counters: Counters) -> CountersLine {
+    let Counters { packets, lost, probe_timeouts, congestion_events, first_sent, last_heard } = counters;
+    let times = [first_sent, last_heard].map(|time| time.map(Instant::as_nanos));
+    ([packets, lost, probe_timeouts, congestion_events], times)
+}
+
+/// Returns the counts of a line.
+pub(crate) fn counters_of((counts, times): CountersLine) -> Counters {
+    let [packets, lost, probe_timeouts, congestion_events] = counts;
+    let [first_sent, last_heard] = times.map(|time| time.map(Instant::from_nanos));
+    Counters { packets, lost, probe_timeouts, congestion_events, first_sent, last_heard }
+}
+
+/// A stack's counts as a line of the control stream.
+mod as_line {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use stacks::Counters;
+
+    use super::{CountersLine, counters_line, counters_of};
+
+    pub(super) fn serialize<S: Serializer>(counters: &Option<Counters>, to: S) -> Result<S::Ok, S::Error> {
+        counters.map(counters_line).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Counters>, D::Error> {
+        Ok(Option::<CountersLine>::deserialize(from)?.map(counters_of))
+    }
 }

@@ -14,7 +14,7 @@ use super::tests::spec;
 use super::*;
 
 /// Every workload but bulk transfers, which have senders and receivers of their own.
-fn workloads() -> BTreeMap<&'static str, serde_json::Value> {
+pub(super) fn workloads() -> BTreeMap<&'static str, serde_json::Value> {
     let line = json!({ "rate": "10 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
     BTreeMap::from([
         ("web", json!({ "think": "20 ms", "size": "100 kB" })),

@@ -3,9 +3,10 @@
 //! A program is the same object as in virtual time (`sim::workload::Program`), and draws the same numbers. It has a thread
 //! of its own, with the sockets of both its hosts: a socket belongs to the namespace in which it was opened, whoever uses it.
 //! `runner.rs` is the loop, `poller.rs` how it waits, `connection.rs` a connection, `datagram.rs` the datagrams, `place.rs` the
-//! way into a namespace. `kernel_end.rs` is the kernel's end of a program that has a stack in this process at its other end.
+//! way into a namespace. `kernel_end.rs` is the kernel's end of a program that has a stack in this process at its other end;
+//! `sockets.rs` has the sockets of such an end, as a host that programs know.
 //!
-//! Where a host of the flow is on another machine, each side has a half of its own (`half.rs`) with a copy of the program; the
+//! Where a host of the flow is on another machine, each side has a half of its own (`half/`) with a copy of the program; the
 //! halves tell each other what happened (`post.rs`), and what became of both is joined at the end (`half_ran.rs`). One copy
 //! with the sockets of the far side behind a wire would have been less, but then whatever a side does upon what it has read
 //! there, an echo or a page, would wait for a round trip between the machines, which no link asked for.
@@ -19,12 +20,13 @@ mod place;
 mod poller;
 mod post;
 mod runner;
+mod sockets;
 
-use std::net::{SocketAddrV4, TcpListener, UdpSocket};
+use std::net::SocketAddrV4;
 use std::sync::Arc;
 
-use sim::workload::Program;
 use sim::{FlowSpec, ObservedProgram};
+use stacks::{Counters, ProgramConnection};
 use units::Duration;
 
 use crate::LiveError;
@@ -32,9 +34,8 @@ use crate::clock::Clock;
 use crate::socket::{KernelCounts, SocketOptions};
 use crate::stop::Stop;
 
-use half::Half;
-pub(crate) use half::HalfSpec;
-pub(crate) use half_ran::{HalfRan, join};
+pub(crate) use half::{HalfSpec, OpenHalf, StackHalves};
+pub(crate) use half_ran::{CountersLine, HalfRan, counters_line, counters_of, join};
 pub(crate) use kernel_end::{KernelEndRan, KernelEndSpec, OpenKernelEnd, Order};
 pub(crate) use place::Places;
 pub(crate) use post::{Letter, Post};
@@ -65,43 +66,22 @@ pub(crate) struct Ran {
     pub(crate) program: ObservedProgram,
     /// Whether the program was done, and its connections closed.
     pub(crate) is_done: bool,
-    /// The ends of its connections, in the order in which they were opened: `from`'s, then `to`'s.
-    pub(crate) connections: Vec<[SocketAddrV4; 2]>,
+    /// Its connections, in the order in which they were opened.
+    pub(crate) connections: Vec<ProgramConnection>,
     /// Whether every connection was closed at both ends.
     pub(crate) all_closed: bool,
     /// Bytes that `to` read and checked.
     pub(crate) received: u64,
     /// The kernel's counters at `from`, of all connections together.
     pub(crate) counts: KernelCounts,
+    /// The counts of the stack at `from`, of all connections together, if it is in bytes and has any.
+    pub(crate) counters: Option<Counters>,
     /// Why a connection broke, if one did: the first reason.
     pub(crate) broken: Option<String>,
     /// How late the program was woken at most.
     pub(crate) woken_late_by: Duration,
     /// How late one of its halves heard of the other at most, where they are on two machines.
     pub(crate) heard_late_by: Option<Duration>,
-}
-
-/// A half with its sockets, before the run.
-#[derive(Debug)]
-pub(crate) struct OpenHalf {
-    spec: HalfSpec,
-    program: Box<dyn Program>,
-    listener: Option<TcpListener>,
-    datagrams: Option<UdpSocket>,
-}
-
-impl OpenHalf {
-    /// Runs the half until the run is over; calls `done` when there is nothing more to do at its side.
-    pub(crate) fn run(
-        self,
-        clock: Clock,
-        stop: &Stop,
-        post: &Post,
-        done: impl FnOnce(),
-    ) -> Result<HalfRan, LiveError> {
-        let spec = self.spec.clone();
-        Half::new(&spec, self, clock, post)?.run(stop, done)
-    }
 }
 
 impl WorkloadSpec {

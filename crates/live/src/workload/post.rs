@@ -9,7 +9,7 @@ use units::Instant;
 
 use crate::channel::{ReportReceiver, ReportSender, report_channel};
 
-use super::HalfSpec;
+use super::half::{Half, HalfSpec};
 
 /// What a half tells the other. Times are those of the run, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +148,13 @@ impl Post {
     /// Takes the inbox of a half here.
     pub(crate) fn take_inbox(&self, node: usize, flow: usize) -> Option<ReportReceiver<Told>> {
         self.inboxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&(node, flow))
+    }
+
+    /// Delivers what a half has to tell.
+    pub(super) fn deliver_all(&self, half: &mut Half) {
+        while let Some(letter) = half.poll_letter() {
+            self.deliver(letter);
+        }
     }
 
     /// Delivers a letter. That a half elsewhere is gone is told by its silence.

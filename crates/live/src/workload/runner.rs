@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 
 use sim::ObservedProgram;
 use sim::workload::{Command, Program, Side, SocketEvent, SocketId, Transport};
-use stacks::OutgoingDatagram;
+use stacks::{OutgoingDatagram, ProgramConnection};
 use units::{Bytes, Duration, Instant};
 
 use crate::LiveError;
@@ -45,7 +45,7 @@ pub(super) struct Runner<'a> {
     by_port: BTreeMap<u16, SocketNumber>,
     /// Events that the program has yet to handle.
     events: VecDeque<(SocketId, SocketEvent)>,
-    opened: Vec<[SocketAddrV4; 2]>,
+    opened: Vec<ProgramConnection>,
     /// Connections that were closed at both ends.
     closed: usize,
     received: u64,
@@ -189,7 +189,7 @@ impl<'a> Runner<'a> {
         let started = started.and_then(|()| self.poller.register(stream.as_fd(), Token::End(socket.0, by)));
         let mut connection = Connection::new(by, addresses);
         connection.end(by).stream = Some(stream);
-        self.opened.push(addresses);
+        self.opened.push(ProgramConnection { ends: addresses, records: Default::default() });
         self.by_port.insert(local.port(), socket.0);
         self.connections.insert(socket.0, connection);
         started.unwrap_or_else(|error| self.lose(socket.0, &error));
@@ -392,6 +392,7 @@ impl<'a> Runner<'a> {
             program: self.observed,
             received: self.received,
             counts: self.counts,
+            counters: None,
             broken: self.broken,
             woken_late_by: self.woken_late_by,
             heard_late_by: None,

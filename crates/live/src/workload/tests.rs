@@ -104,7 +104,7 @@ fn both_sides_open_connections() {
     let ran = ran(&spec(background, HALF_A_SECOND));
     assert!(ran.is_done && ran.all_closed, "{ran:?}");
     let listening: std::collections::BTreeSet<bool> =
-        ran.connections.iter().map(|ends| ends[0].port() < ends[1].port()).collect();
+        ran.connections.iter().map(|one| one.ends[0].port() < one.ends[1].port()).collect();
     assert_eq!(listening.len(), 2, "{:?}", ran.connections);
 }
 

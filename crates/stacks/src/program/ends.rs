@@ -1,10 +1,12 @@
 //! A host's ends of the connections and datagrams of programs.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddrV4;
 
 use units::Instant;
 
 use super::datagram::{self, OutgoingDatagram, datagram_number, datagram_size};
+use super::early::EarlyPackets;
 use super::end::{Advance, End};
 use super::hosts::{EndAction, EndEvent, HostEvent, Key, Remains};
 use crate::host::Corrupted;
@@ -20,6 +22,7 @@ pub(crate) struct ProgramEnds {
     /// Datagrams so far: the IP identification.
     identification: u16,
     events: VecDeque<(usize, EndEvent)>,
+    early: EarlyPackets,
 }
 
 /// One end of a flow of datagrams.
@@ -40,8 +43,13 @@ impl ProgramEnds {
 
     /// Opens an end: it connects, or waits for the one peer.
     pub(crate) fn open(&mut self, now: Instant, stack: &mut dyn Stack, key: Key, ends: Ends, connects: bool) {
+        self.early.open(ends);
         let socket = if connects { stack.connect(now, ends) } else { stack.listen(ends) };
-        self.ends.insert(key, End::new(socket));
+        if let Some(end) = self.ends.get_mut(&key) {
+            stack.release(now, std::mem::replace(&mut end.socket, socket));
+        } else {
+            self.ends.insert(key, End::new(socket));
+        }
     }
 
     /// Does something at an end of a connection that is not over.
@@ -70,11 +78,21 @@ impl ProgramEnds {
         self.packets.push_back(outgoing.packet(end.ends, end.class, self.identification));
     }
 
-    /// A packet has arrived. Returns whether it is a datagram of a program, and not for the stack.
+    /// Keeps packets to a listening end that come before its program has opened their connection.
+    pub(crate) fn keep_early(&mut self, listening: SocketAddrV4) {
+        self.early.watch(listening);
+    }
+
+    /// Takes the packets that came before a connection was opened.
+    pub(crate) fn take_early(&mut self, ends: Ends) -> Vec<Vec<u8>> {
+        self.early.take(ends)
+    }
+
+    /// A packet has arrived. Returns whether it is a datagram of a program, or kept for one, and not for the stack.
     pub(crate) fn handle_packet(&mut self, packet: &[u8]) -> bool {
         let mut known = self.datagrams.iter_mut();
         let read = known.find_map(|end| Some((datagram::read(packet, end.ends)?, end)));
-        let Some((payload, end)) = read else { return false };
+        let Some((payload, end)) = read else { return self.early.keep(packet) };
         let number = datagram_number(&payload, end.expected);
         end.expected = end.expected.max(number.saturating_add(1));
         let event = EndEvent::Datagram { number, size: datagram_size(payload.len()) };
@@ -87,9 +105,10 @@ impl ProgramEnds {
         self.packets.pop_front()
     }
 
-    /// What happened next.
-    pub(crate) fn poll_event(&mut self, now: Instant) -> Option<HostEvent> {
-        self.events.pop_front().map(|(flow, event)| HostEvent { at: now, flow, event })
+    /// What happened next to a flow that is wanted.
+    pub(crate) fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+        let place = self.events.iter().position(|(flow, _)| wanted(*flow))?;
+        self.events.remove(place).map(|(flow, event)| HostEvent { at: now, flow, event })
     }
 
     /// Lets the programs do what they can. Returns whether they did anything.

@@ -19,7 +19,8 @@ pub trait HostTable {
 /// Order of calls: commands, and after each of them and whenever something has come, [`ProgramHost::poll_event`] until there
 /// is nothing. A host that is elsewhere carries commands out in their order, and a little later.
 pub trait ProgramHost {
-    /// Command: opens an end: it connects, or waits for the one peer, whose host is told to connect after this.
+    /// Command: opens an end: it connects, or waits for the one peer, whose host is told to connect after this. An end that
+    /// waits may be opened again, for another peer.
     fn open(&mut self, now: Instant, key: Key, ends: Ends, connects: bool);
 
     /// Command: does something at an end. One that is over takes no commands any more.
@@ -31,8 +32,8 @@ pub trait ProgramHost {
     /// Command: sends a datagram of the flow at a place.
     fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram);
 
-    /// What happened next.
-    fn poll_event(&mut self, now: Instant) -> Option<HostEvent>;
+    /// What happened next to a flow that is wanted.
+    fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent>;
 }
 
 /// An end of a connection, by its flow's place and the number that the program gave the connection.
@@ -71,6 +72,13 @@ pub struct HostEvent {
 /// Something that happened at a host's end of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndEvent {
+    /// The end connects from another port than was asked for, which somebody else has.
+    OtherPort {
+        /// The connection.
+        socket: u32,
+        /// The port.
+        port: u16,
+    },
     /// The end has read as far as was asked for.
     Read {
         /// The connection.

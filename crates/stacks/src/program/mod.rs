@@ -2,10 +2,12 @@
 //!
 //! A program is the same object as over our own TCP in a World and over the sockets of kernels, and draws the same numbers.
 //! `runner.rs` carries out what one asks for by the interface in `hosts.rs`; `ends.rs` is what a host in this process has of it,
-//! `end.rs` one end of a connection, and `datagram.rs` the datagrams. Those are packets that the host makes itself, whatever its stack: a stack here has connections
-//! only, and UDP (RFC 768) has nothing in which two of them could differ.
+//! `end.rs` one end of a connection, `early.rs` the packets that came before their connection was opened, and `datagram.rs`
+//! the datagrams. Those are packets that the host makes itself, whatever its stack: a stack here has connections only, and UDP
+//! (RFC 768) has nothing in which two of them could differ.
 
 mod datagram;
+mod early;
 mod end;
 mod ends;
 mod hosts;
@@ -41,16 +43,19 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// The programs of those `flows` that have a host with a stack in this process, whose connections take `ports`.
+    /// The programs of those `flows` that have a host with a stack in this process, whose connections take `ports`;
+    /// without those that do not run here as a whole (`is_whole`).
     #[must_use]
     pub fn new(
         spec: &Spec,
         flows: &[FlowSpec],
         stacks: &BTreeMap<usize, StackId>,
+        is_whole: &dyn Fn(&FlowSpec) -> bool,
         ports: Arc<ClientPorts>,
     ) -> Self {
         let is_here = |flow: &FlowSpec| {
-            matches!(flow.workload, Workload::Application { .. })
+            is_whole(flow)
+                && matches!(flow.workload, Workload::Application { .. })
                 && (stacks.contains_key(&flow.from) || stacks.contains_key(&flow.to))
         };
         let here = flows.iter().enumerate().filter(|(_, flow)| is_here(flow));
@@ -67,8 +72,9 @@ impl Programs {
     pub fn advance(&mut self, now: Instant, hosts: &mut dyn HostTable) -> bool {
         let mut did = false;
         for node in &self.nodes {
-            while let Some(event) = hosts.host(*node).and_then(|host| host.poll_event(now)) {
-                if let Some(runner) = self.runners.get_mut(&event.flow) {
+            let runners = &mut self.runners;
+            while let Some(event) = next_event(now, hosts, *node, runners) {
+                if let Some(runner) = runners.get_mut(&event.flow) {
                     runner.handle_event(now, *node, event, hosts, &self.ports);
                     did = true;
                 }
@@ -103,4 +109,14 @@ impl Programs {
         let runners = self.runners.into_iter();
         runners.map(|(flow, runner)| (flow, runner.finish(now, hosts))).collect()
     }
+}
+
+/// What happened next at a node to a flow of one of these programs.
+fn next_event(
+    now: Instant,
+    hosts: &mut dyn HostTable,
+    node: usize,
+    runners: &BTreeMap<usize, Runner>,
+) -> Option<HostEvent> {
+    hosts.host(node)?.poll_event(now, &|flow| runners.contains_key(&flow))
 }

@@ -147,6 +147,7 @@ impl Runner {
         let side = if node == self.nodes[0] { Side::From } else { Side::To };
         self.heard_late_by = self.heard_late_by.max(now.saturating_since(at));
         match event {
+            EndEvent::OtherPort { socket, port } => self.on_other_port(now, socket, side, port, hosts),
             EndEvent::Read { socket, position } => {
                 self.events.push_back((SocketId(socket), SocketEvent::Read { side, position }));
             }
@@ -212,6 +213,17 @@ impl Runner {
         let ends = if by == Side::From { [local, remote] } else { [remote, local] };
         self.connections.insert(socket, Connection { place: self.opened.len(), closed: [false; 2] });
         self.opened.push(ProgramConnection { ends, records: Default::default() });
+    }
+
+    /// The end at a side connects from another port: the other side waits for that.
+    fn on_other_port(&mut self, now: Instant, socket: u32, side: Side, port: u16, hosts: &mut dyn HostTable) {
+        let Some(Connection { place, .. }) = self.connections.get(&socket) else { return };
+        let ends = &mut self.opened[*place].ends;
+        ends[side as usize].set_port(port);
+        let [local, remote] = [side.other(), side].map(|side| ends[side as usize]);
+        if let Some(host) = hosts.host(self.nodes[side.other() as usize]) {
+            host.open(now, Key { flow: self.flow, socket }, Ends { local, remote }, false);
+        }
     }
 
     fn send_datagram(&mut self, now: Instant, by: Side, size: Bytes, hosts: &mut dyn HostTable) {

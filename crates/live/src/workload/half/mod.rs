@@ -1,180 +1,221 @@
-//! One half of a program: the side whose sockets are on this machine, while the other side's are on another.
+//! One half of a program: the side whose host is on this machine, while the other side's is on another.
 //!
 //! Both halves have a copy of the program. A copy draws the same numbers as the other, is woken at the same times by the
 //! clock of the run, and carries out what it asks of its own side; what happens at this side it hears at once, and what
 //! happens at the other side when that half has told it, with the time at which it happened. What a side does follows from
-//! its own clock and its own sockets in all workloads over connections (a server answers what it has read, a user asks when
+//! its own clock and its own host in all workloads over connections (a server answers what it has read, a user asks when
 //! the time has come), so that the way between the machines delays nothing that crosses the links.
 //!
 //! A program that hears of datagrams (TFRC) lets its two sides share what their packets carry. Of it there is one copy, at
 //! `from`: it hears what arrives at `to`, and says what is to be sent there, one round trip of the control stream later.
+//!
+//! A half does no input or output: the host at its side is a [`ProgramHost`], the sockets of a kernel (`of_kernel.rs`) or a
+//! stack in this process (`of_stack.rs`).
 
-mod connection;
-mod opening;
+mod of_kernel;
+mod of_stack;
 mod spec;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::SocketAddrV4;
 
 use sim::workload::{Command, Program, Side, SocketEvent, SocketId};
-use stacks::OutgoingDatagram;
+use stacks::{ClientPorts, EndAction, EndEvent, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost};
 use units::{Bytes, Instant};
 
-use crate::LiveError;
-use crate::channel::ReportReceiver;
-use crate::clock::Clock;
-use crate::scheduling::wake_promptly;
-use crate::socket::kernel_counts;
-use crate::stop::Stop;
-
-use super::OpenHalf;
-use super::connection::{End, Failure};
-use super::datagram::DatagramEnd;
 use super::half_ran::HalfRan;
-use super::poller::{Poller, SocketNumber, Token};
-use super::post::{Letter, Post, Told};
+use super::poller::SocketNumber;
+use super::post::{Letter, Told};
 use super::runner::{BATCH, GRACE, LONGEST_LAG};
-use connection::{Connection, Ending};
+pub(crate) use of_kernel::OpenHalf;
+pub(crate) use of_stack::StackHalves;
 pub(crate) use spec::HalfSpec;
 
 /// A half that runs.
-pub(super) struct Half<'a> {
-    spec: &'a HalfSpec,
-    clock: Clock,
-    poller: Poller,
-    post: &'a Post,
-    inbox: ReportReceiver<Told>,
+///
+/// Order of calls: [`Half::advance`] at [`Half::poll_timeout`] and whenever something has happened at the host, [`Half::hear`]
+/// for what the other half has told; after either, [`Half::poll_letter`] until there is none.
+#[derive(Debug)]
+pub(crate) struct Half {
+    spec: HalfSpec,
     /// None where the other half has the only copy.
     program: Option<Box<dyn Program>>,
     hears_datagrams: bool,
-    /// The time of which the program was last told.
+    /// The run's time, as it was last told here.
     now: Instant,
+    /// The time of which the program was last told.
+    program_time: Instant,
     /// When it wants to be woken, and when that became known.
     due: (Instant, Instant),
-    listener: Option<TcpListener>,
-    datagrams: Option<DatagramEnd>,
     /// Datagrams that were sent from here.
     sent: u64,
     last_datagram: Instant,
     connections: BTreeMap<SocketNumber, Connection>,
     /// What was told of connections that the copy here has yet to open.
     early: Vec<(SocketNumber, Told)>,
-    /// Accepted connections by the port of the other end, until the copy here has come as far as to open them.
-    accepted: BTreeMap<u16, TcpStream>,
     /// Events that the program has yet to handle, with their times.
     events: VecDeque<(Instant, SocketId, SocketEvent)>,
+    letters: VecDeque<Letter>,
     /// How many datagrams the other half has sent in all, once it is done.
     finished: Option<u64>,
     has_told_finish: bool,
     ran: HalfRan,
 }
 
-impl<'a> Half<'a> {
-    pub(super) fn new(
-        spec: &'a HalfSpec,
-        open: OpenHalf,
-        clock: Clock,
-        post: &'a Post,
-    ) -> Result<Self, LiveError> {
-        let hears_datagrams = open.program.hears_datagrams();
+/// A connection that is not over.
+#[derive(Clone, Copy, Debug)]
+struct Connection {
+    opener: Side,
+    /// How far it is from being over, by our end and by what the other half has told.
+    own: Ending,
+    other: Ending,
+}
+
+/// How a connection ends. Its program hears of the end last, in both copies: what it waited for, and was read long since, is
+/// told before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ending {
+    Open,
+    /// Both streams have ended at this end.
+    Over,
+    /// And it is known that they have at the other.
+    BothOver,
+}
+
+impl Half {
+    pub(crate) fn new(spec: HalfSpec) -> Self {
+        let program = spec.workload.flow.program(spec.workload.seed).0;
+        let hears_datagrams = program.hears_datagrams();
         let has_copy = spec.side == Side::From || !hears_datagrams;
-        let inbox = post.take_inbox(spec.node(spec.side), spec.index);
-        let no_inbox = || spec.failed("hear the other host", io::ErrorKind::NotFound);
-        Ok(Self {
-            spec,
-            clock,
-            poller: Poller::new().map_err(|error| spec.failed("wait", error))?,
-            post,
-            inbox: inbox.ok_or_else(no_inbox)?,
-            program: Some(open.program).filter(|_| has_copy),
+        Self {
+            program: Some(program).filter(|_| has_copy),
             hears_datagrams,
             now: Instant::START,
+            program_time: Instant::START,
             due: (Instant::START, Instant::START),
-            listener: open.listener,
-            datagrams: open.datagrams.map(DatagramEnd::new),
             sent: 0,
             last_datagram: Instant::START,
             connections: BTreeMap::new(),
             early: Vec::new(),
-            accepted: BTreeMap::new(),
             events: VecDeque::new(),
+            letters: VecDeque::new(),
             finished: None,
             has_told_finish: false,
             ran: HalfRan::new(&spec.workload.flow.name, spec.side),
-        })
-    }
-
-    /// Runs until the run is over; calls `done` when there is nothing more to do at this side.
-    pub(super) fn run(mut self, stop: &Stop, done: impl FnOnce()) -> Result<HalfRan, LiveError> {
-        let spec = self.spec;
-        let failed = |error| spec.failed("wait", error);
-        wake_promptly();
-        self.watch(stop).map_err(failed)?;
-        let mut done = Some(done);
-        while !stop.stopped() {
-            self.wake_program()?;
-            if done.is_some() && self.is_done() {
-                done.take().into_iter().for_each(|tell| tell());
-            }
-            for token in self.poller.wait(self.clock, self.next_wake_up(done.is_some())).map_err(failed)? {
-                // What was due before the event is done before it.
-                self.wake_program()?;
-                self.advance(token)?;
-                self.settle()?;
-            }
+            spec,
         }
-        Ok(self.finish())
     }
 
-    fn watch(&self, stop: &Stop) -> io::Result<()> {
-        let own = self.spec.side;
-        self.poller.watch(stop)?;
-        self.poller.register(&self.inbox, Token::Told)?;
-        if let Some(listener) = &self.listener {
-            self.poller.register(listener, Token::Listener(own))?;
+    /// Wakes the program if it is due, and hands over what has happened at the host. Returns whether there was anything.
+    pub(crate) fn advance(&mut self, now: Instant, host: &mut dyn ProgramHost) -> bool {
+        self.now = now;
+        let mut did = false;
+        loop {
+            // What was due before an event is done before it.
+            did |= self.wake_program(host);
+            let Some(event) = host.poll_event(now, &|flow| flow == self.spec.index) else { return did };
+            self.handle_event(event, host);
+            self.settle(host);
+            did = true;
         }
-        if let Some(datagrams) = &self.datagrams {
-            self.poller.register(&datagrams.socket, Token::Datagrams(own))?;
+    }
+
+    /// The other half has told something.
+    pub(crate) fn hear(&mut self, now: Instant, told: Told, host: &mut dyn ProgramHost) {
+        self.now = now;
+        if let Some(at) = told.at() {
+            let late = now.saturating_since(at).as_nanos();
+            self.ran.heard_late_ns = self.ran.heard_late_ns.max(late);
         }
-        Ok(())
+        self.take_in(told, host);
+        self.settle_all(host);
     }
 
-    fn tell(&self, told: Told) {
-        let other = self.spec.side.other();
-        self.post.deliver(Letter { node: self.spec.node(other), flow: self.spec.index, told });
+    /// What the other half is to be told next.
+    pub(crate) fn poll_letter(&mut self) -> Option<Letter> {
+        self.letters.pop_front()
     }
 
-    /// Wakes the program as often as it is due, at the times that it asked for. Then it is now.
-    fn wake_program(&mut self) -> Result<(), LiveError> {
-        for _ in 0..BATCH {
-            let now = self.clock.now();
+    /// When to call [`Half::advance`]; as long as nobody knows that it is done (`is_open`), also when it will be.
+    pub(crate) fn poll_timeout(&self, is_open: bool) -> Instant {
+        let due = self.program.as_ref().map_or(Instant::NEVER, |program| program.poll_timeout());
+        let graceful = is_open && self.is_arriving();
+        let given_up = if graceful { self.last_datagram + GRACE } else { Instant::NEVER };
+        due.min(given_up.max(self.now))
+    }
+
+    /// Whether the program is done, our ends of its connections are closed, and nothing is on its way for which it is worth
+    /// waiting.
+    pub(crate) fn is_done(&self) -> bool {
+        let program_is_done = match (&self.program, self.spec.side) {
+            (Some(program), Side::From) => program.is_done(),
+            (Some(program), Side::To) => program.is_done() && self.finished.is_some(),
+            (None, _) => self.finished.is_some(),
+        };
+        program_is_done && self.connections.is_empty() && !self.is_arriving()
+    }
+
+    /// The run is over: counts the connections that are open.
+    pub(crate) fn finish(mut self, now: Instant, host: &mut dyn ProgramHost) -> HalfRan {
+        self.now = now;
+        self.ran.is_done = self.is_done();
+        let open: Vec<SocketNumber> = self.connections.keys().copied().collect();
+        open.into_iter().for_each(|socket| self.forget(socket, host));
+        self.ran
+    }
+
+    fn is_arriving(&self) -> bool {
+        let outstanding = self.finished.is_some_and(|sent| self.ran.distinct() < sent);
+        outstanding && self.now < self.last_datagram + GRACE
+    }
+
+    fn tell(&mut self, told: Told) {
+        let node = self.spec.node(self.spec.side.other());
+        self.letters.push_back(Letter { node, flow: self.spec.index, told });
+    }
+
+    const fn key(&self, socket: SocketNumber) -> Key {
+        Key { flow: self.spec.index, socket }
+    }
+
+    /// Wakes the program as often as it is due, at the times that it asked for. Then it is now. Returns whether it was.
+    fn wake_program(&mut self, host: &mut dyn ProgramHost) -> bool {
+        for woken in 0..BATCH {
             let due = self.program.as_ref().map_or(Instant::NEVER, |program| program.poll_timeout());
             if self.due.0 != due {
-                self.due = (due, now);
+                self.due = (due, self.now);
             }
-            if due > now {
-                self.now = now;
-                return Ok(());
+            if due > self.now {
+                self.program_time = self.now;
+                return woken > 0;
             }
-            let late_by = now.saturating_since(self.due.1.max(due));
+            let late_by = self.now.saturating_since(self.due.1.max(due));
             self.ran.woken_late_ns = self.ran.woken_late_ns.max(late_by.as_nanos());
-            let told = if late_by > LONGEST_LAG { now } else { due };
+            let told = if late_by > LONGEST_LAG { self.now } else { due };
             // A copy that heard late of the other side catches up, at the times at which the other copy was woken.
-            self.now = if self.hears_datagrams { self.now.max(told) } else { told };
+            self.program_time = if self.hears_datagrams { self.program_time.max(told) } else { told };
             if let Some(program) = &mut self.program {
-                program.handle_timeout(self.now);
+                program.handle_timeout(self.program_time);
             }
-            self.settle()?;
+            self.settle(host);
         }
-        Ok(())
+        true
+    }
+
+    /// Settles, and hands over what came of that at the host: what the program asks for may have been read long since.
+    fn settle_all(&mut self, host: &mut dyn ProgramHost) {
+        self.settle(host);
+        while let Some(event) = host.poll_event(self.now, &|flow| flow == self.spec.index) {
+            self.handle_event(event, host);
+            self.settle(host);
+        }
     }
 
     /// Carries out commands and hands over events until there are no more of either.
-    fn settle(&mut self) -> Result<(), LiveError> {
+    fn settle(&mut self, host: &mut dyn ProgramHost) {
         loop {
             while let Some(command) = self.program.as_mut().and_then(|program| program.poll_command()) {
-                self.execute(command)?;
+                self.execute(command, host);
             }
             let Some((at, socket, event)) = self.events.pop_front() else { break };
             if let Some(program) = &mut self.program {
@@ -182,7 +223,6 @@ impl<'a> Half<'a> {
             }
         }
         self.tell_finish();
-        Ok(())
     }
 
     /// Tells once that the program is done, and how much there was to send.
@@ -194,68 +234,57 @@ impl<'a> Half<'a> {
         }
     }
 
-    fn execute(&mut self, command: Command) -> Result<(), LiveError> {
+    fn execute(&mut self, command: Command, host: &mut dyn ProgramHost) {
         let own = self.spec.side;
+        let mut act = |socket: SocketId, action| {
+            // A connection that is over takes no commands any more.
+            if self.connections.contains_key(&socket.0) {
+                host.act(self.now, self.key(socket.0), action);
+            }
+        };
         match command {
-            Command::Connect { socket, by } => self.connect(socket.0, by),
-            Command::Write { socket, side, bytes } if side == own => {
-                self.act_on(socket.0, |end| end.write(bytes.0))
-            }
-            Command::WriteUnlimited { socket } if own == Side::From => {
-                self.act_on(socket.0, End::write_unlimited)
-            }
-            Command::Close { socket, side } if side == own => self.act_on(socket.0, End::close),
+            Command::Connect { socket, by } => self.connect(socket.0, by, host),
+            Command::Write { socket, side, bytes } if side == own => act(socket, EndAction::Write(bytes.0)),
+            Command::WriteUnlimited { socket } if own == Side::From => act(socket, EndAction::WriteUnlimited),
+            Command::Close { socket, side } if side == own => act(socket, EndAction::Close),
             Command::NotifyRead { socket, side, position } if side == own => {
-                self.notify_read(socket.0, position);
-                Ok(())
+                act(socket, EndAction::NotifyRead(position));
             }
-            Command::SendDatagram { size } => {
-                self.send_datagram(Side::From, size);
-                Ok(())
-            }
-            Command::SendFeedback { size } => {
-                self.send_datagram(Side::To, size);
-                Ok(())
-            }
-            Command::ReportTransfer(transfer) => {
-                self.ran.report(transfer);
-                Ok(())
-            }
+            Command::SendDatagram { size } => self.send_datagram(Side::From, size, host),
+            Command::SendFeedback { size } => self.send_datagram(Side::To, size, host),
+            Command::ReportTransfer(transfer) => self.ran.report(transfer),
             // It is for the copy at the other side.
-            _ => Ok(()),
+            _ => {}
         }
     }
 
-    /// Does something at our end of a connection. One that is over takes no commands any more.
-    fn act_on(
-        &mut self,
-        socket: SocketNumber,
-        act: impl FnOnce(&mut End) -> Result<(), Failure>,
-    ) -> Result<(), LiveError> {
-        let Some(connection) = self.connections.get_mut(&socket) else { return Ok(()) };
-        let outcome = act(&mut connection.end);
-        self.conclude(socket, outcome)
+    fn connect(&mut self, socket: SocketNumber, by: Side, host: &mut dyn ProgramHost) {
+        let port = ClientPorts::agreed(self.spec.flows, self.spec.index, socket);
+        self.ran.opened.insert(socket, (by == Side::From, port));
+        self.connections.insert(socket, Connection { opener: by, own: Ending::Open, other: Ending::Open });
+        self.open(socket, by, port, host);
+        let waiting = std::mem::take(&mut self.early).into_iter();
+        let (about_it, rest): (Vec<_>, Vec<_>) = waiting.partition(|(known, _)| *known == socket);
+        self.early = rest;
+        about_it.into_iter().for_each(|(_, told)| self.take_in(told, host));
     }
 
-    fn notify_read(&mut self, socket: SocketNumber, position: u64) {
-        let Some(connection) = self.connections.get_mut(&socket) else { return };
-        if connection.end.notify_at(position) {
-            self.on_read(socket, position);
+    /// Opens our end of a connection that comes from a port of the side `by`.
+    fn open(&self, socket: SocketNumber, by: Side, port: u16, host: &mut dyn ProgramHost) {
+        let connecting = SocketAddrV4::new(*self.spec.end(by).ip(), port);
+        let listening = self.spec.listening(by.other());
+        let connects = by == self.spec.side;
+        let [local, remote] = if connects { [connecting, listening] } else { [listening, connecting] };
+        host.open(self.now, self.key(socket), Ends { local, remote }, connects);
+    }
+
+    fn know_port(&mut self, socket: SocketNumber, port: u16) {
+        if let Some(known) = self.ran.opened.get_mut(&socket) {
+            known.1 = port;
         }
     }
 
-    /// Our end has read what the program waits for, perhaps before it began to wait.
-    fn on_read(&mut self, socket: SocketNumber, wanted: u64) {
-        let Some(connection) = self.connections.get_mut(&socket) else { return };
-        connection.reads.retain(|(position, _)| *position >= wanted);
-        let first = connection.reads.front().copied();
-        let (position, at) = first.unwrap_or((connection.end.read, self.now));
-        let event = SocketEvent::Read { side: self.spec.side, position };
-        self.events.push_back((at, SocketId(socket), event));
-        self.tell(Told::Read { socket, position, at_ns: at.as_nanos() });
-    }
-
-    fn send_datagram(&mut self, by: Side, size: Bytes) {
+    fn send_datagram(&mut self, by: Side, size: Bytes, host: &mut dyn ProgramHost) {
         if by != self.spec.side {
             // Where there is a copy, that sends it.
             if self.hears_datagrams {
@@ -263,91 +292,59 @@ impl<'a> Half<'a> {
             }
             return;
         }
-        let at = self.clock.now();
-        self.last_datagram = at;
+        self.last_datagram = self.now;
         let number = self.sent;
         self.sent += 1;
-        self.ran.sent.push((at.as_nanos(), size.0));
-        let Some(datagrams) = &mut self.datagrams else { return };
-        self.ran.refused.extend(datagrams.send(OutgoingDatagram { number, at, size }));
+        self.ran.sent.push((self.now.as_nanos(), size.0));
+        host.send_datagram(self.spec.index, OutgoingDatagram { number, at: self.now, size });
     }
 
-    /// Something is ready.
-    fn advance(&mut self, token: Token) -> Result<(), LiveError> {
-        match token {
-            Token::Stop => Ok(()),
-            Token::Listener(_) => self.accept(),
-            Token::Datagrams(_) => {
-                self.advance_datagrams();
-                Ok(())
+    /// Something has happened at the host.
+    fn handle_event(&mut self, HostEvent { at, event, .. }: HostEvent, host: &mut dyn ProgramHost) {
+        match event {
+            EndEvent::OtherPort { socket, port } => {
+                self.know_port(socket, port);
+                self.tell(Told::Opened { socket, port });
             }
-            Token::Told => self.hear_all(),
-            Token::End(socket, _) => self.advance_end(socket),
+            EndEvent::Read { socket, position } if self.connections.contains_key(&socket) => {
+                let event = SocketEvent::Read { side: self.spec.side, position };
+                self.events.push_back((at, SocketId(socket), event));
+                self.tell(Told::Read { socket, position, at_ns: at.as_nanos() });
+            }
+            EndEvent::Read { .. } => {}
+            EndEvent::Over { socket, broken: Some(why) } => self.lose(at, socket, why, host),
+            EndEvent::Over { socket, broken: None } => self.on_own_end(at, socket, host),
+            EndEvent::Datagram { number, size } => self.on_datagram(at, number, size),
+            EndEvent::Refused { number } => self.ran.refused.push(number),
         }
     }
 
-    fn advance_datagrams(&mut self) {
-        while let Some(refused) = self.datagrams.as_mut().and_then(DatagramEnd::flush) {
-            self.ran.refused.push(refused);
-        }
-        while let Some(arrived) = self.datagrams.as_mut().and_then(DatagramEnd::receive) {
-            let at = self.clock.now();
-            self.last_datagram = at;
-            let is_new = self.ran.arrive(at, arrived.number, arrived.size);
-            if is_new && self.hears_datagrams {
-                self.on_arrival(at, self.spec.side.other(), arrived.number, arrived.size);
-                let (number, size) = (arrived.number, arrived.size.0);
-                self.tell(Told::Arrived { number, size, at_ns: at.as_nanos() });
-            }
+    fn on_datagram(&mut self, at: Instant, number: u64, size: Bytes) {
+        self.last_datagram = at;
+        let is_new = self.ran.arrive(at, number, size);
+        if is_new && self.hears_datagrams {
+            self.on_arrival(at, self.spec.side.other(), number, size);
+            self.tell(Told::Arrived { number, size: size.0, at_ns: at.as_nanos() });
         }
     }
 
     fn on_arrival(&mut self, at: Instant, by: Side, number: u64, size: Bytes) {
         // The one copy is told of both sides in one order of time, by its own clock.
-        self.now = at.min(self.clock.now()).max(self.now);
+        self.program_time = at.min(self.now).max(self.program_time);
         let event = SocketEvent::DatagramReceived { by, number, size };
-        self.events.push_back((self.now, SocketId::FIRST, event));
+        self.events.push_back((self.program_time, SocketId::FIRST, event));
     }
 
-    fn advance_end(&mut self, socket: SocketNumber) -> Result<(), LiveError> {
-        let Some(connection) = self.connections.get_mut(&socket) else { return Ok(()) };
-        let before = connection.end.read;
-        let outcome = connection.end.advance();
-        if connection.end.read > before {
-            connection.reads.push_back((connection.end.read, self.clock.now()));
-            let excess = connection.reads.len().saturating_sub(MOST_READS);
-            connection.reads.drain(..excess);
-        }
-        if let Ok(true) = outcome {
-            self.on_read(socket, before + 1);
-        }
-        self.conclude(socket, outcome.map(drop))
-    }
-
-    /// Something was done at our end: it may be over, or lost.
-    fn conclude(&mut self, socket: SocketNumber, outcome: Result<(), Failure>) -> Result<(), LiveError> {
-        match outcome {
-            Ok(()) => {
-                self.end(socket, self.now);
-                Ok(())
-            }
-            Err(Failure::Lost(error)) => {
-                self.lose(socket, &error);
-                Ok(())
-            }
-            Err(Failure::WrongByte { position }) => {
-                Err(LiveError::Corrupted { flow: self.spec.workload.flow.name.clone(), position })
-            }
-        }
-    }
-
-    /// Tells how far the end of a connection has come, and forgets it behind that.
-    fn end(&mut self, socket: SocketNumber, at: Instant) {
+    /// Both streams of a connection have ended at our end.
+    fn on_own_end(&mut self, at: Instant, socket: SocketNumber, host: &mut dyn ProgramHost) {
         let Some(connection) = self.connections.get_mut(&socket) else { return };
-        if connection.own == Ending::Open && connection.end.is_over() {
-            connection.own = Ending::Over;
-            self.tell(Told::Over { socket, at_ns: at.as_nanos() });
-        }
+        connection.own = connection.own.max(Ending::Over);
+        self.tell(Told::Over { socket, at_ns: at.as_nanos() });
+        self.end(at, socket, host);
+    }
+
+    /// Tells when it is known of both ends of a connection that they are over, and forgets it once both halves know.
+    fn end(&mut self, at: Instant, socket: SocketNumber, host: &mut dyn ProgramHost) {
         let Some(connection) = self.connections.get_mut(&socket) else { return };
         if connection.own == Ending::Over && connection.other >= Ending::Over {
             connection.own = Ending::BothOver;
@@ -356,124 +353,77 @@ impl<'a> Half<'a> {
         let is_over = |one: &Connection| one.own.min(one.other) == Ending::BothOver;
         if self.connections.get(&socket).is_some_and(is_over) {
             self.ran.closed += 1;
-            self.remove(socket, at);
+            self.remove(at, socket, host);
         }
     }
 
-    fn lose(&mut self, socket: SocketNumber, error: &io::Error) {
-        let why = error.to_string();
-        self.ran.broken.get_or_insert_with(|| why.clone());
-        self.tell(Told::Broken { socket, why, at_ns: self.now.as_nanos() });
-        self.remove(socket, self.now);
+    fn lose(&mut self, at: Instant, socket: SocketNumber, why: String, host: &mut dyn ProgramHost) {
+        if self.connections.contains_key(&socket) {
+            self.ran.broken.get_or_insert_with(|| why.clone());
+            self.tell(Told::Broken { socket, why, at_ns: at.as_nanos() });
+            self.remove(at, socket, host);
+        }
     }
 
     /// A connection is closed at both ends, or lost.
-    fn remove(&mut self, socket: SocketNumber, at: Instant) {
-        if let Some(connection) = self.connections.remove(&socket) {
-            self.count(&connection);
+    fn remove(&mut self, at: Instant, socket: SocketNumber, host: &mut dyn ProgramHost) {
+        if self.connections.contains_key(&socket) {
+            self.forget(socket, host);
             self.events.push_back((at, SocketId(socket), SocketEvent::Closed));
         }
     }
 
-    fn count(&mut self, connection: &Connection) {
-        if self.spec.side == Side::To {
-            self.ran.received += connection.end.read;
-        } else if let Some(stream) = &connection.end.stream
-            && let Ok(counts) = kernel_counts(stream)
-        {
-            self.ran.counts.add(counts);
-        }
+    /// Counts what an end has done, and forgets it.
+    fn forget(&mut self, socket: SocketNumber, host: &mut dyn ProgramHost) {
+        self.connections.remove(&socket);
+        let remains = host.remove(self.now, self.key(socket));
+        self.ran.count(socket, remains);
     }
 
-    fn hear_all(&mut self) -> Result<(), LiveError> {
-        while let Some(told) = self.inbox.try_recv() {
-            if let Some(at) = told.at() {
-                let late = self.clock.now().saturating_since(at).as_nanos();
-                self.ran.heard_late_ns = self.ran.heard_late_ns.max(late);
-            }
-            self.hear(told)?;
-            self.settle()?;
-        }
-        Ok(())
-    }
-
-    /// The other half has told something. What concerns a connection that the copy here has yet to open waits for that.
-    fn hear(&mut self, told: Told) -> Result<(), LiveError> {
+    /// Takes in what the other half has told. What concerns a connection that the copy here has yet to open waits for that.
+    fn take_in(&mut self, told: Told, host: &mut dyn ProgramHost) {
         if let Some(socket) = told.socket().filter(|socket| !self.ran.opened.contains_key(socket)) {
             self.early.push((socket, told));
-            return Ok(());
+            return;
         }
         let other = self.spec.side.other();
         match told {
             Told::Opened { socket, port } => {
                 self.know_port(socket, port);
-                return self.claim();
+                if self.connections.get(&socket).is_some_and(|one| one.opener == other) {
+                    self.open(socket, other, port, host);
+                }
             }
             Told::Read { socket, position, at_ns } => {
                 let event = SocketEvent::Read { side: other, position };
                 self.events.push_back((Instant::from_nanos(at_ns), SocketId(socket), event));
             }
-            Told::Over { socket, at_ns } => self.hear_end(socket, Ending::Over, at_ns)?,
-            Told::BothOver { socket, at_ns } => self.hear_end(socket, Ending::BothOver, at_ns)?,
+            Told::Over { socket, at_ns } => self.hear_end(socket, Ending::Over, at_ns, host),
+            Told::BothOver { socket, at_ns } => self.hear_end(socket, Ending::BothOver, at_ns, host),
             Told::Broken { socket, why, at_ns } => {
                 self.ran.broken.get_or_insert(why);
-                self.remove(socket, Instant::from_nanos(at_ns));
+                self.remove(Instant::from_nanos(at_ns), socket, host);
             }
             Told::Arrived { number, size, at_ns } => {
                 self.on_arrival(Instant::from_nanos(at_ns), self.spec.side, number, Bytes(size));
             }
-            Told::Send { size } => self.send_datagram(self.spec.side, Bytes(size)),
+            Told::Send { size } => self.send_datagram(self.spec.side, Bytes(size), host),
             Told::Finished { datagrams } => {
                 self.finished = Some(datagrams);
-                self.last_datagram = self.clock.now();
+                self.last_datagram = self.now;
             }
         }
-        Ok(())
     }
 
-    fn hear_end(&mut self, socket: SocketNumber, ending: Ending, at_ns: u64) -> Result<(), LiveError> {
+    fn hear_end(&mut self, socket: SocketNumber, ending: Ending, at_ns: u64, host: &mut dyn ProgramHost) {
         // What the program waits for by what was told before is told first.
-        self.settle()?;
+        self.settle_all(host);
         if let Some(connection) = self.connections.get_mut(&socket) {
             connection.other = connection.other.max(ending);
         }
-        self.end(socket, Instant::from_nanos(at_ns));
-        Ok(())
-    }
-
-    /// Whether the program is done, our ends of its connections are closed, and nothing is on its way for which it is worth
-    /// waiting.
-    fn is_done(&self) -> bool {
-        let program_is_done = match (&self.program, self.spec.side) {
-            (Some(program), Side::From) => program.is_done(),
-            (Some(program), Side::To) => program.is_done() && self.finished.is_some(),
-            (None, _) => self.finished.is_some(),
-        };
-        let waits = self.datagrams.as_ref().is_some_and(DatagramEnd::has_waiting);
-        program_is_done && self.connections.is_empty() && !waits && !self.is_arriving()
-    }
-
-    fn is_arriving(&self) -> bool {
-        let outstanding = self.finished.is_some_and(|sent| self.ran.distinct() < sent);
-        outstanding && self.clock.now() < self.last_datagram + GRACE
-    }
-
-    fn next_wake_up(&self, is_open: bool) -> Instant {
-        let due = self.program.as_ref().map_or(Instant::NEVER, |program| program.poll_timeout());
-        let graceful = is_open && self.is_arriving();
-        let given_up = if graceful { self.last_datagram + GRACE } else { Instant::NEVER };
-        due.min(given_up.max(self.clock.now()))
-    }
-
-    /// The run is over: takes in the last datagrams, and counts the connections that are open.
-    fn finish(mut self) -> HalfRan {
-        self.advance_datagrams();
-        self.ran.is_done = self.is_done();
-        let open = std::mem::take(&mut self.connections);
-        open.values().for_each(|connection| self.count(connection));
-        self.ran
+        self.end(Instant::from_nanos(at_ns), socket, host);
     }
 }
 
-/// Reads of a connection that are remembered for a copy that is behind.
-const MOST_READS: usize = 100_000;
+#[cfg(test)]
+mod stack_tests;

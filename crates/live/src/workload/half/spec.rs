@@ -2,11 +2,15 @@
 
 use std::io;
 use std::net::SocketAddrV4;
+use std::sync::Arc;
 
 use sim::workload::{Side, Transport};
 
 use crate::LiveError;
-use crate::workload::{OpenHalf, WorkloadSpec};
+use crate::workload::WorkloadSpec;
+use crate::workload::sockets::{FlowEnd, SocketHost};
+
+use super::OpenHalf;
 
 /// The half of a flow's program at one side.
 #[derive(Clone, Debug)]
@@ -30,26 +34,24 @@ impl HalfSpec {
 
     /// Whether its side has a listener.
     pub(crate) fn listens(&self) -> bool {
-        self.workload.flow.program(self.workload.seed).1.transport == Transport::Tcp
+        self.transport() == Transport::Tcp
     }
 
     /// Opens what must be open before the other half begins: the listener, or the socket for datagrams.
     pub(crate) fn open(&self) -> Result<OpenHalf, LiveError> {
-        let (own, other) = (self.end(self.side), self.end(self.side.other()));
-        let options = &self.workload.options[self.side as usize];
-        let (program, service) = self.workload.flow.program(self.workload.seed);
-        let mut open = OpenHalf { spec: self.clone(), program, listener: None, datagrams: None };
-        if service.transport == Transport::Udp {
-            let opened = options.open_datagrams(own, other);
-            open.datagrams = Some(opened.map_err(|error| self.failed("open a socket for datagrams", error))?);
-        } else {
-            let listening = options.listen(self.listening(self.side)).and_then(|listener| {
-                listener.set_nonblocking(true)?;
-                Ok(listener)
-            });
-            open.listener = Some(listening.map_err(|error| self.failed("listen", error))?);
-        }
-        Ok(open)
+        let end = FlowEnd {
+            name: self.workload.flow.name.clone(),
+            index: self.index,
+            side: self.side,
+            options: self.workload.options[self.side as usize].clone(),
+            ports: Arc::clone(&self.workload.ports),
+        };
+        let sockets = SocketHost::open(end, self.transport(), self.workload.ends)?;
+        Ok(OpenHalf::new(self.clone(), sockets))
+    }
+
+    fn transport(&self) -> Transport {
+        self.workload.flow.program(self.workload.seed).1.transport
     }
 
     /// A side's end of the datagrams.
