@@ -29,7 +29,8 @@ use crate::stop::Stop;
 use crate::sysctl::{self, Sysctls};
 use crate::tun::Tun;
 use crate::workload::{
-    HalfRan, HalfSpec, KernelEndRan, KernelEndSpec, OpenHalf, OpenKernelEnd, Places, Post, Ran, WorkloadSpec,
+    HalfRan, HalfSpec, KernelEndRan, KernelEndSpec, MessageBus, OpenHalf, OpenKernelEnd, Places, Ran,
+    WorkloadSpec,
 };
 
 /// A host's address, device, settings and tasks.
@@ -58,7 +59,7 @@ pub(crate) struct HostSpec {
     /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor address.
     pub(crate) is_program: bool,
     /// What such a program is to send and to read, a line for each flow.
-    pub(crate) told: String,
+    pub(crate) flow_lines: String,
 }
 
 /// The result of a host's task.
@@ -104,7 +105,7 @@ pub(crate) struct Start {
     /// How many hosts have programs that may yet have to open their ports; the user's program waits for them.
     pub(crate) starting: Arc<AtomicUsize>,
     /// What halves of programs tell each other.
-    pub(crate) post: Arc<Post>,
+    pub(crate) bus: Arc<MessageBus>,
 }
 
 /// What the host's thread hands to the caller once the host is set up.
@@ -150,7 +151,7 @@ impl HostSpec {
         stop: &Stop,
     ) -> Result<(), LiveError> {
         let status = program.run(environment, stop)?;
-        match status.success() || stop.stopped() || self.told.is_empty() {
+        match status.success() || stop.stopped() || self.flow_lines.is_empty() {
             true => Ok(()),
             false => Err(LiveError::ProgramFailed { host: self.name.clone(), status }),
         }
@@ -257,7 +258,7 @@ impl Kept {
         }
         environment.insert("LASTHOP_TUN_FD".to_owned(), descriptor.as_raw_fd().to_string());
         environment.insert("LASTHOP_MTU".to_owned(), spec.mtu.to_string());
-        environment.insert("LASTHOP_FLOWS".to_owned(), spec.told.clone());
+        environment.insert("LASTHOP_FLOWS".to_owned(), spec.flow_lines.clone());
         spec
     }
 }
@@ -365,7 +366,7 @@ impl Task<'_> {
 
     /// Runs a half of the program of a flow, and reports before its end when it is done.
     fn run_half(self, half: OpenHalf, start: &Start, stop: &Stop) -> Result<Report, LiveError> {
-        let ran = half.run(start.clock, stop, &start.post, || self.reports.send(Ok(Report::Done)))?;
+        let ran = half.run(start.clock, stop, &start.bus, || self.reports.send(Ok(Report::Done)))?;
         Ok(Report::Half(Box::new(ran)))
     }
 

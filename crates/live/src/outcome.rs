@@ -149,43 +149,10 @@ pub(crate) fn gather(
 ) -> LiveOutcome {
     let command = session.reports.iter().find_map(CommandSummary::of);
     let outside = Outside::new(session.drops, session.network.unroutable(), options.tainted_from_drops);
-    let (over_stacks, ran): (Vec<Ran>, Vec<Ran>) =
-        session.take_ran().into_iter().partition(|ran| setup.has_stack(&ran.flow));
-    let mut outcomes = std::mem::take(&mut session.programs);
-    let ends = session.take_ends();
-    for end in ends.iter().filter(|end| end.side == Side::To) {
-        outcomes.entry(end.index).and_modify(|outcome| outcome.received += end.read);
-    }
-    let place = |ran: &Ran| setup.flows.iter().position(|flow| flow.name == ran.flow);
-    let of_kernels = ends.iter().filter(|end| end.side == Side::From).map(|end| (end.index, end.counts));
-    let mut counts: BTreeMap<usize, KernelCounts> = of_kernels.collect();
-    for one in over_stacks {
-        let Some(index) = place(&one) else { continue };
-        counts.extend(setup.is_from_kernel(index).then_some((index, one.counts)));
-        outcomes.insert(index, one.into());
-    }
-    let of_end = |index| {
-        let counts = counts.get(&index)?;
-        Some(KernelFlow::of_end(&setup.flows[index].name, outcomes.get(&index)?, *counts))
-    };
-    let of_flow = |(index, flow): (usize, &FlowSpec)| {
-        KernelFlow::of(&flow.name, &session.reports, &ran).or_else(|| of_end(index))
-    };
-    let kernel_flows = setup.flows.iter().enumerate().filter_map(of_flow).collect();
-    let programs: Vec<ProgramSummary> =
-        outcomes.iter().map(|(index, one)| ProgramSummary::of(&setup.flows[*index].name, one)).collect();
-    outcomes.extend(ran.into_iter().filter_map(|ran| Some((place(&ran)?, ran.into()))));
+    let ProgramResults { outcomes, kernel_flows, summaries: programs } =
+        ProgramResults::take(setup, &mut session);
     let mut flows = observed(setup, &mut session, outcomes, &options.stacks);
-    let sampled = BySocket::new(samples);
-    for (index, (spec, flow)) in setup.flows.iter().zip(&mut flows).enumerate() {
-        let listens = setup.ends(index)[1].port();
-        for connection in &mut flow.connections {
-            if let Some(found) = sampled.find(&setup.spec.nodes[spec.from].name, connection.ends) {
-                let accepted = connection.ends[0].port() == listens;
-                connection.records[0] = records(found.iter().copied(), accepted);
-            }
-        }
-    }
+    add_samples(setup, &mut flows, samples);
     let mut outcome = session.network.finish(session.ended, flows);
     if !samples.is_empty() {
         outcome.tables.push(sockets(samples));
@@ -222,6 +189,62 @@ pub(crate) fn gather(
     };
     outcome.captures.extend(session.others.captures);
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
+}
+
+/// What became of the programs of flows.
+struct ProgramResults {
+    /// By the places of their flows.
+    outcomes: BTreeMap<usize, ProgramOutcome>,
+    /// The kernels' counters, of bulk transfers too.
+    kernel_flows: Vec<KernelFlow>,
+    /// Those of flows with a host whose stack is in a process of lasthop's.
+    summaries: Vec<ProgramSummary>,
+}
+
+impl ProgramResults {
+    fn take(setup: &Setup<'_>, session: &mut Session) -> Self {
+        let (over_stacks, ran): (Vec<Ran>, Vec<Ran>) =
+            session.take_ran().into_iter().partition(|ran| setup.has_stack(&ran.flow));
+        let mut outcomes = std::mem::take(&mut session.programs);
+        let ends = session.take_ends();
+        for end in ends.iter().filter(|end| end.side == Side::To) {
+            outcomes.entry(end.index).and_modify(|outcome| outcome.received += end.read);
+        }
+        let place = |ran: &Ran| setup.flows.iter().position(|flow| flow.name == ran.flow);
+        let of_ends = ends.iter().filter(|end| end.side == Side::From).map(|end| (end.index, end.counts));
+        let mut counts: BTreeMap<usize, KernelCounts> = of_ends.collect();
+        for one in over_stacks {
+            let Some(index) = place(&one) else { continue };
+            counts.extend(setup.is_from_kernel(index).then_some((index, one.counts)));
+            outcomes.insert(index, one.into());
+        }
+        let of_end = |index| {
+            let counts = counts.get(&index)?;
+            Some(KernelFlow::of_end(&setup.flows[index].name, outcomes.get(&index)?, *counts))
+        };
+        let of_flow = |(index, flow): (usize, &FlowSpec)| {
+            KernelFlow::of(&flow.name, &session.reports, &ran).or_else(|| of_end(index))
+        };
+        let kernel_flows = setup.flows.iter().enumerate().filter_map(of_flow).collect();
+        let summary = |(index, one): (&usize, &_)| ProgramSummary::of(&setup.flows[*index].name, one);
+        let summaries = outcomes.iter().map(summary).collect();
+        outcomes.extend(ran.into_iter().filter_map(|ran| Some((place(&ran)?, ran.into()))));
+        Self { outcomes, kernel_flows, summaries }
+    }
+}
+
+/// Adds what samples tell of the sending kernels' connections.
+fn add_samples(setup: &Setup<'_>, flows: &mut [ObservedFlow], samples: &[(String, Vec<Sample>)]) {
+    let sampled = BySocket::new(samples);
+    for (index, (spec, flow)) in setup.flows.iter().zip(flows).enumerate() {
+        let listens = setup.ends(index)[1].port();
+        for connection in &mut flow.connections {
+            if let Some(found) = sampled.find(&setup.spec.nodes[spec.from].name, connection.ends) {
+                let accepted = connection.ends[0].port() == listens;
+                connection.records[0] = records(found.iter().copied(), accepted);
+            }
+        }
+    }
 }
 
 impl Outside {

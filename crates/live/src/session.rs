@@ -25,7 +25,7 @@ use crate::options::{Options, Progress};
 use crate::scheduling::{Priority, Scheduling};
 use crate::stop::Stop;
 use crate::sysctl::Sysctls;
-use crate::workload::{HalfSpec, Post, StackHalves};
+use crate::workload::{HalfSpec, MessageBus, StackHalves};
 
 /// The state at the end of a run, from which the results are computed.
 pub(crate) struct Session {
@@ -99,11 +99,11 @@ pub(crate) fn run(
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
     let halves = hosts.iter().flat_map(|host| &host.halves).chain(stack_halves.values().flatten());
-    let post = Arc::new(Post::new(halves).map_err(LiveError::Wait)?);
-    let stack_halves = halves_of_stacks(stack_halves, &mut stacks, &post)?;
+    let bus = Arc::new(MessageBus::new(halves).map_err(LiveError::Wait)?);
+    let stack_halves = halves_of_stacks(stack_halves, &mut stacks, &bus)?;
     let hosts = set_up(hosts, &stop, &sender)?;
     let starting = Starting { expected: with_programs, left: Arc::new(AtomicUsize::new(with_programs)) };
-    let reach = |machines| Elsewhere::set_up(machines, options, sender.clone(), starting.clone(), &post);
+    let reach = |machines| Elsewhere::set_up(machines, options, sender.clone(), starting.clone(), &bus);
     let mut elsewhere = elsewhere.map(reach).transpose()?;
     let clock = elsewhere.as_mut().map_or_else(|| Ok(Clock::start()), Elsewhere::start)?;
     let priority = Priority::raise();
@@ -113,7 +113,7 @@ pub(crate) fn run(
     let mut driver = Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from));
     (driver.programs, driver.kernel_hosts) = (programs, kernel_hosts);
     driver.add_halves(stack_halves);
-    start_all(&hosts, &named, clock, &starting.left, &post);
+    start_all(&hosts, &named, clock, &starting.left, &bus);
     let (elsewhere_now, flows) = (elsewhere.as_ref(), &flows[..]);
     let driven = MainLoop { reports: &reports, expected, clock, end, flows, elsewhere: elsewhere_now }
         .drive(&mut driver, progress.as_mut());
@@ -129,10 +129,10 @@ pub(crate) fn run(
         _ => Ok(()),
     };
     stop.stop();
-    let mut told = take_down(hosts, elsewhere, tainted_from, &network);
-    for (node, ended) in told.others.stacks.drain(..) {
+    let mut taken = take_down(hosts, elsewhere, tainted_from, &network);
+    for (node, ended) in taken.others.stacks.drain(..) {
         if let Some(place) = network.nodes().iter().position(|known| *known == node) {
-            stacks[place] = Some(stacks::Host::told(ended));
+            stacks[place] = Some(stacks::Host::reported(ended));
         }
     }
     let (mut received, all_done) = driven?;
@@ -146,15 +146,15 @@ pub(crate) fn run(
         captures,
         reports: received,
         all_done,
-        drops: told.drops,
+        drops: taken.drops,
         lateness: lateness.summary(),
         scheduling,
         right,
-        sysctls: told.sysctls,
+        sysctls: taken.sysctls,
         ended,
         stacks,
         programs,
-        others: told.others,
+        others: taken.others,
     })
 }
 
@@ -162,34 +162,39 @@ pub(crate) fn run(
 fn halves_of_stacks(
     mut specs: BTreeMap<usize, Vec<HalfSpec>>,
     stacks: &mut [(usize, stacks::Host)],
-    post: &Arc<Post>,
+    bus: &Arc<MessageBus>,
 ) -> Result<BTreeMap<usize, StackHalves>, LiveError> {
     let mut halves = BTreeMap::new();
     for (node, host) in stacks {
         if let Some(specs) = specs.remove(node) {
-            halves.insert(*node, StackHalves::new(specs, host, post)?);
+            halves.insert(*node, StackHalves::new(specs, host, bus)?);
         }
     }
     Ok(halves)
 }
 
 /// What the kernels tell once they are taken down.
-struct Told {
+struct TakenDown {
     sysctls: Vec<Sysctls>,
     drops: Drops,
     others: Others,
 }
 
-fn take_down(hosts: Vec<Host>, elsewhere: Option<Elsewhere>, bound: Duration, network: &Network) -> Told {
+fn take_down(
+    hosts: Vec<Host>,
+    elsewhere: Option<Elsewhere>,
+    bound: Duration,
+    network: &Network,
+) -> TakenDown {
     let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
     let drops = hosts.into_iter().map(Host::join).sum();
-    let mut told = Told { sysctls, drops, others: Others::default() };
+    let mut taken = TakenDown { sysctls, drops, others: Others::default() };
     if let Some(elsewhere) = elsewhere {
-        told.sysctls.extend(elsewhere.sysctls());
-        told.drops = [told.drops, elsewhere.drops()].into_iter().sum();
-        told.others = elsewhere.others(bound, &|node| network.name(node));
+        taken.sysctls.extend(elsewhere.sysctls());
+        taken.drops = [taken.drops, elsewhere.drops()].into_iter().sum();
+        taken.others = elsewhere.others(bound, &|node| network.name(node));
     }
-    told
+    taken
 }
 
 /// How many hosts have programs, and how many of these have yet to open their ports.
@@ -210,13 +215,13 @@ pub(crate) fn start_all(
     named: &[Named],
     clock: Clock,
     starting: &Arc<AtomicUsize>,
-    post: &Arc<Post>,
+    bus: &Arc<MessageBus>,
 ) {
     let namespaces = namespaces(hosts);
     for host in hosts {
         let environment = environment(named, hosts, &host.name);
         let (starting, namespaces) = (Arc::clone(starting), Arc::clone(&namespaces));
-        host.start(Start { clock, environment, namespaces, starting, post: Arc::clone(post) });
+        host.start(Start { clock, environment, namespaces, starting, bus: Arc::clone(bus) });
     }
 }
 

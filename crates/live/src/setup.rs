@@ -69,7 +69,7 @@ impl<'a> Setup<'a> {
         [flow.from, flow.to].iter().any(|node| self.elsewhere.contains(node))
     }
 
-    /// Whether a host of a flow has a stack in bytes: its program is told of with those.
+    /// Whether a host of a flow has a stack in a process of lasthop's, here or on another machine.
     pub(crate) fn has_stack(&self, flow: &str) -> bool {
         let is_it = |one: &&FlowSpec| one.name == flow;
         let has_stack = |one: &FlowSpec| [one.from, one.to].iter().any(|node| self.stacks.contains_key(node));
@@ -131,7 +131,7 @@ impl<'a> Setup<'a> {
                 .collect(),
             samples: self.spec.record.tcp.then(Arc::default),
             is_program,
-            told: if is_program { self.told(node) } else { String::new() },
+            flow_lines: if is_program { self.flow_lines(node) } else { String::new() },
         }
     }
 
@@ -162,7 +162,7 @@ impl<'a> Setup<'a> {
 
     /// Returns what a program that is the stack of a host is told of the flows that are its own, a line each: `send` or `read`,
     /// its own port, the other's address and port, bytes, and when the flow starts, in seconds.
-    fn told(&self, node: usize) -> String {
+    fn flow_lines(&self, node: usize) -> String {
         let line = |(index, flow): (usize, &FlowSpec)| {
             let Some(Amount::Bytes(bytes)) = amount(&flow.workload) else { return None };
             let [sender, receiver] = self.ends(index);

@@ -25,11 +25,11 @@ mod passed;
 mod program;
 mod quinn;
 mod registry;
+mod reported;
 mod run;
 mod smoltcp;
 mod stack;
 mod streams;
-mod told;
 mod transfer;
 mod unreachable;
 
@@ -42,8 +42,8 @@ pub use program::{
     ProgramHost, ProgramOutcome, Programs, Remains, datagram_number, datagram_size,
 };
 pub use registry::{ENTRIES, Entry, StackId, Transport};
+pub use reported::EndedTransfer;
 pub use run::{Run, SetupError};
 pub use stack::{Counters, Ends, Phase, Setup, SocketId, Stack};
 pub use streams::{ConnectionId, StreamCounts, StreamHost};
-pub use told::EndedTransfer;
 pub use transfer::TransferEnd;

@@ -7,8 +7,8 @@ use units::{Bytes, Instant};
 use wire::Payload;
 
 use crate::host::Corrupted;
+use crate::reported::EndedTransfer;
 use crate::stack::{Ends, Phase, SocketId, Stack};
-use crate::told::EndedTransfer;
 
 /// One end of a flow.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl TransferEnd {
     }
 
     /// An end that another process has told of.
-    pub(crate) fn told(ended: &EndedTransfer, socket: SocketId) -> Self {
+    pub(crate) fn reported(ended: &EndedTransfer, socket: SocketId) -> Self {
         let nowhere = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
         let sender = Role::Sender { start: Instant::START, amount: Amount::Bytes(Bytes(ended.bytes)) };
         let role = if ended.is_sender { sender } else { Role::Receiver };

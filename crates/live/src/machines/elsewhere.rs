@@ -28,7 +28,7 @@ use crate::host::Report;
 use crate::options::Options;
 use crate::session::Starting;
 use crate::sysctl::Sysctls;
-use crate::workload::Post;
+use crate::workload::MessageBus;
 
 /// The parts of other machines.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Elsewhere {
         options: &Options<'_>,
         reports: Reports,
         starting: Starting,
-        post: &Arc<Post>,
+        bus: &Arc<MessageBus>,
     ) -> Result<Self, LiveError> {
         let token = Token::draw().map_err(LiveError::Control)?;
         let begins = begins(&machines, options, token);
@@ -91,9 +91,9 @@ impl Elsewhere {
         let own_up: Arc<Vec<AtomicUsize>> = Arc::new(names.iter().map(|_| AtomicUsize::new(0)).collect());
         let told = names.iter().map(|_| Cell::new(0)).collect();
         let speaker = Arc::new(Speaker::new(machines.streams.output));
-        lead_letters(post, &speaker, &machines.machines);
-        let (left, post) = (Arc::clone(&starting.left), Arc::clone(post));
-        let hearing = Hearing { names, reports, left, own_up: Arc::clone(&own_up), post };
+        send_to_machines(bus, &speaker, &machines.machines);
+        let (left, bus) = (Arc::clone(&starting.left), Arc::clone(bus));
+        let hearing = Hearing { names, reports, left, own_up: Arc::clone(&own_up), bus };
         let answers = hearing.start(Listener::new(machines.streams.input))?;
         let mut elsewhere = Self {
             clock: Clock::start(),
@@ -371,13 +371,13 @@ fn begins(machines: &Machines, options: &Options<'_>, token: Token) -> Vec<Begin
     machines.machines.iter().map(begin).collect()
 }
 
-/// Leads letters to halves of programs on other machines there. That one is gone is told by its silence.
-fn lead_letters(post: &Post, speaker: &Arc<Speaker>, machines: &[Machine]) {
+/// Sends messages for halves of programs on other machines there. A machine that is gone shows by its silence.
+fn send_to_machines(bus: &MessageBus, speaker: &Arc<Speaker>, machines: &[Machine]) {
     let speaker = Arc::clone(speaker);
     let places: Vec<Vec<usize>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
-    post.lead_out(move |letter| {
-        if let Some(machine) = places.iter().position(|hosts| hosts.contains(&letter.node)) {
-            let _ = speaker.say(&Numbered { machine, message: ToPart::Letter(letter) });
+    bus.set_remote(move |message| {
+        if let Some(machine) = places.iter().position(|hosts| hosts.contains(&message.node)) {
+            let _ = speaker.say(&Numbered { machine, message: ToPart::Message(message) });
         }
     });
 }
@@ -388,7 +388,7 @@ struct Hearing {
     reports: Reports,
     left: Arc<AtomicUsize>,
     own_up: Arc<Vec<AtomicUsize>>,
-    post: Arc<Post>,
+    bus: Arc<MessageBus>,
 }
 
 impl Hearing {
@@ -424,7 +424,7 @@ impl Hearing {
                 self.reports.send(Err(error()));
                 return Some(Err(error()));
             }
-            FromPart::Letter(letter) => self.post.deliver(letter),
+            FromPart::Message(message) => self.bus.deliver(message),
             FromPart::Ready(_) | FromPart::Pong | FromPart::Ended(_) => return Some(Ok(said)),
         }
         None

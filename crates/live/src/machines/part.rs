@@ -32,7 +32,7 @@ use crate::options::{Options, Program};
 use crate::session::{Named, named, start_all};
 use crate::setup::Setup;
 use crate::stop::Stop;
-use crate::workload::{HalfSpec, Post, StackHalves};
+use crate::workload::{HalfSpec, MessageBus, StackHalves};
 
 /// Runs a machine's part of a live run, as the streams' other end says.
 ///
@@ -66,17 +66,17 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
     let clock = Clock::start();
     let of_stacks = stacks.values().flat_map(|(_, halves)| halves);
     let halves = own.iter().flat_map(|host| &host.halves).chain(of_stacks);
-    let post = Arc::new(Post::new(halves).map_err(LiveError::Wait)?);
+    let bus = Arc::new(MessageBus::new(halves).map_err(LiveError::Wait)?);
     let same = Arc::clone(speaker);
     // That nobody hears it is told by the end of the other stream.
-    post.lead_out(move |letter| drop(same.say(&FromPart::Letter(letter))));
-    let mut part = Part::set_up(begin, &spec, own, clock, Arc::clone(&post))?;
+    bus.set_remote(move |message| drop(same.say(&FromPart::Message(message))));
+    let mut part = Part::set_up(begin, &spec, own, clock, Arc::clone(&bus))?;
     let ports = part.forward(begin, &spec, &mut stacks)?;
     let sysctls = part.hosts.iter().map(|host| host.sysctls.clone()).collect();
     let (kernel, date_of_zero) = (kernel_version(), clock.date_of_zero());
     let ready = Ready { ports, kernel, right, sysctls, date_of_zero };
     speaker.say(&FromPart::Ready(ready)).map_err(LiveError::Control)?;
-    let orders = listen(listener, post)?;
+    let orders = listen(listener, bus)?;
     let ended = part.follow(&orders, &all, speaker)?;
     let mut written = own_programs(begin);
     written.extend(has_command.then_some(begin.programs.len()));
@@ -163,7 +163,7 @@ struct Part {
     /// The names of all nodes.
     names: Vec<String>,
     stop: Arc<Stop>,
-    post: Arc<Post>,
+    bus: Arc<MessageBus>,
     reports: Reports,
 }
 
@@ -178,7 +178,7 @@ impl Part {
         spec: &Spec,
         specs: Vec<HostSpec>,
         clock: Clock,
-        post: Arc<Post>,
+        bus: Arc<MessageBus>,
     ) -> Result<Self, LiveError> {
         let stop = Arc::new(Stop::default());
         let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
@@ -186,7 +186,7 @@ impl Part {
         let hosts = specs.iter().map(set_up).collect::<Result<_, _>>()?;
         debug_assert!(begin.hosts.iter().all(|node| *node < spec.nodes.len()), "nodes of the scenario");
         let names = spec.nodes.iter().map(|node| node.name.clone()).collect();
-        Ok(Self { clock, specs, hosts, forwarders: Vec::new(), names, stop, post, reports })
+        Ok(Self { clock, specs, hosts, forwarders: Vec::new(), names, stop, bus, reports })
     }
 
     /// Opens the hosts' tunnels. Returns their ports.
@@ -215,7 +215,7 @@ impl Part {
                 }
                 None => {
                     let stack = stacks.remove(node).map(|(mut host, halves)| {
-                        StackHalves::new(halves, &mut host, &self.post).map(|halves| (host, halves))
+                        StackHalves::new(halves, &mut host, &self.bus).map(|halves| (host, halves))
                     });
                     Forwarder::start_stack(stack.transpose()?, tunnel, capture, self.clock)
                 }
@@ -246,7 +246,7 @@ impl Part {
                 }
                 Ok(Some(ToPart::Ping)) => speaker.say(&FromPart::Pong).map_err(LiveError::Control)?,
                 // It was delivered where it was heard.
-                Ok(Some(ToPart::Letter(_))) => {}
+                Ok(Some(ToPart::Message(_))) => {}
                 Ok(Some(ToPart::Begin(_)) | None) | Err(RecvTimeoutError::Disconnected) => {
                     self.take_down();
                     return Err(LiveError::ControlLost);
@@ -270,7 +270,7 @@ impl Part {
         self.stop.wait_until(self.clock, at);
         let late = self.clock.now().saturating_since(at).as_nanos();
         let clock = self.clock.with_zero_at(at);
-        start_all(&self.hosts, &all.named, clock, starting, &self.post);
+        start_all(&self.hosts, &all.named, clock, starting, &self.bus);
         late
     }
 
@@ -385,12 +385,12 @@ fn tell_of_ports(starting: &AtomicUsize, known: usize, speaker: &Speaker) -> Res
 }
 
 /// Starts a thread that hears the other end. When that is gone, it ends the process, should nobody else.
-fn listen(mut listener: Listener, post: Arc<Post>) -> Result<Orders, LiveError> {
+fn listen(mut listener: Listener, bus: Arc<MessageBus>) -> Result<Orders, LiveError> {
     let (sender, orders) = channel();
     let hear = move || {
         while let Ok(Some(order)) = listener.hear::<ToPart>() {
-            if let ToPart::Letter(letter) = order {
-                post.deliver(letter);
+            if let ToPart::Message(message) = order {
+                bus.deliver(message);
             } else if sender.send(Some(order)).is_err() {
                 return;
             }

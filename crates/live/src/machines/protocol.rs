@@ -18,7 +18,7 @@ use crate::namespace::Right;
 use crate::sock_diag::Sample;
 use crate::sysctl::Sysctls;
 use crate::tcp_info::TcpInfo;
-use crate::workload::{CountersLine, HalfRan, Letter, counters_line, counters_of};
+use crate::workload::{CountersLine, Envelope, HalfRan, counters_line, counters_of};
 
 /// What the emulator says to a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,8 +37,8 @@ pub(crate) enum ToPart {
     Up,
     /// Answer with [`FromPart::Pong`].
     Ping,
-    /// The half of a program says something to one there.
-    Letter(Letter),
+    /// A message to the half of a program there.
+    Message(Envelope),
     /// End, and say what there was.
     Stop {
         /// How many nanoseconds the part's clock has gained.
@@ -77,8 +77,8 @@ pub(crate) enum FromPart {
     Up,
     /// The answer to [`ToPart::Ping`].
     Pong,
-    /// The half of a program says something to one that is not there.
-    Letter(Letter),
+    /// A message to the half of a program that is not there.
+    Message(Envelope),
     /// A host's task has ended.
     Report(ReportLine),
     /// The part cannot go on.

@@ -29,17 +29,17 @@ pub(super) fn workloads() -> BTreeMap<&'static str, serde_json::Value> {
     ])
 }
 
-/// Delivers letters to a post, each so long after it came, until the end of the run.
-fn deliver_late(letters: &Letters, clock: Clock, late: Duration, post: &Post, stop: &Stop) {
+/// Delivers messages to a bus, each so long after it came, until the end of the run.
+fn deliver_late(messages: &Messages, clock: Clock, late: Duration, bus: &MessageBus, stop: &Stop) {
     while !stop.stopped() {
-        if let Ok((sent, letter)) = letters.recv_timeout(StdDuration::from_millis(10)) {
+        if let Ok((sent, message)) = messages.recv_timeout(StdDuration::from_millis(10)) {
             stop.wait_until(clock, sent + late);
-            post.deliver(letter);
+            bus.deliver(message);
         }
     }
 }
 
-type Letters = Receiver<(Instant, Letter)>;
+type Messages = Receiver<(Instant, Envelope)>;
 
 /// Runs both halves to their end, with so long a way between them. Returns them as they ended: `from`'s, then `to`'s.
 fn ran(spec: &WorkloadSpec, late: Duration) -> [HalfRan; 2] {
@@ -50,21 +50,22 @@ fn ran(spec: &WorkloadSpec, late: Duration) -> [HalfRan; 2] {
         flows: 1,
         side,
     });
-    let posts = [0, 1].map(|place| Post::new(halves[place..=place].iter()).expect("descriptors are left"));
+    let buses =
+        [0, 1].map(|place| MessageBus::new(halves[place..=place].iter()).expect("descriptors are left"));
     let opened = halves.each_ref().map(|half| half.open().expect("free ports"));
     let (stop, clock) = (Stop::default(), Clock::start());
     let (tell, told) = channel();
     thread::scope(|scope| {
         for (own, other) in [(0, 1), (1, 0)] {
-            let (write, letters) = channel();
-            posts[own].lead_out(move |letter| drop(write.send((clock.now(), letter))));
-            let (post, stop) = (&posts[other], &stop);
-            scope.spawn(move || deliver_late(&letters, clock, late, post, stop));
+            let (write, messages) = channel();
+            buses[own].set_remote(move |message| drop(write.send((clock.now(), message))));
+            let (bus, stop) = (&buses[other], &stop);
+            scope.spawn(move || deliver_late(&messages, clock, late, bus, stop));
         }
         let [from, to] = opened;
-        let running = [(from, &posts[0]), (to, &posts[1])].map(|(half, post)| {
+        let running = [(from, &buses[0]), (to, &buses[1])].map(|(half, bus)| {
             let (tell, stop) = (tell.clone(), &stop);
-            scope.spawn(move || half.run(clock, stop, post, || tell.send(()).expect("somebody waits")))
+            scope.spawn(move || half.run(clock, stop, bus, || tell.send(()).expect("somebody waits")))
         });
         let done = [0, 1].map(|_| told.recv_timeout(StdDuration::from_secs(60)));
         stop.stop();

@@ -7,7 +7,7 @@
 //! `sockets.rs` has the sockets of such an end, as a host that programs know.
 //!
 //! Where a host of the flow is on another machine, each side has a half of its own (`half/`) with a copy of the program; the
-//! halves tell each other what happened (`post.rs`), and what became of both is joined at the end (`half_ran.rs`). One copy
+//! halves tell each other what happened (`message_bus.rs`), and what became of both is joined at the end (`half_ran.rs`). One copy
 //! with the sockets of the far side behind a wire would have been less, but then whatever a side does upon what it has read
 //! there, an echo or a page, would wait for a round trip between the machines, which no link asked for.
 
@@ -16,9 +16,9 @@ mod datagram;
 mod half;
 mod half_ran;
 mod kernel_end;
+mod message_bus;
 mod place;
 mod poller;
-mod post;
 mod runner;
 mod sockets;
 
@@ -37,8 +37,8 @@ use crate::stop::Stop;
 pub(crate) use half::{HalfSpec, OpenHalf, StackHalves};
 pub(crate) use half_ran::{CountersLine, HalfRan, counters_line, counters_of, join};
 pub(crate) use kernel_end::{KernelEndRan, KernelEndSpec, OpenKernelEnd, Order};
+pub(crate) use message_bus::{Envelope, MessageBus};
 pub(crate) use place::Places;
-pub(crate) use post::{Letter, Post};
 use runner::Runner;
 pub(crate) use stacks::ClientPorts;
 

@@ -26,8 +26,8 @@ pub(super) enum Token {
     Listener(Side),
     /// The socket for datagrams at a side.
     Datagrams(Side),
-    /// What the other half of the program's ends has told.
-    Told,
+    /// A message from whoever else has a part in the program.
+    Message,
     End(SocketNumber, Side),
 }
 
@@ -80,7 +80,7 @@ impl Token {
             Self::Stop => 0,
             Self::Listener(side) => 1 + side as u64,
             Self::Datagrams(side) => 3 + side as u64,
-            Self::Told => 5,
+            Self::Message => 5,
             Self::End(socket, side) => FIRST_END + 2 * u64::from(socket) + side as u64,
         }
     }
@@ -91,7 +91,7 @@ impl Token {
             0 => Self::Stop,
             1 | 2 => Self::Listener(side(number - 1)),
             3 | 4 => Self::Datagrams(side(number - 3)),
-            5 => Self::Told,
+            5 => Self::Message,
             _ => Self::End(((number - FIRST_END) / 2) as u32, side(number - FIRST_END)),
         }
     }
@@ -114,7 +114,7 @@ mod tests {
         let mut all = vec![Token::Stop];
         all.extend(sides.map(Token::Listener));
         all.extend(sides.map(Token::Datagrams));
-        all.push(Token::Told);
+        all.push(Token::Message);
         all.extend([0, 1, 7, u32::MAX].into_iter().flat_map(|n| sides.map(|side| Token::End(n, side))));
         for token in all {
             assert_eq!(Token::decode(token.encode()), token);

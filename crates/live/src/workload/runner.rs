@@ -264,7 +264,7 @@ impl<'a> Runner<'a> {
     /// Something is ready.
     fn advance(&mut self, token: Token) -> Result<(), LiveError> {
         match token {
-            Token::Stop | Token::Told => Ok(()),
+            Token::Stop | Token::Message => Ok(()),
             Token::Listener(side) => self.accept(side),
             Token::Datagrams(side) => {
                 self.advance_datagrams(side);

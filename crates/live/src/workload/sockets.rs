@@ -105,14 +105,14 @@ impl SocketHost {
         })
     }
 
-    /// Waits for the ports that are open, for something else that is told, and for the end of the run.
-    pub(super) fn watch(&self, told: impl AsFd, stop: &Stop) -> Result<(), LiveError> {
-        self.watch_all(told, stop).map_err(|error| self.flow.failed("wait", error))
+    /// Waits for the ports that are open, for messages of others, and for the end of the run.
+    pub(super) fn watch(&self, messages: impl AsFd, stop: &Stop) -> Result<(), LiveError> {
+        self.watch_all(messages, stop).map_err(|error| self.flow.failed("wait", error))
     }
 
-    fn watch_all(&self, told: impl AsFd, stop: &Stop) -> io::Result<()> {
+    fn watch_all(&self, messages: impl AsFd, stop: &Stop) -> io::Result<()> {
         self.poller.watch(stop)?;
-        self.poller.register(told, Token::Told)?;
+        self.poller.register(messages, Token::Message)?;
         if let Some(listener) = &self.listener {
             self.poller.register(listener, Token::Listener(self.flow.side))?;
         }
@@ -125,7 +125,7 @@ impl SocketHost {
     /// Something is ready.
     pub(super) fn advance(&mut self, now: Instant, token: Token) {
         match token {
-            Token::Stop | Token::Told => {}
+            Token::Stop | Token::Message => {}
             Token::Listener(_) => self.accept(now),
             Token::Datagrams(_) => self.advance_datagrams(now),
             Token::End(socket, _) => self.advance_end(now, socket),
@@ -306,7 +306,7 @@ impl ProgramHost for SocketHost {
         self.conclude(now, socket, outcome);
     }
 
-    /// The kernel's counters are told at the end, of all connections together.
+    /// What is left has no kernel's counters: [`SocketHost::finish`] returns those of all connections together.
     fn remove(&mut self, _: Instant, Key { socket, .. }: Key) -> Remains {
         self.awaited.retain(|_, awaited| *awaited != socket);
         let Some(held) = self.ends.remove(&socket) else { return Remains::default() };

@@ -1,8 +1,8 @@
 //! One half of a program: the side whose host is on this machine, while the other side's is on another.
 //!
 //! Both halves have a copy of the program. A copy draws the same numbers as the other, is woken at the same times by the
-//! clock of the run, and carries out what it asks of its own side; what happens at this side it hears at once, and what
-//! happens at the other side when that half has told it, with the time at which it happened. What a side does follows from
+//! clock of the run, and carries out what it asks of its own side. It hears at once what happens at this side, and by messages
+//! of the other half what happened there, with the time at which it happened. What a side does follows from
 //! its own clock and its own host in all workloads over connections (a server answers what it has read, a user asks when
 //! the time has come), so that the way between the machines delays nothing that crosses the links.
 //!
@@ -24,8 +24,8 @@ use stacks::{ClientPorts, EndAction, EndEvent, Ends, HostEvent, Key, OutgoingDat
 use units::{Bytes, Instant};
 
 use super::half_ran::HalfRan;
+use super::message_bus::{Envelope, PeerEvent};
 use super::poller::SocketNumber;
-use super::post::{Letter, Told};
 use super::runner::{BATCH, GRACE, LONGEST_LAG};
 pub(crate) use of_kernel::OpenHalf;
 pub(crate) use of_stack::StackHalves;
@@ -33,17 +33,17 @@ pub(crate) use spec::HalfSpec;
 
 /// A half that runs.
 ///
-/// Order of calls: [`Half::advance`] at [`Half::poll_timeout`] and whenever something has happened at the host, [`Half::hear`]
-/// for what the other half has told; after either, [`Half::poll_letter`] until there is none.
+/// Order of calls: [`Half::advance`] at [`Half::poll_timeout`] and whenever something has happened at the host, [`Half::handle_peer_event`]
+/// for what the other half has sent; after either, [`Half::poll_message`] until there is none.
 #[derive(Debug)]
 pub(crate) struct Half {
     spec: HalfSpec,
     /// None where the other half has the only copy.
     program: Option<Box<dyn Program>>,
     hears_datagrams: bool,
-    /// The run's time, as it was last told here.
+    /// The time of the run, as of the latest call.
     now: Instant,
-    /// The time of which the program was last told.
+    /// The time that the program was given last.
     program_time: Instant,
     /// When it wants to be woken, and when that became known.
     due: (Instant, Instant),
@@ -51,14 +51,14 @@ pub(crate) struct Half {
     sent: u64,
     last_datagram: Instant,
     connections: BTreeMap<SocketNumber, Connection>,
-    /// What was told of connections that the copy here has yet to open.
-    early: Vec<(SocketNumber, Told)>,
+    /// Events of connections that the copy here has yet to open.
+    early: Vec<(SocketNumber, PeerEvent)>,
     /// Events that the program has yet to handle, with their times.
     events: VecDeque<(Instant, SocketId, SocketEvent)>,
-    letters: VecDeque<Letter>,
+    messages: VecDeque<Envelope>,
     /// How many datagrams the other half has sent in all, once it is done.
     finished: Option<u64>,
-    has_told_finish: bool,
+    has_sent_finish: bool,
     ran: HalfRan,
 }
 
@@ -66,13 +66,13 @@ pub(crate) struct Half {
 #[derive(Clone, Copy, Debug)]
 struct Connection {
     opener: Side,
-    /// How far it is from being over, by our end and by what the other half has told.
+    /// How far it is from being over at our end, and at the other as far as is known.
     own: Ending,
     other: Ending,
 }
 
-/// How a connection ends. Its program hears of the end last, in both copies: what it waited for, and was read long since, is
-/// told before.
+/// How a connection ends. Its program hears of the end last, in both copies: what it waited for, and was read long since, it
+/// hears before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ending {
     Open,
@@ -98,9 +98,9 @@ impl Half {
             connections: BTreeMap::new(),
             early: Vec::new(),
             events: VecDeque::new(),
-            letters: VecDeque::new(),
+            messages: VecDeque::new(),
             finished: None,
-            has_told_finish: false,
+            has_sent_finish: false,
             ran: HalfRan::new(&spec.workload.flow.name, spec.side),
             spec,
         }
@@ -120,20 +120,20 @@ impl Half {
         }
     }
 
-    /// The other half has told something.
-    pub(crate) fn hear(&mut self, now: Instant, told: Told, host: &mut dyn ProgramHost) {
+    /// Something has happened at the other half.
+    pub(crate) fn handle_peer_event(&mut self, now: Instant, event: PeerEvent, host: &mut dyn ProgramHost) {
         self.now = now;
-        if let Some(at) = told.at() {
+        if let Some(at) = event.at() {
             let late = now.saturating_since(at).as_nanos();
             self.ran.heard_late_ns = self.ran.heard_late_ns.max(late);
         }
-        self.take_in(told, host);
+        self.process(event, host);
         self.settle_all(host);
     }
 
-    /// What the other half is to be told next.
-    pub(crate) fn poll_letter(&mut self) -> Option<Letter> {
-        self.letters.pop_front()
+    /// The next message to the other half.
+    pub(crate) fn poll_message(&mut self) -> Option<Envelope> {
+        self.messages.pop_front()
     }
 
     /// When to call [`Half::advance`]; as long as nobody knows that it is done (`is_open`), also when it will be.
@@ -169,9 +169,9 @@ impl Half {
         outstanding && self.now < self.last_datagram + GRACE
     }
 
-    fn tell(&mut self, told: Told) {
+    fn send_to_peer(&mut self, event: PeerEvent) {
         let node = self.spec.node(self.spec.side.other());
-        self.letters.push_back(Letter { node, flow: self.spec.index, told });
+        self.messages.push_back(Envelope { node, flow: self.spec.index, event });
     }
 
     const fn key(&self, socket: SocketNumber) -> Key {
@@ -191,9 +191,9 @@ impl Half {
             }
             let late_by = self.now.saturating_since(self.due.1.max(due));
             self.ran.woken_late_ns = self.ran.woken_late_ns.max(late_by.as_nanos());
-            let told = if late_by > LONGEST_LAG { self.now } else { due };
+            let given = if late_by > LONGEST_LAG { self.now } else { due };
             // A copy that heard late of the other side catches up, at the times at which the other copy was woken.
-            self.program_time = if self.hears_datagrams { self.program_time.max(told) } else { told };
+            self.program_time = if self.hears_datagrams { self.program_time.max(given) } else { given };
             if let Some(program) = &mut self.program {
                 program.handle_timeout(self.program_time);
             }
@@ -222,15 +222,15 @@ impl Half {
                 program.handle_event(at, socket, event);
             }
         }
-        self.tell_finish();
+        self.send_finish();
     }
 
-    /// Tells once that the program is done, and how much there was to send.
-    fn tell_finish(&mut self) {
+    /// Says once that the program is done, and how much there was to send.
+    fn send_finish(&mut self) {
         let is_done = self.program.as_ref().is_some_and(|program| program.is_done());
-        if is_done && self.spec.side == Side::From && !self.has_told_finish {
-            self.has_told_finish = true;
-            self.tell(Told::Finished { datagrams: self.sent });
+        if is_done && self.spec.side == Side::From && !self.has_sent_finish {
+            self.has_sent_finish = true;
+            self.send_to_peer(PeerEvent::Finished { datagrams: self.sent });
         }
     }
 
@@ -266,7 +266,7 @@ impl Half {
         let waiting = std::mem::take(&mut self.early).into_iter();
         let (about_it, rest): (Vec<_>, Vec<_>) = waiting.partition(|(known, _)| *known == socket);
         self.early = rest;
-        about_it.into_iter().for_each(|(_, told)| self.take_in(told, host));
+        about_it.into_iter().for_each(|(_, event)| self.process(event, host));
     }
 
     /// Opens our end of a connection that comes from a port of the side `by`.
@@ -288,7 +288,7 @@ impl Half {
         if by != self.spec.side {
             // Where there is a copy, that sends it.
             if self.hears_datagrams {
-                self.tell(Told::Send { size: size.0 });
+                self.send_to_peer(PeerEvent::Send { size: size.0 });
             }
             return;
         }
@@ -304,12 +304,12 @@ impl Half {
         match event {
             EndEvent::OtherPort { socket, port } => {
                 self.know_port(socket, port);
-                self.tell(Told::Opened { socket, port });
+                self.send_to_peer(PeerEvent::Opened { socket, port });
             }
             EndEvent::Read { socket, position } if self.connections.contains_key(&socket) => {
                 let event = SocketEvent::Read { side: self.spec.side, position };
                 self.events.push_back((at, SocketId(socket), event));
-                self.tell(Told::Read { socket, position, at_ns: at.as_nanos() });
+                self.send_to_peer(PeerEvent::Read { socket, position, at_ns: at.as_nanos() });
             }
             EndEvent::Read { .. } => {}
             EndEvent::Over { socket, broken: Some(why) } => self.lose(at, socket, why, host),
@@ -324,12 +324,12 @@ impl Half {
         let is_new = self.ran.arrive(at, number, size);
         if is_new && self.hears_datagrams {
             self.on_arrival(at, self.spec.side.other(), number, size);
-            self.tell(Told::Arrived { number, size: size.0, at_ns: at.as_nanos() });
+            self.send_to_peer(PeerEvent::Arrived { number, size: size.0, at_ns: at.as_nanos() });
         }
     }
 
     fn on_arrival(&mut self, at: Instant, by: Side, number: u64, size: Bytes) {
-        // The one copy is told of both sides in one order of time, by its own clock.
+        // The one copy hears of both sides in one order of time, by its own clock.
         self.program_time = at.min(self.now).max(self.program_time);
         let event = SocketEvent::DatagramReceived { by, number, size };
         self.events.push_back((self.program_time, SocketId::FIRST, event));
@@ -339,7 +339,7 @@ impl Half {
     fn on_own_end(&mut self, at: Instant, socket: SocketNumber, host: &mut dyn ProgramHost) {
         let Some(connection) = self.connections.get_mut(&socket) else { return };
         connection.own = connection.own.max(Ending::Over);
-        self.tell(Told::Over { socket, at_ns: at.as_nanos() });
+        self.send_to_peer(PeerEvent::Over { socket, at_ns: at.as_nanos() });
         self.end(at, socket, host);
     }
 
@@ -348,7 +348,7 @@ impl Half {
         let Some(connection) = self.connections.get_mut(&socket) else { return };
         if connection.own == Ending::Over && connection.other >= Ending::Over {
             connection.own = Ending::BothOver;
-            self.tell(Told::BothOver { socket, at_ns: at.as_nanos() });
+            self.send_to_peer(PeerEvent::BothOver { socket, at_ns: at.as_nanos() });
         }
         let is_over = |one: &Connection| one.own.min(one.other) == Ending::BothOver;
         if self.connections.get(&socket).is_some_and(is_over) {
@@ -360,7 +360,7 @@ impl Half {
     fn lose(&mut self, at: Instant, socket: SocketNumber, why: String, host: &mut dyn ProgramHost) {
         if self.connections.contains_key(&socket) {
             self.ran.broken.get_or_insert_with(|| why.clone());
-            self.tell(Told::Broken { socket, why, at_ns: at.as_nanos() });
+            self.send_to_peer(PeerEvent::Broken { socket, why, at_ns: at.as_nanos() });
             self.remove(at, socket, host);
         }
     }
@@ -380,43 +380,43 @@ impl Half {
         self.ran.count(socket, remains);
     }
 
-    /// Takes in what the other half has told. What concerns a connection that the copy here has yet to open waits for that.
-    fn take_in(&mut self, told: Told, host: &mut dyn ProgramHost) {
-        if let Some(socket) = told.socket().filter(|socket| !self.ran.opened.contains_key(socket)) {
-            self.early.push((socket, told));
+    /// Processes an event of the other half. One of a connection that the copy here has yet to open waits for that.
+    fn process(&mut self, event: PeerEvent, host: &mut dyn ProgramHost) {
+        if let Some(socket) = event.socket().filter(|socket| !self.ran.opened.contains_key(socket)) {
+            self.early.push((socket, event));
             return;
         }
         let other = self.spec.side.other();
-        match told {
-            Told::Opened { socket, port } => {
+        match event {
+            PeerEvent::Opened { socket, port } => {
                 self.know_port(socket, port);
                 if self.connections.get(&socket).is_some_and(|one| one.opener == other) {
                     self.open(socket, other, port, host);
                 }
             }
-            Told::Read { socket, position, at_ns } => {
+            PeerEvent::Read { socket, position, at_ns } => {
                 let event = SocketEvent::Read { side: other, position };
                 self.events.push_back((Instant::from_nanos(at_ns), SocketId(socket), event));
             }
-            Told::Over { socket, at_ns } => self.hear_end(socket, Ending::Over, at_ns, host),
-            Told::BothOver { socket, at_ns } => self.hear_end(socket, Ending::BothOver, at_ns, host),
-            Told::Broken { socket, why, at_ns } => {
+            PeerEvent::Over { socket, at_ns } => self.on_peer_end(socket, Ending::Over, at_ns, host),
+            PeerEvent::BothOver { socket, at_ns } => self.on_peer_end(socket, Ending::BothOver, at_ns, host),
+            PeerEvent::Broken { socket, why, at_ns } => {
                 self.ran.broken.get_or_insert(why);
                 self.remove(Instant::from_nanos(at_ns), socket, host);
             }
-            Told::Arrived { number, size, at_ns } => {
+            PeerEvent::Arrived { number, size, at_ns } => {
                 self.on_arrival(Instant::from_nanos(at_ns), self.spec.side, number, Bytes(size));
             }
-            Told::Send { size } => self.send_datagram(self.spec.side, Bytes(size), host),
-            Told::Finished { datagrams } => {
+            PeerEvent::Send { size } => self.send_datagram(self.spec.side, Bytes(size), host),
+            PeerEvent::Finished { datagrams } => {
                 self.finished = Some(datagrams);
                 self.last_datagram = self.now;
             }
         }
     }
 
-    fn hear_end(&mut self, socket: SocketNumber, ending: Ending, at_ns: u64, host: &mut dyn ProgramHost) {
-        // What the program waits for by what was told before is told first.
+    fn on_peer_end(&mut self, socket: SocketNumber, ending: Ending, at_ns: u64, host: &mut dyn ProgramHost) {
+        // What the program waits for on account of earlier events, it hears first.
         self.settle_all(host);
         if let Some(connection) = self.connections.get_mut(&socket) {
             connection.other = connection.other.max(ending);

@@ -7,8 +7,8 @@ use crate::clock::Clock;
 use crate::scheduling::wake_promptly;
 use crate::stop::Stop;
 use crate::workload::HalfRan;
+use crate::workload::message_bus::MessageBus;
 use crate::workload::poller::Token;
-use crate::workload::post::Post;
 use crate::workload::sockets::SocketHost;
 
 use super::{Half, HalfSpec};
@@ -29,11 +29,11 @@ impl OpenHalf {
         self,
         clock: Clock,
         stop: &Stop,
-        post: &Post,
+        bus: &MessageBus,
         done: impl FnOnce(),
     ) -> Result<HalfRan, LiveError> {
         let Self { spec, mut sockets } = self;
-        let inbox = post.take_inbox(spec.node(spec.side), spec.index);
+        let inbox = bus.take_inbox(spec.node(spec.side), spec.index);
         let inbox = inbox.ok_or_else(|| spec.failed("hear the other host", io::ErrorKind::NotFound))?;
         sockets.watch(&inbox, stop)?;
         wake_promptly();
@@ -41,7 +41,7 @@ impl OpenHalf {
         let mut done = Some(done);
         let advance = |half: &mut Half, sockets: &mut SocketHost| {
             half.advance(clock.now(), sockets);
-            post.deliver_all(half);
+            bus.deliver_from(half);
             sockets.check()
         };
         while !stop.stopped() {
@@ -51,9 +51,9 @@ impl OpenHalf {
             }
             let ready = sockets.poller.wait(clock, half.poll_timeout(done.is_some()));
             for token in ready.map_err(|error| spec.failed("wait", error))? {
-                if token == Token::Told {
-                    while let Some(told) = inbox.try_recv() {
-                        half.hear(clock.now(), told, &mut sockets);
+                if token == Token::Message {
+                    while let Some(event) = inbox.try_recv() {
+                        half.handle_peer_event(clock.now(), event, &mut sockets);
                     }
                 }
                 sockets.advance(clock.now(), token);

@@ -10,7 +10,7 @@ use units::Instant;
 use crate::LiveError;
 use crate::channel::ReportReceiver;
 use crate::workload::HalfRan;
-use crate::workload::post::{Post, Told};
+use crate::workload::message_bus::{MessageBus, PeerEvent};
 
 use super::{Half, HalfSpec};
 
@@ -20,8 +20,8 @@ use super::{Half, HalfSpec};
 /// something was done with the host, until it does nothing; the host may have something to send each time that it did.
 #[derive(Debug, Default)]
 pub(crate) struct StackHalves {
-    halves: Vec<(Half, ReportReceiver<Told>)>,
-    post: Arc<Post>,
+    halves: Vec<(Half, ReportReceiver<PeerEvent>)>,
+    bus: Arc<MessageBus>,
 }
 
 impl StackHalves {
@@ -29,39 +29,39 @@ impl StackHalves {
     pub(crate) fn new(
         specs: Vec<HalfSpec>,
         host: &mut stacks::Host,
-        post: &Arc<Post>,
+        bus: &Arc<MessageBus>,
     ) -> Result<Self, LiveError> {
         let mut halves = Vec::new();
         for spec in specs {
-            let inbox = post.take_inbox(spec.node(spec.side), spec.index);
+            let inbox = bus.take_inbox(spec.node(spec.side), spec.index);
             let inbox = inbox.ok_or_else(|| spec.failed("hear the other host", io::ErrorKind::NotFound))?;
             host.keep_early(spec.listening(spec.side));
             halves.push((Half::new(spec), inbox));
         }
-        Ok(Self { halves, post: Arc::clone(post) })
+        Ok(Self { halves, bus: Arc::clone(bus) })
     }
 
-    /// Lets the halves hear what they are told, and do what they can. Returns whether there was anything.
+    /// Gives the halves their messages, and lets them do what they can. Returns whether there was anything.
     pub(crate) fn advance(&mut self, now: Instant, host: &mut stacks::Host) -> bool {
         let mut did = false;
         for (half, inbox) in &mut self.halves {
-            while let Some(told) = inbox.try_recv() {
-                half.hear(now, told, host);
+            while let Some(event) = inbox.try_recv() {
+                half.handle_peer_event(now, event, host);
                 did = true;
             }
             did |= half.advance(now, host);
-            self.post.deliver_all(half);
+            self.bus.deliver_from(half);
         }
         did
     }
 
-    /// When one wants to be woken.
+    /// When to call [`StackHalves::advance`].
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let due = self.halves.iter().map(|(half, _)| half.poll_timeout(true)).min();
         due.filter(|due| *due < Instant::NEVER)
     }
 
-    /// What is readable when one is told something.
+    /// The descriptors that are readable when a message has come.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = PollFd<'_>> {
         self.halves.iter().map(|(_, inbox)| PollFd::new(inbox.as_fd(), PollFlags::POLLIN))
     }

@@ -1,5 +1,5 @@
-//! Both halves of programs over stacks in this process, in virtual time, over a link of 8 Mbit/s and 5 ms. What the halves
-//! tell each other takes less, or more.
+//! Both halves of programs over stacks in this process, in virtual time, over a link of 8 Mbit/s and 5 ms. Messages
+//! between the halves take less, or more.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -14,15 +14,15 @@ use units::Duration;
 use super::*;
 use crate::workload::half_ran::join;
 use crate::workload::half_tests::workloads;
-use crate::workload::post::Post;
+use crate::workload::message_bus::MessageBus;
 use crate::workload::tests::spec;
 
-/// One side: a host, its half, and the way of its letters.
+/// One side: a host, its half, and the way of its messages.
 struct Station {
     host: Host,
     halves: StackHalves,
-    post: Arc<Post>,
-    letters: Receiver<Letter>,
+    bus: Arc<MessageBus>,
+    messages: Receiver<Envelope>,
     /// When its last packet has left.
     sent: Instant,
 }
@@ -30,7 +30,7 @@ struct Station {
 /// What is on its way to a side, and when it comes.
 enum OnItsWay {
     Packet(Vec<u8>),
-    Told(Letter),
+    Message(Envelope),
 }
 
 fn stations(stack: StackId, workload: serde_json::Value) -> (HalfSpec, Vec<Station>) {
@@ -56,11 +56,11 @@ fn stations(stack: StackId, workload: serde_json::Value) -> (HalfSpec, Vec<Stati
     let half = HalfSpec { workload, index: 0, flows: 1, side: Side::From };
     let station = |((_, mut host), side): ((usize, Host), Side)| {
         let specs = vec![HalfSpec { side, ..half.clone() }];
-        let post = Arc::new(Post::new(specs.iter()).expect("descriptors are left"));
-        let (write, letters) = channel();
-        post.lead_out(move |letter| drop(write.send(letter)));
-        let halves = StackHalves::new(specs, &mut host, &post).expect("it has an inbox");
-        Station { host, halves, post, letters, sent: Instant::START }
+        let bus = Arc::new(MessageBus::new(specs.iter()).expect("descriptors are left"));
+        let (write, messages) = channel();
+        bus.set_remote(move |message| drop(write.send(message)));
+        let halves = StackHalves::new(specs, &mut host, &bus).expect("it has an inbox");
+        Station { host, halves, bus, messages, sent: Instant::START }
     };
     let stations = hosts.into_iter().zip([Side::From, Side::To]).map(station).collect();
     (half, stations)
@@ -79,7 +79,7 @@ fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<HalfRan> {
         {
             match what {
                 OnItsWay::Packet(packet) => stations[to].host.handle_packet(now, &packet),
-                OnItsWay::Told(letter) => stations[to].post.deliver(letter),
+                OnItsWay::Message(message) => stations[to].bus.deliver(message),
             }
         }
         for (place, one) in stations.iter_mut().enumerate() {
@@ -98,7 +98,7 @@ fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<HalfRan> {
                     one.sent = sent;
                     send(sent + LINK, OnItsWay::Packet(packet));
                 }
-                one.letters.try_iter().for_each(|letter| send(now + late, OnItsWay::Told(letter)));
+                one.messages.try_iter().for_each(|message| send(now + late, OnItsWay::Message(message)));
                 if !did {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! A host that ran in another process, as that told of it at the end: enough to observe its flows by.
+//! A host that ran in another process, as that process reported it at the end: enough to observe its flows by.
 
 use units::Instant;
 use wire::Payload;
@@ -7,7 +7,7 @@ use crate::host::Host;
 use crate::stack::{Counters, Ends, Phase, SocketId, Stack};
 use crate::transfer::TransferEnd;
 
-/// What a host tells of its end of a bulk transfer.
+/// A host's report of its end of a bulk transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedTransfer {
     /// The flow, by its place among the flows that were given.
@@ -23,7 +23,7 @@ pub struct EndedTransfer {
 }
 
 impl Host {
-    /// What the host tells of its transfers at the end of a run.
+    /// The report on the host's transfers at the end of a run.
     #[must_use]
     pub fn ended(&self) -> Vec<EndedTransfer> {
         let ended = |transfer: &TransferEnd| EndedTransfer {
@@ -36,19 +36,22 @@ impl Host {
         self.transfers().map(ended).collect()
     }
 
-    /// The host that has told this: it answers what is asked of its flows, and does nothing more.
+    /// The host of a report. It answers what is asked of its flows, and does nothing more.
     #[must_use]
-    pub fn told(ended: Vec<EndedTransfer>) -> Self {
-        let transfers: Vec<TransferEnd> =
-            ended.iter().enumerate().map(|(place, one)| TransferEnd::told(one, SocketId(place))).collect();
-        Self::of_parts(Box::new(Told(ended)), transfers)
+    pub fn reported(ended: Vec<EndedTransfer>) -> Self {
+        let transfers: Vec<TransferEnd> = ended
+            .iter()
+            .enumerate()
+            .map(|(place, one)| TransferEnd::reported(one, SocketId(place)))
+            .collect();
+        Self::of_parts(Box::new(Reported(ended)), transfers)
     }
 }
 
 /// The stack of such a host.
-struct Told(Vec<EndedTransfer>);
+struct Reported(Vec<EndedTransfer>);
 
-impl Stack for Told {
+impl Stack for Reported {
     fn connect(&mut self, _now: Instant, _ends: Ends) -> SocketId {
         SocketId(usize::MAX)
     }
@@ -96,11 +99,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_told_host_answers_what_the_other_would() {
+    fn a_reported_host_answers_what_the_other_would() {
         let counters = Some(Counters { packets: 7, ..Counters::default() });
         let sender = EndedTransfer { flow: 3, is_sender: true, bytes: 9, is_closed: true, counters };
         let receiver = EndedTransfer { flow: 1, is_sender: false, is_closed: false, ..sender };
-        let host = Host::told(vec![sender, receiver]);
+        let host = Host::reported(vec![sender, receiver]);
         assert_eq!(host.ended(), [sender, receiver]);
         assert_eq!((host.phase(3), host.phase(1)), (Phase::Closed, Phase::Open));
     }

@@ -1,4 +1,4 @@
-//! What the two halves of a program tell each other, and how it gets there.
+//! The messages between the two halves of a program, and how they get there.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,10 +11,10 @@ use crate::channel::{ReportReceiver, ReportSender, report_channel};
 
 use super::half::{Half, HalfSpec};
 
-/// What a half tells the other. Times are those of the run, in nanoseconds.
+/// Something that happened at a half, of which the other half hears. Times are those of the run, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Told {
+pub(crate) enum PeerEvent {
     /// A connection was opened from another port than the one that both know, since somebody had that.
     Opened {
         /// The program's number for it.
@@ -38,14 +38,14 @@ pub(crate) enum Told {
         /// When.
         at_ns: u64,
     },
-    /// And the other half has told the same before.
+    /// Both streams have ended at this end, and the other half has said so of its own end before.
     BothOver {
         /// The connection.
         socket: u32,
         /// When.
         at_ns: u64,
     },
-    /// The kernel here gave a connection up.
+    /// The kernel or the stack here gave a connection up.
     Broken {
         /// The connection.
         socket: u32,
@@ -75,7 +75,7 @@ pub(crate) enum Told {
     },
 }
 
-impl Told {
+impl PeerEvent {
     /// The connection that it is about.
     pub(super) const fn socket(&self) -> Option<u32> {
         match self {
@@ -101,74 +101,74 @@ impl Told {
     }
 }
 
-/// What is told, and to whom.
+/// An event with the half that is to hear of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Letter {
-    /// The node of the half that is told.
+pub(crate) struct Envelope {
+    /// The node of that half.
     pub(crate) node: usize,
     /// The flow.
     pub(crate) flow: usize,
-    /// What.
-    pub(crate) told: Told,
+    /// The event.
+    pub(crate) event: PeerEvent,
 }
 
-/// The halves of this process, and the way to those of others.
+/// Delivers messages to the halves of this process, and passes those for others on.
 #[derive(Default)]
-pub(crate) struct Post {
-    boxes: BTreeMap<Address, ReportSender<Told>>,
-    inboxes: Mutex<BTreeMap<Address, ReportReceiver<Told>>>,
+pub(crate) struct MessageBus {
+    boxes: BTreeMap<Address, ReportSender<PeerEvent>>,
+    inboxes: Mutex<BTreeMap<Address, ReportReceiver<PeerEvent>>>,
     out: OnceLock<Out>,
 }
 
 /// A half's node and flow.
 type Address = (usize, usize);
 
-/// What carries letters to other processes.
-type Out = Box<dyn Fn(Letter) + Send + Sync>;
+/// What carries messages to other processes.
+type Out = Box<dyn Fn(Envelope) + Send + Sync>;
 
-impl Post {
+impl MessageBus {
     /// Inboxes for halves of this process.
     pub(crate) fn new<'a>(halves: impl Iterator<Item = &'a HalfSpec>) -> io::Result<Self> {
-        let mut post = Self::default();
+        let mut bus = Self::default();
         for half in halves {
             let (sender, receiver) = report_channel()?;
             let address = (half.node(half.side), half.index);
-            post.boxes.insert(address, sender);
-            post.inboxes.get_mut().unwrap_or_else(PoisonError::into_inner).insert(address, receiver);
+            bus.boxes.insert(address, sender);
+            bus.inboxes.get_mut().unwrap_or_else(PoisonError::into_inner).insert(address, receiver);
         }
-        Ok(post)
+        Ok(bus)
     }
 
-    /// Says how letters get to other processes.
-    pub(crate) fn lead_out(&self, out: impl Fn(Letter) + Send + Sync + 'static) {
-        // There is one way, which is known before any half runs.
+    /// Says what takes messages to other processes.
+    pub(crate) fn set_remote(&self, out: impl Fn(Envelope) + Send + Sync + 'static) {
+        // It is called once, before any half runs.
         let _ = self.out.set(Box::new(out));
     }
 
     /// Takes the inbox of a half here.
-    pub(crate) fn take_inbox(&self, node: usize, flow: usize) -> Option<ReportReceiver<Told>> {
+    pub(crate) fn take_inbox(&self, node: usize, flow: usize) -> Option<ReportReceiver<PeerEvent>> {
         self.inboxes.lock().unwrap_or_else(PoisonError::into_inner).remove(&(node, flow))
     }
 
-    /// Delivers what a half has to tell.
-    pub(super) fn deliver_all(&self, half: &mut Half) {
-        while let Some(letter) = half.poll_letter() {
-            self.deliver(letter);
+    /// Delivers the messages of a half.
+    pub(super) fn deliver_from(&self, half: &mut Half) {
+        while let Some(message) = half.poll_message() {
+            self.deliver(message);
         }
     }
 
-    /// Delivers a letter. That a half elsewhere is gone is told by its silence.
-    pub(crate) fn deliver(&self, letter: Letter) {
-        match (self.boxes.get(&(letter.node, letter.flow)), self.out.get()) {
-            (Some(inbox), _) => inbox.send(letter.told),
-            (None, Some(out)) => out(letter),
+    /// Delivers a message. A half elsewhere that is gone shows by its silence.
+    pub(crate) fn deliver(&self, message: Envelope) {
+        match (self.boxes.get(&(message.node, message.flow)), self.out.get()) {
+            (Some(inbox), _) => inbox.send(message.event),
+            (None, Some(out)) => out(message),
             (None, None) => {}
         }
     }
 }
 
-impl std::fmt::Debug for Post {
+impl std::fmt::Debug for MessageBus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Post").field("boxes", &self.boxes.keys()).finish_non_exhaustive()
+        f.debug_struct("MessageBus").field("boxes", &self.boxes.keys()).finish_non_exhaustive()
     }
 }
