@@ -37,7 +37,7 @@ impl KernelHosts {
         let mut hosts = BTreeMap::new();
         let with_ends = kernels.iter().filter(|kernel| !kernel.ends.is_empty());
         for kernel in with_ends {
-            let orders = |end: &KernelEndSpec| (end.index, Arc::clone(&end.orders));
+            let orders = |end: &KernelEndSpec| (end.flow.index, Arc::clone(&end.orders));
             let orders = kernel.ends.iter().map(orders).collect();
             hosts.insert(kernel.node, KernelHost { orders, events: VecDeque::new() });
         }

@@ -17,7 +17,7 @@ use crate::host::HostSpec;
 use crate::kernel_hosts::KernelEvents;
 use crate::options::Options;
 use crate::socket::SocketOptions;
-use crate::workload::{ClientPorts, HalfSpec, KernelEndSpec, WorkloadSpec};
+use crate::workload::{ClientPorts, FlowEnd, HalfSpec, KernelEndSpec, WorkloadSpec};
 
 /// The scenario, with the flows that run and the nodes that are hosts.
 pub(crate) struct Setup<'a> {
@@ -213,17 +213,19 @@ impl<'a> Setup<'a> {
             _ => return None,
         };
         (self.stacks.contains_key(&peer) && !self.is_in_halves(flow)).then(|| KernelEndSpec {
-            flow: flow.name.clone(),
-            index,
-            node,
-            side,
-            transport: application.service().transport,
-            ends: self.ends(index),
-            options: match side {
-                Side::From => self.sender_options(flow, options),
-                Side::To => self.receiver_options(flow, options),
+            flow: FlowEnd {
+                name: flow.name.clone(),
+                index,
+                side,
+                transport: application.service().transport,
+                ends: self.ends(index),
+                options: match side {
+                    Side::From => self.sender_options(flow, options),
+                    Side::To => self.receiver_options(flow, options),
+                },
+                ports: Arc::clone(&self.ports),
             },
-            ports: Arc::clone(&self.ports),
+            node,
             orders: Arc::default(),
             events: Arc::clone(&self.kernel_events),
         })

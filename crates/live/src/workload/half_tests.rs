@@ -1,6 +1,7 @@
 //! Both halves of programs over this machine's loopback, which hear each other late.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration as StdDuration;
@@ -41,15 +42,15 @@ fn deliver_late(messages: &Messages, clock: Clock, late: Duration, bus: &Message
 
 type Messages = Receiver<(Instant, Envelope)>;
 
+/// The flow's place, which is another in each process: what runs beside this has other ports.
+fn index() -> usize {
+    usize::from(std::process::id() as u16 % 10_000)
+}
+
 /// Runs both halves to their end, with so long a way between them. Returns them as they ended: `from`'s, then `to`'s.
 fn ran(spec: &WorkloadSpec, late: Duration) -> [HalfRan; 2] {
     let sides = [Side::From, Side::To];
-    let halves = sides.map(|side| HalfSpec {
-        workload: spec.clone(),
-        index: usize::from(std::process::id() as u16 % 10_000),
-        flows: 1,
-        side,
-    });
+    let halves = sides.map(|side| HalfSpec { workload: spec.clone(), index: index(), flows: 1, side });
     let buses =
         [0, 1].map(|place| MessageBus::new(halves[place..=place].iter()).expect("descriptors are left"));
     let opened = halves.each_ref().map(|half| half.open().expect("free ports"));
@@ -117,4 +118,21 @@ fn an_echo_does_not_wait_for_the_way_between_the_machines() {
     let fastest = from.transfers.iter().map(|(start, end, _)| end - start).min();
     assert!(fastest.is_some_and(|fastest| fastest < late.as_nanos()), "{fastest:?}");
     assert_eq!(to.received, 25, "every key has come");
+}
+
+#[test]
+fn both_halves_go_on_with_another_port_where_somebody_has_the_one_that_was_agreed() {
+    let spec = spec(json!({ "web": { "connection": "persistent", "think": "20 ms" } }), HALF_A_SECOND);
+    let agreed = ClientPorts::agreed(1, index(), 0);
+    // A page is asked for by the side `to`.
+    let taken =
+        TcpListener::bind(SocketAddrV4::new(*spec.ends[1].ip(), agreed)).expect("it is free until now");
+    for late in [0, 40] {
+        let [from, to] = ran(&spec, Duration::from_millis(late));
+        assert!(from.is_done && to.is_done && from.broken.is_none(), "{from:?}");
+        assert_eq!(from.opened, to.opened);
+        assert!(from.opened.len() == 1 && from.opened[&0].1 != agreed, "{from:?}");
+        assert!(to.received > 0);
+    }
+    drop(taken);
 }

@@ -2,12 +2,10 @@
 //! (`stacks::Programs`); a thread here has this end's sockets, carries out the orders that come from there, and tells what
 //! happened. Orders are taken before what the sockets have: the order to wait for a connection is there before its SYN is.
 
-use std::io;
-use std::net::SocketAddrV4;
 use std::sync::Arc;
 
 use sim::workload::{Side, Transport};
-use stacks::{ClientPorts, EndAction, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost};
+use stacks::{EndAction, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost};
 use units::Instant;
 
 use crate::LiveError;
@@ -15,7 +13,7 @@ use crate::clock::Clock;
 use crate::kernel_hosts::KernelEvents;
 use crate::mailbox::Mailbox;
 use crate::scheduling::wake_promptly;
-use crate::socket::{KernelCounts, SocketOptions};
+use crate::socket::KernelCounts;
 use crate::stop::Stop;
 
 use super::poller::SocketNumber;
@@ -24,18 +22,9 @@ use super::sockets::{FlowEnd, SocketHost};
 /// A kernel's end of a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelEndSpec {
-    pub(crate) flow: String,
-    /// The flow's place.
-    pub(crate) index: usize,
-    /// The host's node, and its side of the flow.
+    pub(crate) flow: FlowEnd,
+    /// The host's node.
     pub(crate) node: usize,
-    pub(crate) side: Side,
-    pub(crate) transport: Transport,
-    /// The ends of the flow's datagrams; each end listens for connections on the port of the second.
-    pub(crate) ends: [SocketAddrV4; 2],
-    pub(crate) options: SocketOptions,
-    /// Ports for connections whose own is taken.
-    pub(crate) ports: Arc<ClientPorts>,
     /// What is to be done here.
     pub(crate) orders: Arc<Mailbox<Order>>,
     /// Where it is told what happened.
@@ -76,23 +65,12 @@ pub(crate) struct KernelEndRan {
 impl KernelEndSpec {
     /// Opens the port.
     pub(crate) fn open(&self) -> Result<OpenKernelEnd, LiveError> {
-        let end = FlowEnd {
-            name: self.flow.clone(),
-            index: self.index,
-            side: self.side,
-            options: self.options.clone(),
-            ports: Arc::clone(&self.ports),
-        };
-        Ok(OpenKernelEnd { spec: self.clone(), sockets: SocketHost::open(end, self.transport, self.ends)? })
+        Ok(OpenKernelEnd { spec: self.clone(), sockets: SocketHost::open(self.flow.clone())? })
     }
 
     /// Whether it listens.
     pub(crate) fn listens(&self) -> bool {
-        self.transport == Transport::Tcp
-    }
-
-    fn failed(&self, error: io::Error) -> LiveError {
-        LiveError::Flow { flow: self.flow.clone(), step: "wait", source: error }
+        self.flow.transport == Transport::Tcp
     }
 }
 
@@ -100,19 +78,20 @@ impl OpenKernelEnd {
     /// Does what it is told until the run is over.
     pub(crate) fn run(self, clock: Clock, stop: &Stop) -> Result<KernelEndRan, LiveError> {
         let Self { spec, mut sockets } = self;
-        sockets.watch(spec.orders.watch().map_err(|error| spec.failed(error))?, stop)?;
+        let failed = |error| spec.flow.failed("wait", error);
+        sockets.watch(spec.orders.watch().map_err(failed)?, stop)?;
         wake_promptly();
         while !stop.stopped() {
-            let ready = sockets.poller.wait(clock, Instant::NEVER).map_err(|error| spec.failed(error))?;
+            let ready = sockets.poller.wait(clock, Instant::NEVER).map_err(failed)?;
             let orders = spec.orders.take();
-            orders.into_iter().for_each(|order| order.carry_out(clock.now(), spec.index, &mut sockets));
+            orders.into_iter().for_each(|order| order.carry_out(clock.now(), spec.flow.index, &mut sockets));
             ready.into_iter().for_each(|token| sockets.advance(clock.now(), token));
             spec.tell(clock, &mut sockets)?;
         }
         sockets.advance_datagrams(clock.now());
         spec.tell(clock, &mut sockets)?;
         let (read, counts) = sockets.finish();
-        Ok(KernelEndRan { index: spec.index, side: spec.side, read, counts })
+        Ok(KernelEndRan { index: spec.flow.index, side: spec.flow.side, read, counts })
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) use kernel_end::{KernelEndRan, KernelEndSpec, OpenKernelEnd, Order};
 pub(crate) use message_bus::{Envelope, MessageBus};
 pub(crate) use place::Places;
 use runner::Runner;
+pub(crate) use sockets::FlowEnd;
 pub(crate) use stacks::ClientPorts;
 
 /// A flow whose program runs over sockets.

@@ -43,14 +43,17 @@ pub(super) struct SocketHost {
 
 /// Which end of which flow.
 #[derive(Clone, Debug)]
-pub(super) struct FlowEnd {
-    pub(super) name: String,
-    /// The flow's place.
-    pub(super) index: usize,
-    pub(super) side: Side,
-    pub(super) options: SocketOptions,
+pub(crate) struct FlowEnd {
+    /// The flow's name and place.
+    pub(crate) name: String,
+    pub(crate) index: usize,
+    pub(crate) side: Side,
+    pub(crate) transport: Transport,
+    /// The ends of its datagrams; each end listens for connections on the port of the second.
+    pub(crate) ends: [SocketAddrV4; 2],
+    pub(crate) options: SocketOptions,
     /// Ports for connections whose own is taken.
-    pub(super) ports: Arc<ClientPorts>,
+    pub(crate) ports: Arc<ClientPorts>,
 }
 
 impl FlowEnd {
@@ -69,20 +72,15 @@ struct HeldEnd {
 }
 
 impl SocketHost {
-    /// Opens the host's ports. `ends` are those of the flow's datagrams; connections are listened for on the port of the
-    /// second.
-    pub(super) fn open(
-        flow: FlowEnd,
-        transport: Transport,
-        ends: [SocketAddrV4; 2],
-    ) -> Result<Self, LiveError> {
-        let [own, other] = [flow.side, flow.side.other()].map(|side| ends[side as usize]);
+    /// Opens the host's ports.
+    pub(super) fn open(flow: FlowEnd) -> Result<Self, LiveError> {
+        let [own, other] = [flow.side, flow.side.other()].map(|side| flow.ends[side as usize]);
         let listen = || {
-            let listener = flow.options.listen(SocketAddrV4::new(*own.ip(), ends[1].port()))?;
+            let listener = flow.options.listen(SocketAddrV4::new(*own.ip(), flow.ends[1].port()))?;
             listener.set_nonblocking(true)?;
             Ok(listener)
         };
-        let (listener, datagrams) = match transport {
+        let (listener, datagrams) = match flow.transport {
             Transport::Tcp => (Some(listen().map_err(|error| flow.failed("listen", error))?), None),
             Transport::Udp => {
                 let opened = flow.options.open_datagrams(own, other);

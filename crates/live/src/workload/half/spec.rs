@@ -43,10 +43,12 @@ impl HalfSpec {
             name: self.workload.flow.name.clone(),
             index: self.index,
             side: self.side,
+            transport: self.transport(),
+            ends: self.workload.ends,
             options: self.workload.options[self.side as usize].clone(),
             ports: Arc::clone(&self.workload.ports),
         };
-        let sockets = SocketHost::open(end, self.transport(), self.workload.ends)?;
+        let sockets = SocketHost::open(end)?;
         Ok(OpenHalf::new(self.clone(), sockets))
     }
 
