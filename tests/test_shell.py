@@ -34,6 +34,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200); self.end_headers(); self.wfile.write(b"from outside")
     def log_message(self, *_):
         pass
+print("it listens", flush=True)
 http.server.HTTPServer(("", int(sys.argv[1])), Handler).serve_forever()
 """
 CLIENT = """
@@ -65,7 +66,8 @@ def test_a_client_reaches_a_server_outside_across_the_link(lasthop: Lasthop) -> 
     got = lasthop("shell", "--link", "gsm-9600", "--outside", outside(8471), "--", *client("LASTHOP_GATEWAY", 8471))
     assert got.status == 0, got.err
     text, seconds = got.out.split(" after ")
-    assert text == "from outside"
+    assert text == "from outside", "standard output is the command's alone"
+    assert "it listens" in got.err
     # Two round trips of at least 400 ms: the handshake, and the request with its answer.
     assert float(seconds) > 0.8
     assert settings() == before

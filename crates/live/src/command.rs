@@ -38,6 +38,8 @@ pub(crate) struct CommandLine {
 pub(crate) enum Output {
     /// Where ours goes.
     Shown,
+    /// Where our standard error goes: standard output is another program's. It has no input.
+    ShownAsErrors,
     /// Into a file. It has no input.
     Kept(PathBuf),
     /// Both where ours goes and into a file.
@@ -70,6 +72,9 @@ impl CommandLine {
         if let Output::Kept(file) = &self.output {
             let file = File::create(file)?;
             command.stdin(Stdio::null()).stderr(file.try_clone()?).stdout(file);
+        }
+        if self.output == Output::ShownAsErrors {
+            command.stdin(Stdio::null()).stdout(io::stderr());
         }
         if let Some([output, errors]) = copies.take_ends() {
             command.stdout(output).stderr(errors);

@@ -24,6 +24,7 @@ impl OutsideProgram {
     /// Starts a program; none if there are no words. What becomes of it is given to `report`.
     pub(crate) fn start(
         words: &[OsString],
+        output: Output,
         environment: Environment,
         stop: &Arc<Stop>,
         report: impl FnOnce(Result<ExitStatus, LiveError>) + Send + 'static,
@@ -31,6 +32,7 @@ impl OutsideProgram {
         let Some(command) = command_line(words) else {
             return Ok(Self { stop: Arc::clone(stop), thread: None });
         };
+        let command = CommandLine { output, ..command };
         let own = Arc::clone(stop);
         let run = move || report(command.run(&environment, &own));
         let thread = thread::Builder::new()
@@ -40,7 +42,8 @@ impl OutsideProgram {
         Ok(Self { stop: Arc::clone(stop), thread: Some(thread) })
     }
 
-    /// The same for a server: waits until it listens on a port, until `is_over`, or for some seconds.
+    /// The same for a server, beside a program whose output is standard output: waits until it listens on a port, until
+    /// `is_over`, or for some seconds.
     pub(crate) fn start_server(
         words: &[OsString],
         ends: &Ends,
@@ -53,7 +56,7 @@ impl OutsideProgram {
             ("LASTHOP_PEER".to_owned(), ends.inside.to_string()),
         ]);
         let before = listeners();
-        let program = Self::start(words, environment, stop, report)?;
+        let program = Self::start(words, Output::ShownAsErrors, environment, stop, report)?;
         if program.thread.is_some() {
             wait_for_listener(before, stop, is_over);
         }

@@ -14,6 +14,7 @@ use crate::LiveError;
 use crate::bridge::Bridge;
 use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
+use crate::command::Output;
 use crate::driver::Driver;
 use crate::network::Network;
 use crate::options::Progress;
@@ -87,8 +88,9 @@ pub fn serve(spec: &Spec, options: ServeOptions<'_>) -> Result<ServeOutcome, Liv
         ("LASTHOP_ADDRESS".to_owned(), station.ends.outside.to_string()),
         ("LASTHOP_PEER".to_owned(), station.ends.inside.to_string()),
     ]);
-    let program =
-        OutsideProgram::start(&options.command, environment, &stop, move |ended| sender.send(ended))?;
+    let program = OutsideProgram::start(&options.command, Output::Shown, environment, &stop, move |ended| {
+        sender.send(ended)
+    })?;
     let mut server = Server {
         station: &station,
         spec,
