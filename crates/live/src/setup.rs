@@ -148,7 +148,7 @@ impl<'a> Setup<'a> {
         self.flows.iter().enumerate().filter_map(half).collect()
     }
 
-    /// Returns the same of those nodes among `nodes` whose stacks are in a process, by node.
+    /// Returns these sides for several nodes, by node; only nodes that have any.
     pub(crate) fn stack_halves(
         &self,
         nodes: impl Iterator<Item = usize>,

@@ -1,13 +1,17 @@
 //! Workloads over every two stacks that speak the same, over a link that loses, in virtual time.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use lasthop_stacks::{Assignment, Run, StackId};
+use lasthop_stacks::{
+    Assignment, ClientPorts, EndAction, EndEvent, Ends, HostEvent, HostTable, Key, OutgoingDatagram,
+    ProgramHost, Programs, Remains, Run, StackId,
+};
 use link::Config;
 use serde_json::{Value, json};
 use sim::{FlowSpec, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload, World};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 fn config(value: Value) -> Config {
     serde_json::from_value(value).expect("a link that the test means to be right")
@@ -141,4 +145,67 @@ fn datagrams_fare_as_in_the_world() {
         (flow.segments_sent, flow.bytes, flow.elapsed_s, flow.measures.packets_lost)
     };
     assert_eq!(numbers(&in_bytes), numbers(&in_world));
+}
+
+/// A host that notes which ends are opened, and what it is given to say.
+#[derive(Default)]
+struct Noting {
+    opened: Vec<(Ends, bool)>,
+    events: VecDeque<HostEvent>,
+}
+
+impl ProgramHost for Noting {
+    fn open(&mut self, _: Instant, _: Key, ends: Ends, connects: bool) {
+        self.opened.push((ends, connects));
+    }
+
+    fn act(&mut self, _: Instant, _: Key, _: EndAction) {}
+
+    fn remove(&mut self, _: Instant, _: Key) -> Remains {
+        Remains::default()
+    }
+
+    fn send_datagram(&mut self, _: usize, _: OutgoingDatagram) {}
+
+    fn poll_event(&mut self, _: Instant, _: &dyn Fn(usize) -> bool) -> Option<HostEvent> {
+        self.events.pop_front()
+    }
+}
+
+struct Two([Noting; 2]);
+
+impl HostTable for Two {
+    fn host(&mut self, node: usize) -> Option<&mut dyn ProgramHost> {
+        self.0.get_mut(node).map(|host| host as &mut dyn ProgramHost)
+    }
+}
+
+#[test]
+fn where_an_end_connects_from_another_port_the_other_host_waits_for_that() {
+    let spec = spec(json!({ "web": {} }));
+    let stacks = BTreeMap::from([(0, StackId::LASTHOP)]);
+    let mut programs =
+        Programs::new(&spec, &spec.flows, &stacks, &|_| true, Arc::new(ClientPorts::behind(1)));
+    let mut hosts = Two(Default::default());
+    let now = programs.poll_timeout().expect("a page is asked for");
+    programs.advance(now, &mut hosts);
+    // The user is at `to`, and connects to the server at `from`.
+    let (user, connects) = hosts.0[1].opened[0];
+    assert!(connects && hosts.0[0].opened == [(Ends { local: user.remote, remote: user.local }, false)]);
+    let port = user.local.port() + 1000;
+    hosts.0[1].events.push_back(HostEvent {
+        at: now,
+        flow: 0,
+        event: EndEvent::OtherPort { socket: 0, port },
+    });
+    programs.advance(now, &mut hosts);
+    let (waits, connects) = hosts.0[0].opened[1];
+    assert!(!connects && waits.local == user.remote);
+    assert_eq!((*waits.remote.ip(), waits.remote.port()), (*user.local.ip(), port));
+    let ended = programs.finish(now, 0, &mut hosts).expect("it ran");
+    assert_eq!(
+        ended.connections[0].ends[1].port(),
+        port,
+        "captures are asked for the connection that there was"
+    );
 }

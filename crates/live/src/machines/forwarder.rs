@@ -225,7 +225,7 @@ impl StackForwarding {
         }
         let latest = now + Duration::from_millis(u64::from(LONGEST_WAIT_MS));
         let mut descriptors = vec![PollFd::new(self.tunnel.as_fd(), PollFlags::POLLIN)];
-        // What is told before the run waits for it.
+        // Messages that come before the run wait until it has begun.
         let halves = self.stack.iter().filter(|_| now >= begin).map(|(_, halves)| halves);
         descriptors.extend(halves.flat_map(StackHalves::descriptors));
         waiting.wait(&mut descriptors, next.min(latest)).map(drop)
