@@ -26,7 +26,7 @@ pub(crate) fn registries() -> String {
         listed(registry.name, registry.summary, entries)
     });
     let workloads =
-        sim::workload::entries().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
+        workload::entries().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
     let topologies = scenario::topology::ENTRIES
         .iter()
         .map(|entry| [entry.id, entry.summary, entry.example, entry.source]);

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use cell::quantity::Metres;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sim::workload::Application;
+use workload::Application;
 use units::{Bytes, Duration};
 
 use crate::error::InputError;

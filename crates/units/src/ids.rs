@@ -1,4 +1,4 @@
-//! Identities: each kind of thing that a run has several of is counted by a type of its own.
+//! Identities: a run numbers each kind of thing by a type of its own.
 //!
 //! An [`IdVec`] is a vector that only one of these types indexes, so that the number of a flow never finds a connection.
 
@@ -6,22 +6,26 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A place in an [`IdVec`].
-pub(crate) trait Id: Copy {
-    /// The thing at this place.
+use serde::{Deserialize, Serialize};
+
+/// A place in a list of a run.
+pub trait Id: Copy {
+    /// The identity of the thing at this place.
     fn from_index(index: usize) -> Self;
 
     /// The place.
     fn index(self) -> usize;
 }
 
+/// Declares identity types, each a number of 32 bits.
+#[macro_export]
 macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $vis:vis $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-        pub(crate) struct $name(u32);
+        $vis struct $name(u32);
 
-        impl Id for $name {
+        impl $crate::Id for $name {
             #[inline(always)]
             fn from_index(index: usize) -> Self {
                 Self(index as u32)
@@ -33,37 +37,48 @@ macro_rules! ids {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(&self.0, f)
             }
         }
     )*};
 }
 
-ids! {
-    /// A host, router or external node of the specification.
+macro_rules! public_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $crate::ids! { $($(#[$doc])* #[derive(Serialize, Deserialize)] #[serde(transparent)] pub $name;)* }
+
+        $(impl $name {
+            /// The identity of the thing at this place.
+            #[must_use]
+            #[inline(always)]
+            pub const fn new(index: usize) -> Self {
+                Self(index as u32)
+            }
+
+            /// The place.
+            #[must_use]
+            #[inline(always)]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        })*
+    };
+}
+
+public_ids! {
+    /// A host, router or external node, by its place in the specification.
     NodeId;
-    /// A link of the specification.
+    /// A link, by its place in the specification.
     LinkId;
-    /// One direction of a link.
-    DirectionId;
-    /// A shared channel of the specification.
-    CellId;
-    /// A user of a shared channel, counted over all of them.
-    CellUserId;
-    /// A flow of the specification.
+    /// A flow, by its place among the flows of a run.
     FlowId;
-    /// A pair of ends. It belongs to one flow for the whole run; the flow's connections use it one after another.
-    ConnectionId;
-    /// One end of a connection.
-    EndpointId;
-    /// One connection as tables number it: the first of flow `i` is conversation `i`.
-    ConversationId;
 }
 
 /// A side of a flow and of its connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// The flow's `from`: the host that sends what the flow is about.
     From,
@@ -72,7 +87,8 @@ pub enum Side {
 }
 
 impl Side {
-    pub(crate) const BOTH: [Self; 2] = [Self::From, Self::To];
+    /// Both sides, in the order in which [`PerSide`] holds them.
+    pub const BOTH: [Self; 2] = [Self::From, Self::To];
 
     /// The other side.
     #[must_use]
@@ -85,9 +101,66 @@ impl Side {
     }
 }
 
-/// One of something for each side.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PerSide<T>(pub(crate) [T; 2]);
+/// One value for each side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PerSide<T>([T; 2]);
+
+impl<T> PerSide<T> {
+    /// The values of `from` and `to`.
+    #[must_use]
+    pub const fn new(from: T, to: T) -> Self {
+        Self([from, to])
+    }
+
+    /// The value that `value` gives for each side, `from` first.
+    #[must_use]
+    pub fn from_fn(value: impl FnMut(Side) -> T) -> Self {
+        Self(Side::BOTH.map(value))
+    }
+
+    /// The results of a function of both values, that of `from` first.
+    #[must_use]
+    pub fn map<U>(self, function: impl FnMut(T) -> U) -> PerSide<U> {
+        PerSide(self.0.map(function))
+    }
+
+    /// References to both values.
+    #[must_use]
+    pub const fn each_ref(&self) -> PerSide<&T> {
+        PerSide(self.0.each_ref())
+    }
+
+    /// Mutable references to both values.
+    #[must_use]
+    pub const fn each_mut(&mut self) -> PerSide<&mut T> {
+        PerSide(self.0.each_mut())
+    }
+
+    /// The value of `from`, then the value of `to`.
+    #[must_use]
+    pub fn into_array(self) -> [T; 2] {
+        self.0
+    }
+
+    /// Both values, that of `from` first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+
+    /// Both values, that of `from` first.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut()
+    }
+}
+
+impl<T: PartialEq> PerSide<T> {
+    /// The side that has this value.
+    #[must_use]
+    pub fn side_of(&self, value: &T) -> Option<Side> {
+        Side::BOTH.into_iter().find(|side| self[*side] == *value)
+    }
+}
 
 impl<T> Index<Side> for PerSide<T> {
     type Output = T;
@@ -105,120 +178,58 @@ impl<T> IndexMut<Side> for PerSide<T> {
     }
 }
 
-/// Which way a direction of a link leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heading {
-    /// From the link's first end to its second.
-    Down,
-    /// From its second end to its first.
-    Up,
-}
-
-impl Heading {
-    pub(crate) const BOTH: [Self; 2] = [Self::Down, Self::Up];
-
-    /// Its name in tables and summaries.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Up => "up",
-        }
-    }
-}
-
-impl DirectionId {
-    #[inline(always)]
-    pub(crate) const fn new(link: LinkId, heading: Heading) -> Self {
-        Self(2 * link.0 + heading as u32)
-    }
-
-    #[inline(always)]
-    pub(crate) const fn link(self) -> LinkId {
-        LinkId(self.0 / 2)
-    }
-
-    #[inline(always)]
-    pub(crate) const fn heading(self) -> Heading {
-        if self.0.is_multiple_of(2) { Heading::Down } else { Heading::Up }
-    }
-
-    /// Both directions of a link.
-    pub(crate) fn both(link: LinkId) -> [Self; 2] {
-        Heading::BOTH.map(|heading| Self::new(link, heading))
-    }
-}
-
-impl EndpointId {
-    #[inline(always)]
-    pub(crate) const fn new(connection: ConnectionId, side: Side) -> Self {
-        Self(2 * connection.0 + side as u32)
-    }
-
-    #[inline(always)]
-    pub(crate) const fn connection(self) -> ConnectionId {
-        ConnectionId(self.0 / 2)
-    }
-
-    #[inline(always)]
-    pub(crate) const fn side(self) -> Side {
-        if self.0.is_multiple_of(2) { Side::From } else { Side::To }
-    }
-
-    /// The end at the other side.
-    #[inline(always)]
-    pub(crate) const fn peer(self) -> Self {
-        Self(self.0 ^ 1)
-    }
-}
-
-impl ConnectionId {
-    /// The first connection of a flow, which every flow has from the start.
-    pub(crate) const fn first_of(flow: FlowId) -> Self {
-        Self(flow.0)
-    }
-}
-
-impl ConversationId {
-    /// What the first connection of a flow is called.
-    pub(crate) const fn first_of(flow: FlowId) -> Self {
-        Self(flow.0)
-    }
-}
-
 /// A vector that is indexed by `I` alone.
-#[derive(Clone, Debug)]
-pub(crate) struct IdVec<I, T> {
+#[derive(Clone)]
+pub struct IdVec<I, T> {
     items: Vec<T>,
     indexed_by: PhantomData<I>,
 }
 
 impl<I: Id, T> IdVec<I, T> {
-    pub(crate) fn len(&self) -> usize {
+    /// The number of items.
+    #[must_use]
+    pub const fn len(&self) -> usize {
         self.items.len()
     }
 
+    /// Whether there is no item.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     /// Adds an item and returns its place.
-    pub(crate) fn push(&mut self, item: T) -> I {
+    pub fn push(&mut self, item: T) -> I {
         self.items.push(item);
         I::from_index(self.items.len() - 1)
     }
 
     /// The item at a place that may not exist.
+    #[must_use]
     #[inline(always)]
-    pub(crate) fn get(&self, id: I) -> Option<&T> {
+    pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }
 
-    pub(crate) fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
+    /// The places, in order.
+    pub fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
         (0..self.items.len()).map(I::from_index)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    /// The items, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.items.iter()
     }
 
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    /// The items, in order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.items.iter_mut()
+    }
+}
+
+impl<I, T: fmt::Debug> fmt::Debug for IdVec<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.items.fmt(f)
     }
 }
 
@@ -255,20 +266,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_knows_its_connection_its_side_and_its_peer() {
-        let connection = ConnectionId::from_index(7);
-        for side in Side::BOTH {
-            let end = EndpointId::new(connection, side);
-            assert_eq!((end.connection(), end.side()), (connection, side));
-            assert_eq!(end.peer(), EndpointId::new(connection, side.other()));
-        }
+    fn each_side_has_its_own_value() {
+        let mut ports = PerSide::from_fn(|side| side as u16);
+        ports[Side::To] += 10;
+        assert_eq!(ports.into_array(), [0, 11]);
+        assert_eq!((ports.side_of(&11), ports.side_of(&1)), (Some(Side::To), None));
+        assert_eq!(Side::BOTH.map(Side::other), [Side::To, Side::From]);
     }
 
     #[test]
-    fn a_direction_knows_its_link_and_its_heading() {
-        let link = LinkId::from_index(3);
-        let directions = DirectionId::both(link);
-        assert_eq!(directions.map(DirectionId::link), [link; 2]);
-        assert_eq!(directions.map(|direction| direction.heading().name()), ["down", "up"]);
+    fn an_item_is_found_at_the_place_at_which_it_was_added() {
+        let mut links = IdVec::<LinkId, char>::default();
+        let places = ['a', 'b'].map(|name| links.push(name));
+        assert_eq!(places.map(|place| links[place]), ['a', 'b']);
+        assert_eq!(links.get(LinkId::new(2)), None);
     }
 }

@@ -1,103 +1,110 @@
-//! The interface between a program's runner and the hosts at both its ends.
+//! The interface of a host at which programs have ends of connections and of datagrams.
 
-use sim::ObservedRecord;
-use units::{Bytes, Instant};
+use std::net::SocketAddrV4;
 
-use super::OutgoingDatagram;
-use crate::host::Host;
-use crate::stack::{Counters, Ends};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, FlowId, Instant, NodeId};
 
-/// The hosts of a run, by their nodes.
+use crate::datagram::OutgoingDatagram;
+use crate::outcome::{Counters, ObservedRecord};
+use crate::program::{SocketCall, SocketId};
+
+/// The hosts of a run, by node.
 pub trait HostTable {
     /// The host of a node, if programs can have ends there.
-    fn host(&mut self, node: usize) -> Option<&mut dyn ProgramHost>;
+    fn host(&mut self, node: NodeId) -> Option<&mut dyn ProgramHost>;
 }
 
-/// A host at which programs have ends of connections and of datagrams: one with a stack in this process, or what speaks for
-/// one that is elsewhere.
+/// A host at which programs have ends: a stack in this process, a kernel's sockets, or a proxy for a host elsewhere.
 ///
-/// Order of calls: commands, and after each of them and whenever something has come, [`ProgramHost::poll_event`] until there
-/// is nothing. A host that is elsewhere carries commands out in their order, and a little later.
+/// Order of calls: commands, and after each of them and after each input of the host [`ProgramHost::poll_event`] until it
+/// returns `None`. A proxy executes commands in their order, and a little later.
 pub trait ProgramHost {
-    /// Command: opens an end: it connects, or waits for the one peer, whose host is told to connect after this. An end that
-    /// waits may be opened again, for another peer.
+    /// Command: opens an end of a connection. It connects, or it waits for the one peer, whose host gets its command to
+    /// connect after this. An end that waits may be opened again, for another peer.
     fn open(&mut self, now: Instant, key: Key, ends: Ends, connects: bool);
 
-    /// Command: does something at an end. One that is over takes no commands any more.
-    fn act(&mut self, now: Instant, key: Key, action: EndAction);
+    /// Command: makes a call on an end. An end that is over takes no calls.
+    fn call(&mut self, now: Instant, key: Key, call: SocketCall);
 
-    /// Command: forgets an end. What is left of a connection that is not over is given up.
+    /// Command: removes an end, and gives up a connection that is not over.
     fn remove(&mut self, now: Instant, key: Key) -> Remains;
 
-    /// Command: sends a datagram of the flow at a place.
-    fn send_datagram(&mut self, flow: usize, outgoing: OutgoingDatagram);
+    /// Command: sends a datagram of a flow.
+    fn send_datagram(&mut self, flow: FlowId, outgoing: OutgoingDatagram);
 
-    /// What happened next to a flow that is wanted.
-    fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(usize) -> bool) -> Option<HostEvent>;
+    /// The next event of one of the flows that `wanted` selects.
+    fn poll_event(&mut self, now: Instant, wanted: &dyn Fn(FlowId) -> bool) -> Option<HostEvent>;
 }
 
-/// An end of a connection, by its flow's place and the number that the program gave the connection.
+/// An end of a connection at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// The flow's place.
-    pub flow: usize,
-    /// The connection's number.
-    pub socket: u32,
+    /// The flow.
+    pub flow: FlowId,
+    /// The connection.
+    pub socket: SocketId,
 }
 
-/// What a program does at its end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndAction {
-    /// Writes so many more bytes, as soon as there is room.
-    Write(u64),
-    /// Writes as much as there is room for, from now on.
-    WriteUnlimited,
-    /// Closes behind the last byte that is to be written.
-    Close,
-    /// Asks for [`EndEvent::Read`] when the end has read up to a position.
-    NotifyRead(u64),
+/// The addresses of the two ends of a connection, as seen from one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ends {
+    /// The address of this end.
+    pub local: SocketAddrV4,
+    /// The address of the peer.
+    pub remote: SocketAddrV4,
 }
 
-/// Something that happened at a host.
+impl Ends {
+    /// The same connection as seen from the peer.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        Self { local: self.remote, remote: self.local }
+    }
+}
+
+/// An event at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostEvent {
-    /// When.
+    /// When it happened.
     pub at: Instant,
-    /// The place of the flow to which it happened.
-    pub flow: usize,
-    /// What.
+    /// How late the caller gets it: zero from a host in this process.
+    pub late_by: Duration,
+    /// The flow.
+    pub flow: FlowId,
+    /// The event.
     pub event: EndEvent,
 }
 
-/// Something that happened at a host's end of a flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An event at a host's end of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndEvent {
-    /// The end connects from another port than was asked for, which somebody else has.
+    /// The end connects from another port than its command said, because that port was in use.
     OtherPort {
         /// The connection.
-        socket: u32,
+        socket: SocketId,
         /// The port.
         port: u16,
     },
-    /// The end has read as far as was asked for.
+    /// The end has read up to the position of its [`SocketCall::NotifyRead`].
     Read {
         /// The connection.
-        socket: u32,
-        /// Bytes since it was opened.
+        socket: SocketId,
+        /// Bytes since the connection was opened.
         position: u64,
     },
     /// The connection is over at this end: closed, or broken for a reason.
     Over {
         /// The connection.
-        socket: u32,
+        socket: SocketId,
         /// Why it broke, if it did.
         broken: Option<String>,
     },
     /// A datagram has arrived.
     Datagram {
-        /// Its number among those of its side.
+        /// Its number among the datagrams of its side.
         number: u64,
-        /// The packet, IP header included.
+        /// The size of the packet, IP header included.
         size: Bytes,
     },
     /// The host has refused to send a datagram.
@@ -107,20 +114,13 @@ pub enum EndEvent {
     },
 }
 
-/// What is left of an end.
+/// The results of an end.
 #[derive(Debug, Default)]
 pub struct Remains {
     /// Bytes that were read and checked.
     pub read: u64,
-    /// The stack's own counts.
+    /// The stack's own counters.
     pub counters: Option<Counters>,
     /// The decisions of the stack.
     pub records: Vec<ObservedRecord>,
-}
-
-impl HostTable for Vec<(usize, Host)> {
-    fn host(&mut self, node: usize) -> Option<&mut dyn ProgramHost> {
-        let found = self.iter_mut().find(|(known, _)| *known == node);
-        found.map(|(_, host)| host as &mut dyn ProgramHost)
-    }
 }

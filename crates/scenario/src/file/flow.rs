@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use sim::workload::Application;
+use workload::Application;
 use units::text::{REMEDY, parse_duration};
 use units::{Bytes, Duration};
 

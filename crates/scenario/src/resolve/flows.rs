@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sim::workload::Application;
+use workload::Application;
 use units::Bytes;
 use units::text::{write_bytes, write_duration};
 

@@ -1,7 +1,7 @@
 //! Directions of links by their names, "lasthop.down": what one carries, and its capacity as a trace.
 
 use link::ConfigError;
-use sim::workload::background::Line;
+use workload::workloads::background::Line;
 use units::{Duration, Streams};
 
 use crate::error::InputError;

@@ -26,7 +26,8 @@ use tcp::{Decision, Endpoint};
 use trace::ledger::{Diagnosis, Verdict};
 use units::{Bytes, Instant, PacketId};
 
-use crate::external::{ObservedFlow, ObservedRecord};
+use crate::external::ObservedFlow;
+use workload::ObservedRecord;
 use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, Side};
 use crate::packet::Packet;
 use crate::spec::{NodeKind, RecordSpec, Spec};

@@ -1,6 +1,6 @@
 //! No packet comes from nothing or goes into nothing.
 
-use lasthop_sim::workload::Application;
+use workload::Application;
 use lasthop_sim::{FlowSpec, Outcome, Spec, Workload, World};
 use serde_json::json;
 

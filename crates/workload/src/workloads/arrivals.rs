@@ -4,12 +4,10 @@ use link::distribution::{Distribution, ReadFile, Source, exponential};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Rate, Streams};
+use units::{Bytes, Duration, Instant, Rate, Side, Streams};
 
-use super::program::{
-    Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer, held_to_schedule,
-};
-use super::{Service, Setting, Transport};
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer, held_to_schedule};
+use super::{Service, Setting};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {
@@ -78,7 +76,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { transport: Transport::Tcp, port: super::BULK_PORT, budget: None }
+        Service::connections(super::BULK_PORT)
     }
 
     fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
@@ -141,9 +139,9 @@ impl Arrivals {
         let socket = self.next_socket.take_next();
         self.open.push((socket, now, bytes));
         self.commands.push(Command::Connect { socket, by: side });
-        self.commands.push(Command::Write { socket, side, bytes });
-        self.commands.push(Command::NotifyRead { socket, side: side.other(), position: bytes.0 });
-        self.commands.push(Command::Close { socket, side });
+        self.commands.push(Command::write(socket, side, bytes));
+        self.commands.push(Command::notify_read(socket, side.other(), bytes.0));
+        self.commands.push(Command::close(socket, side));
     }
 
     fn next(&self) -> Instant {

@@ -5,11 +5,11 @@ use link::distribution::{Distribution, ReadFile, Source, exponential, lognormal}
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Rate, Streams};
+use units::{Bytes, Duration, Instant, Rate, Side, Streams};
 
+use crate::program::Program;
 use super::arrivals::{Arrivals, Process};
-use super::program::{Program, Side};
-use super::{FindLines, Service, Setting, Transport};
+use super::{FindLines, Service, Setting};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {
@@ -144,7 +144,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { transport: Transport::Tcp, port: super::BULK_PORT, budget: None }
+        Service::connections(super::BULK_PORT)
     }
 
     fn crosses(&self) -> Option<&str> {

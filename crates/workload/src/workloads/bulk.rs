@@ -1,10 +1,9 @@
-//! Bulk: as fast as the connection takes it, so many bytes or until a time; then the sender closes.
+//! Bulk: as fast as the connection takes it, a number of bytes or until a time; then the sender closes.
 
 use link::registry::Entry;
-use units::Instant;
+use units::{Bytes, Duration, Instant, Side};
 
-use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
-use crate::spec::Amount;
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {
@@ -14,9 +13,18 @@ pub const ENTRY: Entry = Entry {
     source: "RFC 863 (discard) is its other end",
 };
 
+/// The amount of data of a bulk flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// A number of bytes.
+    Bytes(Bytes),
+    /// As many bytes as the path takes until this time of the run.
+    Until(Duration),
+}
+
 /// One bulk transfer.
 #[derive(Debug)]
-pub(crate) struct Bulk {
+pub(super) struct Bulk {
     amount: Amount,
     stage: Stage,
     start: Instant,
@@ -32,7 +40,7 @@ enum Stage {
 }
 
 impl Bulk {
-    pub(crate) fn new(amount: Amount, start: Instant) -> Self {
+    pub(super) fn new(amount: Amount, start: Instant) -> Self {
         Self { amount, stage: Stage::Before, start, commands: CommandQueue::default() }
     }
 
@@ -40,23 +48,19 @@ impl Bulk {
         self.commands.push(Command::Connect { socket: SocketId::FIRST, by: Side::From });
         match self.amount {
             Amount::Bytes(bytes) => {
-                self.commands.push(Command::Write { socket: SocketId::FIRST, side: Side::From, bytes });
-                self.commands.push(Command::NotifyRead {
-                    socket: SocketId::FIRST,
-                    side: Side::To,
-                    position: bytes.0,
-                });
+                self.commands.push(Command::write(SocketId::FIRST, Side::From, bytes));
+                self.commands.push(Command::notify_read(SocketId::FIRST, Side::To, bytes.0));
                 self.close();
             }
             Amount::Until(time) => {
-                self.commands.push(Command::WriteUnlimited { socket: SocketId::FIRST });
+                self.commands.push(Command::write_unlimited(SocketId::FIRST));
                 self.stage = Stage::Sending { until: (Instant::START + time).max(now) };
             }
         }
     }
 
     fn close(&mut self) {
-        self.commands.push(Command::Close { socket: SocketId::FIRST, side: Side::From });
+        self.commands.push(Command::close(SocketId::FIRST, Side::From));
         self.stage = Stage::Closing;
     }
 }
@@ -85,7 +89,7 @@ impl Program for Bulk {
             }
             (SocketEvent::Read { .. }, Amount::Until(_)) => {}
             (SocketEvent::Closed, _) => self.stage = Stage::Over,
-            (SocketEvent::DatagramReceived { .. } | SocketEvent::DatagramLost, _) => {}
+            (SocketEvent::DatagramReceived { .. }, _) => {}
         }
     }
 

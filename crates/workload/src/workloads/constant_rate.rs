@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::program::Program;
+use crate::program::Program;
 use super::train::{Train, time_at};
 use super::{BULK_PORT, Service, Setting, Transport, check_packets};
 
@@ -37,7 +37,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { transport: Transport::Udp, port: BULK_PORT, budget: self.budget }
+        Service::datagrams(BULK_PORT, self.budget)
     }
 
     fn program(&self, _: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {

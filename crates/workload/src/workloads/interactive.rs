@@ -6,12 +6,10 @@ use link::distribution::{Distribution, ReadFile, Source, exponential};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Streams};
+use units::{Bytes, Duration, Instant, Side, Streams};
 
-use super::program::{
-    Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer, held_to_schedule,
-};
-use super::{Service, Setting, Transport};
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer, held_to_schedule};
+use super::{Service, Setting};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {
@@ -53,7 +51,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { transport: Transport::Tcp, port: 23, budget: None }
+        Service::connections(23)
     }
 
     fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
@@ -106,7 +104,7 @@ impl Interactive {
     fn strike(&mut self, due: Instant, now: Instant) {
         self.typed += self.size.0;
         self.waiting.push_back((now, self.typed));
-        self.commands.push(Command::Write { socket: SocketId::FIRST, side: Side::From, bytes: self.size });
+        self.commands.push(Command::write(SocketId::FIRST, Side::From, self.size));
         self.expect_keystroke();
         self.next = due + self.gap.draw();
     }
@@ -117,7 +115,7 @@ impl Interactive {
     }
 
     fn expect(&mut self, side: Side, position: u64) {
-        self.commands.push(Command::NotifyRead { socket: SocketId::FIRST, side, position });
+        self.commands.push(Command::notify_read(SocketId::FIRST, side, position));
     }
 
     /// The far side has read keystrokes up to `position`.
@@ -125,7 +123,7 @@ impl Interactive {
         let fresh = Bytes(position - self.echoed);
         self.echoed = position;
         if self.echo {
-            self.commands.push(Command::Write { socket: SocketId::FIRST, side: Side::To, bytes: fresh });
+            self.commands.push(Command::write(SocketId::FIRST, Side::To, fresh));
             self.expect(Side::From, self.waiting.front().map_or(u64::MAX, |(_, end)| *end));
         } else {
             self.on_seen(now, position);
@@ -143,11 +141,7 @@ impl Interactive {
             self.commands.push(Command::ReportTransfer(Transfer { start, end: now, bytes: self.size }));
         }
         if let Some((_, end)) = self.waiting.front().filter(|_| self.echo) {
-            self.commands.push(Command::NotifyRead {
-                socket: SocketId::FIRST,
-                side: Side::From,
-                position: *end,
-            });
+            self.commands.push(Command::notify_read(SocketId::FIRST, Side::From, *end));
         }
         if self.stage == Stage::Watching && self.waiting.is_empty() {
             self.close();
@@ -155,7 +149,7 @@ impl Interactive {
     }
 
     fn close(&mut self) {
-        self.commands.push(Command::Close { socket: SocketId::FIRST, side: Side::From });
+        self.commands.push(Command::close(SocketId::FIRST, Side::From));
         self.stage = Stage::Over;
     }
 }
@@ -189,7 +183,7 @@ impl Program for Interactive {
             SocketEvent::Read { side: Side::To, position } => self.on_arrival(now, position),
             SocketEvent::Read { side: Side::From, position } => self.on_seen(now, position),
             SocketEvent::Closed => self.stage = Stage::Over,
-            SocketEvent::DatagramReceived { .. } | SocketEvent::DatagramLost => {}
+            SocketEvent::DatagramReceived { .. } => {}
         }
     }
 

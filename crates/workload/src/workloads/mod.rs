@@ -1,12 +1,11 @@
 //! Workloads: the traffic of a flow. One file each, and the list of them.
 //!
-//! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or
-//! sends datagrams. It draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is
-//! written as a flow's `bytes` or `until`; the others as the flow's `workload`. A new one is a file
-//! with `ENTRY`, `Parameters` (a [`Setting`]) and its program, and a line in the list below.
+//! A workload is a [`Program`]: a state machine that opens connections, writes, waits and closes, or sends datagrams. It
+//! draws from the streams of its flow, "flow.<name>.size" and so on. Bulk is written as a flow's `bytes` or `until`; the
+//! others as the flow's `workload`. A new one is a file with `ENTRY`, `Parameters` (a [`Setting`]) and its program, and a
+//! line in the list below.
 
-pub(crate) mod bulk;
-mod program;
+pub mod bulk;
 mod train;
 
 use link::distribution::ReadFile;
@@ -15,8 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-pub use background::Line;
-pub use program::{Command, Program, Side, SocketEvent, SocketId, Transfer};
+use self::background::Line;
+use self::bulk::{Amount, Bulk};
+use crate::program::Program;
 
 link::registry! {
     /// What a flow's program does. Written as a table of one key, its name.
@@ -45,7 +45,7 @@ pub trait Setting {
     /// The first that does not, with its key as the path.
     fn check(&self) -> Result<(), ConfigError>;
 
-    /// What it goes over.
+    /// The transport that it uses.
     fn service(&self) -> Service;
 
     /// Reads the files that its distributions name, by `read`, into its parameters. A workload without distributions has
@@ -77,15 +77,30 @@ pub trait Setting {
 /// Finds what a link carries: the direction of this name, and the other one of that link.
 pub type FindLines<'a> = dyn FnMut(&str) -> Result<[Line; 2], ConfigError> + 'a;
 
-/// What a workload goes over.
+/// The transport that a workload uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
     /// Connections or datagrams.
     pub transport: Transport,
     /// The port of the side that listens.
     pub port: u16,
-    /// How long a datagram may take before it counts as late.
+    /// The delay above which a datagram counts as late.
     pub budget: Option<Duration>,
+    /// Whether `to` answers datagrams by datagrams of its own, so that the program needs to know of each that arrives: it
+    /// gets [`crate::SocketEvent::DatagramReceived`]. Its two sides share what their packets carry, and cannot run apart.
+    pub feedback: bool,
+}
+
+impl Service {
+    /// Connections to a port.
+    const fn connections(port: u16) -> Self {
+        Self { transport: Transport::Tcp, port, budget: None, feedback: false }
+    }
+
+    /// Datagrams to a port, late after `budget`.
+    const fn datagrams(port: u16, budget: Option<Duration>) -> Self {
+        Self { transport: Transport::Udp, port, budget, feedback: false }
+    }
 }
 
 /// Connections or datagrams.
@@ -97,6 +112,44 @@ pub enum Transport {
     /// UDP.
     #[default]
     Udp,
+}
+
+/// What a flow sends.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a run has one for each flow, and none moves during the run")]
+pub enum Workload {
+    /// Bytes as fast as the connection takes them; then the sender closes.
+    Bulk(Amount),
+    /// The traffic of a program.
+    Application {
+        /// The workload.
+        application: Application,
+        /// When the program stops asking for anything new; without it, it continues until the run's end.
+        until: Option<Duration>,
+    },
+}
+
+impl Workload {
+    /// The transport that it uses.
+    #[must_use]
+    pub fn service(&self) -> Service {
+        match self {
+            Self::Bulk(_) => Service::connections(BULK_PORT),
+            Self::Application { application, .. } => application.service(),
+        }
+    }
+
+    /// The program, which begins at `start` and draws from below `streams`.
+    #[must_use]
+    pub fn program(&self, streams: &Streams, start: Instant) -> Box<dyn Program> {
+        match self {
+            Self::Bulk(amount) => Box::new(Bulk::new(*amount, start)),
+            Self::Application { application, until } => {
+                let until = until.map_or(Instant::NEVER, |until| Instant::START + until);
+                application.program(streams, start, until)
+            }
+        }
+    }
 }
 
 impl Application {
@@ -133,7 +186,7 @@ impl Application {
         self.setting().crosses()
     }
 
-    /// What it goes over.
+    /// The transport that it uses.
     #[must_use]
     pub fn service(&self) -> Service {
         self.setting().service()
@@ -178,7 +231,7 @@ const LEAST_PACKET: Bytes = Bytes(28);
 const FASTEST: Rate = Rate::from_bits_per_sec(1_000_000_000_000);
 
 /// Where receivers listen: the port of ttcp and iperf, which every tool knows for bulk data.
-pub(crate) const BULK_PORT: u16 = 5001;
+pub const BULK_PORT: u16 = 5001;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::program::Program;
+use crate::program::Program;
 use super::train::{Rest, Spurts, Train, time_at};
 use super::{BULK_PORT, Service, Setting, Transport, check_packets};
 
@@ -52,7 +52,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { transport: self.transport, port: BULK_PORT, budget: self.budget }
+        Service { transport: self.transport, ..Service::datagrams(BULK_PORT, self.budget) }
     }
 
     fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
+use units::Side;
+
 use super::*;
+use crate::program::{Command, SocketCall, SocketEvent, SocketId, Transfer};
 
 fn application(value: serde_json::Value) -> Application {
     let application: Application = serde_json::from_value(value).expect("a workload that the test means");
@@ -55,7 +58,7 @@ fn acts_when_woken_late(value: &serde_json::Value, late: Duration) -> Vec<Instan
         program.handle_timeout(asked_for + late);
         let acts = commands(&mut *program).into_iter();
         due.extend(
-            acts.filter(|c| matches!(c, Command::SendDatagram { .. } | Command::Write { .. }))
+            acts.filter(|c| matches!(c, Command::SendDatagram { .. } | Command::Call { call: SocketCall::Write(_), .. }))
                 .map(|_| asked_for),
         );
     }
@@ -190,12 +193,12 @@ fn a_web_user_asks_reads_and_asks_again_over_a_new_connection() {
     user.handle_timeout(Instant::START);
     let asked = commands(&mut *user);
     assert_eq!(asked[0], Command::Connect { socket: SocketId::FIRST, by: Side::To });
-    assert_eq!(asked[1], Command::Write { socket: SocketId(0), side: Side::To, bytes: Bytes(300) });
+    assert_eq!(asked[1], Command::write(SocketId(0), Side::To, Bytes(300)));
     let at = |ms| Instant::START + Duration::from_millis(ms);
     user.handle_event(at(100), SocketId::FIRST, SocketEvent::Read { side: Side::From, position: 300 });
     let answered = commands(&mut *user);
-    assert_eq!(answered[0], Command::Write { socket: SocketId(0), side: Side::From, bytes: Bytes(10_000) });
-    assert!(answered.contains(&Command::Close { socket: SocketId(0), side: Side::From }));
+    assert_eq!(answered[0], Command::write(SocketId(0), Side::From, Bytes(10_000)));
+    assert!(answered.contains(&Command::close(SocketId(0), Side::From)));
     user.handle_event(at(900), SocketId::FIRST, SocketEvent::Read { side: Side::To, position: 10_000 });
     let page = Transfer { start: Instant::START, end: at(900), bytes: Bytes(10_000) };
     assert_eq!(commands(&mut *user), [Command::ReportTransfer(page)]);
@@ -227,11 +230,7 @@ fn keystrokes_are_echoed_and_each_echo_ends_a_transfer() {
     commands(&mut *shell);
     // Two arrive at once, and their echoes come one by one.
     shell.handle_event(at(250), SocketId::FIRST, SocketEvent::Read { side: Side::To, position: 2 });
-    assert!(commands(&mut *shell).contains(&Command::Write {
-        socket: SocketId(0),
-        side: Side::To,
-        bytes: Bytes(2)
-    }));
+    assert!(commands(&mut *shell).contains(&Command::write(SocketId(0), Side::To, Bytes(2))));
     shell.handle_event(at(300), SocketId::FIRST, SocketEvent::Read { side: Side::From, position: 1 });
     let first = Transfer { start: at(0), end: at(300), bytes: Bytes(1) };
     assert!(commands(&mut *shell).contains(&Command::ReportTransfer(first)));
@@ -247,7 +246,7 @@ fn a_read_that_ends_inside_a_keystroke_is_followed_by_that_keystrokes_end() {
     (0..2).for_each(|stroke| shell.handle_timeout(at(100 * stroke)));
     commands(&mut *shell);
     shell.handle_event(at(250), SocketId::FIRST, SocketEvent::Read { side: Side::To, position: 1460 });
-    let expected = Command::NotifyRead { socket: SocketId(0), side: Side::To, position: 2800 };
+    let expected = Command::notify_read(SocketId(0), Side::To, 2800);
     assert_eq!(commands(&mut *shell).last(), Some(&expected));
 }
 
@@ -259,7 +258,7 @@ fn arrivals_offer_their_load() {
     while others.poll_timeout() != Instant::NEVER {
         others.handle_timeout(others.poll_timeout());
         for command in commands(&mut *others) {
-            if let Command::Write { bytes, .. } = command {
+            if let Command::Call { call: SocketCall::Write(bytes), .. } = command {
                 written += bytes.0;
             }
         }
@@ -301,9 +300,9 @@ fn background_traffic_offers_its_shares_over_a_long_run() {
         program.handle_timeout(now);
         for command in commands(&mut *program) {
             match command {
-                Command::Write { side: Side::From, bytes, .. } => offered[0] += bits(bytes.0, 1500),
-                Command::Write { side: Side::To, bytes, .. } => offered[1] += bits(bytes.0, 576),
-                Command::NotifyRead { socket, position, .. } => {
+                Command::Call { side: Side::From, call: SocketCall::Write(bytes), .. } => offered[0] += bits(bytes.0, 1500),
+                Command::Call { side: Side::To, call: SocketCall::Write(bytes), .. } => offered[1] += bits(bytes.0, 576),
+                Command::Call { socket, call: SocketCall::NotifyRead(position), .. } => {
                     medium += if position > 300_000 { 1.0 } else { 0.0 };
                     program.handle_event(now, socket, SocketEvent::Closed);
                 }

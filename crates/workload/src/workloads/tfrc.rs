@@ -14,12 +14,12 @@ use std::collections::VecDeque;
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Rate, Streams};
+use units::{Bytes, Duration, Instant, Rate, Side, Streams};
 
 use self::receiver::{Feedback, Header, Receiver};
 use self::sender::Sender;
-use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId};
-use super::{BULK_PORT, Service, Setting, Transport, check_packets};
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId};
+use super::{BULK_PORT, Service, Setting, check_packets};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {
@@ -62,7 +62,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { transport: Transport::Udp, port: BULK_PORT, budget: self.budget }
+        Service { feedback: true, ..Service::datagrams(BULK_PORT, self.budget) }
     }
 
     fn program(&self, _: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
@@ -103,7 +103,7 @@ struct Tfrc {
 impl Tfrc {
     fn send(&mut self, now: Instant) {
         self.headers.push_back(Header { sent: now, rtt: self.sender.rtt() });
-        self.commands.push(Command::SendDatagram { size: self.size });
+        self.commands.push(Command::SendDatagram { by: Side::From, size: self.size });
         self.sender.on_sent(now);
     }
 
@@ -111,7 +111,7 @@ impl Tfrc {
         let Some(feedback) = feedback else { return };
         self.feedback.push_back((self.feedback_sent, feedback));
         self.feedback_sent += 1;
-        self.commands.push(Command::SendFeedback { size: FEEDBACK });
+        self.commands.push(Command::SendDatagram { by: Side::To, size: FEEDBACK });
     }
 
     fn on_data(&mut self, now: Instant, number: u64, size: Bytes) {
@@ -171,10 +171,6 @@ impl Program for Tfrc {
             SocketEvent::DatagramReceived { by: Side::To, number, .. } => self.on_feedback(now, number),
             _ => {}
         }
-    }
-
-    fn hears_datagrams(&self) -> bool {
-        true
     }
 
     fn poll_command(&mut self) -> Option<Command> {

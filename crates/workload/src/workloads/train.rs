@@ -1,10 +1,10 @@
 //! Trains of packets: what voice, constant-rate, Poisson and on-off sources have in common.
 
 use link::distribution::Source;
-use units::{Bytes, Duration, Instant};
+use units::{Bytes, Duration, Instant, Side};
 
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, held_to_schedule};
 use super::Transport;
-use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, held_to_schedule};
 
 /// Sends a packet, waits, sends the next; perhaps with pauses between spurts.
 #[derive(Debug)]
@@ -114,8 +114,8 @@ impl Train {
     /// Sends the packet that was due then.
     fn send(&mut self, due: Instant) {
         self.commands.push(match self.transport {
-            Transport::Tcp => Command::Write { socket: SocketId::FIRST, side: Side::From, bytes: self.size },
-            Transport::Udp => Command::SendDatagram { size: self.size },
+            Transport::Tcp => Command::write(SocketId::FIRST, Side::From, self.size),
+            Transport::Udp => Command::SendDatagram { by: Side::From, size: self.size },
         });
         let gap = self.gap.draw();
         self.next = self.spurts.as_mut().map_or(due + gap, |spurts| spurts.next(due, gap));
@@ -124,7 +124,7 @@ impl Train {
     fn end(&mut self) {
         self.stage = Stage::Over;
         if self.transport == Transport::Tcp {
-            self.commands.push(Command::Close { socket: SocketId::FIRST, side: Side::From });
+            self.commands.push(Command::close(SocketId::FIRST, Side::From));
         }
     }
 }

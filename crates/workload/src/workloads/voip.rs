@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::text::write_duration;
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::program::Program;
+use crate::program::Program;
 use super::train::{Rest, Spurts, Train};
 use super::{Service, Setting, Transport, check_rate};
 
@@ -92,7 +92,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { transport: Transport::Udp, port: RTP_PORT, budget: Some(self.budget) }
+        Service::datagrams(RTP_PORT, Some(self.budget))
     }
 
     fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {

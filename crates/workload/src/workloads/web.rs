@@ -4,10 +4,10 @@ use link::distribution::{Distribution, ReadFile, Source, exponential, pareto};
 use link::{ConfigError, registry::Entry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Instant, Streams};
+use units::{Bytes, Duration, Instant, Side, Streams};
 
-use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
-use super::{Service, Setting, Transport};
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
+use super::{Service, Setting};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {
@@ -69,7 +69,7 @@ impl Setting for Parameters {
     }
 
     fn service(&self) -> Service {
-        Service { transport: Transport::Tcp, port: 80, budget: None }
+        Service::connections(80)
     }
 
     fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
@@ -126,8 +126,8 @@ impl Web {
         let mut connection = self.connection.take().unwrap_or_else(|| self.open());
         connection.asked += self.request.0;
         let socket = connection.socket;
-        self.commands.push(Command::Write { socket, side: Side::To, bytes: self.request });
-        self.commands.push(Command::NotifyRead { socket, side: Side::From, position: connection.asked });
+        self.commands.push(Command::write(socket, Side::To, self.request));
+        self.commands.push(Command::notify_read(socket, Side::From, connection.asked));
         self.connection = Some(connection);
         self.stage = Stage::Asking { since: now };
     }
@@ -145,10 +145,10 @@ impl Web {
         let size = self.size.draw().max(Bytes(1));
         connection.answered += size.0;
         let socket = connection.socket;
-        self.commands.push(Command::Write { socket, side: Side::From, bytes: size });
-        self.commands.push(Command::NotifyRead { socket, side: Side::To, position: connection.answered });
+        self.commands.push(Command::write(socket, Side::From, size));
+        self.commands.push(Command::notify_read(socket, Side::To, connection.answered));
         if !self.persistent {
-            self.commands.push(Command::Close { socket, side: Side::From });
+            self.commands.push(Command::close(socket, Side::From));
         }
         self.stage = Stage::Loading { since, size };
     }
@@ -173,7 +173,7 @@ impl Web {
 
     fn leave(&mut self) {
         if let Some(connection) = self.connection.take() {
-            self.commands.push(Command::Close { socket: connection.socket, side: Side::To });
+            self.commands.push(Command::close(connection.socket, Side::To));
         }
         self.stage = Stage::Over;
     }
