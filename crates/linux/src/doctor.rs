@@ -9,8 +9,8 @@ use std::path::Path;
 use nix::sys::utsname::uname;
 use serde::Serialize;
 
-use crate::lease;
-use crate::namespace::{self, Right};
+use crate::forwarding;
+use crate::namespace::{self, Privilege};
 use crate::policy;
 use crate::sysctl::{self, Sysctls};
 use crate::tun;
@@ -60,7 +60,8 @@ pub fn doctor() -> Vec<Check> {
 }
 
 /// Returns the failed checks for a run with this congestion control and these settings.
-pub(crate) fn obstacles(congestion: Option<&str>, sysctls: &Sysctls) -> Vec<Check> {
+#[must_use]
+pub fn obstacles(congestion: Option<&str>, sysctls: &Sysctls) -> Vec<Check> {
     let mut checks = needed();
     checks.extend(congestion.map(|name| self::congestion(Some(name))));
     checks.extend(sysctls.keys().map(|name| setting(name)));
@@ -69,7 +70,8 @@ pub(crate) fn obstacles(congestion: Option<&str>, sysctls: &Sysctls) -> Vec<Chec
 }
 
 /// Returns name and release of the kernel, "Linux 6.18.44".
-pub(crate) fn kernel_version() -> String {
+#[must_use]
+pub fn kernel_version() -> String {
     uname().map_or_else(
         |_| "unknown".to_owned(),
         |name| format!("{} {}", name.sysname().display(), name.release().display()),
@@ -106,10 +108,10 @@ fn device(path: &Path) -> Check {
 
 fn namespaces() -> Check {
     match namespace::possible() {
-        Ok(Right::Privilege | Right::NotNeeded) => {
+        Ok(Privilege::Capability | Privilege::NotNeeded) => {
             Check::good("namespaces", "network namespaces can be made, with privilege")
         }
-        Ok(Right::UserNamespace) => {
+        Ok(Privilege::UserNamespace) => {
             Check::good("namespaces", "network namespaces can be made, in a user namespace of one's own")
         }
         Err(error) => {
@@ -196,11 +198,11 @@ fn timers() -> Check {
     }
 }
 
-/// Takes back what killed shells and routers have left outside their namespaces, and says what it was.
+/// Takes back the changes that killed shells and routers have left outside their namespaces, and reports them.
 fn left_behind() -> Check {
     let rules =
         policy::remove_left().into_iter().map(|interface| format!("the routing rule for {interface}"));
-    let left: Vec<String> = lease::give_back_left().into_iter().chain(rules).collect();
+    let left: Vec<String> = forwarding::restore_left().into_iter().chain(rules).collect();
     match left.is_empty() {
         true => Check::good("left", "no killed shell or router has left anything behind"),
         false => {

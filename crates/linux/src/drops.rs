@@ -1,20 +1,21 @@
-//! Packets that a host's kernel dropped although no link had asked for it: at its device, or at a socket without room.
+//! Packets that a host's kernel dropped, and not a link: at its device, or at a socket without room.
 
 use std::fs;
 use std::iter::Sum;
 
 /// Drops in this thread's namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Drops {
+pub struct Drops {
     /// Packets that did not fit into the device's queue.
-    pub(crate) device: u64,
+    pub device: u64,
     /// Segments and datagrams for which a socket had no room.
-    pub(crate) socket: u64,
+    pub socket: u64,
 }
 
 impl Drops {
-    /// Reads the counters of this thread's namespace.
-    pub(crate) fn read(interface: &str) -> Self {
+    /// Reads the counters of this thread's namespace, and those of an interface.
+    #[must_use]
+    pub fn read(interface: &str) -> Self {
         let file =
             |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
         Self {
@@ -33,7 +34,7 @@ impl Sum for Drops {
     }
 }
 
-/// Reads how many packets did not fit into the device's queue: the twelfth number of the device's line (Linux,
+/// Reads the number of packets that did not fit into the device's queue: the twelfth number of the device's line (Linux,
 /// net/core/net-procfs.c).
 fn of_device(table: &str, interface: &str) -> Option<u64> {
     const TRANSMIT_DROPS: usize = 11;
@@ -53,7 +54,7 @@ fn of_sockets(table: &str) -> u64 {
     wanted.filter_map(|(_, number)| number.parse::<u64>().ok()).sum()
 }
 
-/// Counters of what found no room at a socket (Linux, net/ipv4/proc.c).
+/// Counters of segments and datagrams that found no room at a socket (Linux, net/ipv4/proc.c).
 const SOCKET_DROPS: [(&str, &str); 3] =
     [("TcpExt", "TCPBacklogDrop"), ("TcpExt", "TCPRcvQDrop"), ("Udp", "RcvbufErrors")];
 

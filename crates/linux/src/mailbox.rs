@@ -1,4 +1,4 @@
-//! A queue between two threads, one of which waits for descriptors.
+//! A queue between two threads, of which the reader waits for descriptors.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-/// A queue. Once it is watched, its descriptor is readable while something is in it.
+/// A queue. Once it is watched, its descriptor is readable while it is not empty.
 #[derive(Debug)]
-pub(crate) struct Mailbox<T> {
+pub struct Mailbox<T> {
     waiting: Mutex<VecDeque<T>>,
     event: OnceLock<EventFd>,
 }
@@ -21,15 +21,15 @@ impl<T> Default for Mailbox<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// Puts something in.
-    pub(crate) fn put(&self, item: T) {
+    /// Appends an item.
+    pub fn put(&self, item: T) {
         let mut waiting = self.lock();
         waiting.push_back(item);
         self.event.get().into_iter().for_each(wake);
     }
 
-    /// Takes everything out.
-    pub(crate) fn take(&self) -> VecDeque<T> {
+    /// Takes out all items.
+    pub fn take(&self) -> VecDeque<T> {
         let mut waiting = self.lock();
         if let Some(event) = self.event.get().filter(|_| !waiting.is_empty()) {
             let _ = event.read();
@@ -37,8 +37,11 @@ impl<T> Mailbox<T> {
         std::mem::take(&mut waiting)
     }
 
-    /// Makes the descriptor, if there is none yet.
-    pub(crate) fn watch(&self) -> io::Result<BorrowedFd<'_>> {
+    /// Returns the descriptor; the first call makes it.
+    ///
+    /// # Errors
+    /// If the kernel refuses an eventfd(2).
+    pub fn watch(&self) -> io::Result<BorrowedFd<'_>> {
         let waiting = self.lock();
         if self.event.get().is_none() {
             let event = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
@@ -55,8 +58,9 @@ impl<T> Mailbox<T> {
             .ok_or_else(|| io::Error::other("an event that was just made is gone"))
     }
 
-    /// The descriptor, if it is watched.
-    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+    /// Returns the descriptor, if the queue is watched.
+    #[must_use]
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.event.get().map(AsFd::as_fd)
     }
 
@@ -65,7 +69,7 @@ impl<T> Mailbox<T> {
     }
 }
 
-/// Makes the descriptor readable. That it is so already is no error.
+/// Makes the descriptor readable. It is no error if it is so already.
 fn wake(event: &EventFd) {
     let _ = event.write(1);
 }
@@ -82,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_descriptor_is_readable_while_something_is_in_it() {
+    fn the_descriptor_is_readable_while_the_queue_is_not_empty() {
         let mailbox = Mailbox::default();
         mailbox.put(1);
         assert!(is_readable(&mailbox));

@@ -22,12 +22,13 @@ pub enum Scheduling {
 
 /// A raised scheduling class of this thread; dropping it restores the ordinary one.
 #[derive(Debug)]
-pub(crate) struct Priority(Scheduling);
+pub struct Priority(Scheduling);
 
 impl Priority {
-    /// Sets the timer slack of this thread to 1 ns (the default is 50 µs), and raises its scheduling class as far as the
-    /// system permits.
-    pub(crate) fn raise() -> Self {
+    /// Sets the timer slack of this thread to 1 ns (default: 50 µs), and raises its scheduling class as far as the system
+    /// permits.
+    #[must_use]
+    pub fn raise() -> Self {
         // Kernels without the call refuse it; deliveries are then later, which the run reports.
         let _ = set_timerslack(1);
         let fifo = || schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0, 0).map(|()| Scheduling::Fifo);
@@ -35,8 +36,9 @@ impl Priority {
         Self(fifo().or_else(|_| short()).unwrap_or(Scheduling::Ordinary))
     }
 
-    /// Returns the class that was permitted.
-    pub(crate) fn scheduling(&self) -> Scheduling {
+    /// Returns the class that the system permitted.
+    #[must_use]
+    pub fn scheduling(&self) -> Scheduling {
         self.0
     }
 }
@@ -53,30 +55,33 @@ impl Drop for Priority {
     }
 }
 
-/// Whether the calling thread is in the real-time class.
-pub(crate) fn is_real_time() -> bool {
+/// Returns whether the calling thread is in the real-time class.
+#[must_use]
+pub fn is_real_time() -> bool {
     const THIS_THREAD: libc::pid_t = 0;
-    // SAFETY: the call has no memory of ours.
+    // SAFETY: the call takes a number and accesses no memory of this process.
     let policy = unsafe { libc::sched_getscheduler(THIS_THREAD) };
     policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO
 }
 
-/// Makes the calling thread one with a short slice among ordinary threads, until it returns. It is busy then, and so are the
-/// programs on both sides of it: a fair share would let packets wait that no link holds.
-pub(crate) fn leave_real_time() {
-    // Lowering the class is always permitted (sched(7)), and who had the real-time class may mostly be preferred too.
+/// Moves the calling thread from the real-time class to the ordinary one, with a short slice and a larger share. A driver
+/// calls it while it is busy. The programs at both ends of its links are busy as well, and with an equal share it would
+/// let packets wait that no link delays.
+pub fn leave_real_time() {
+    // Lowering the class is always permitted (sched(7)). The privilege for a lower nice value mostly comes with that for
+    // the real-time class.
     let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, PREFERRED)
         .or_else(|_| schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0));
 }
 
-/// Makes the calling thread one of the real-time class again. Where that is no longer permitted, it stays as it is.
-pub(crate) fn return_to_real_time() {
+/// Moves the calling thread back to the real-time class. Where the system no longer permits it, nothing changes.
+pub fn return_to_real_time() {
     let _ = schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0, 0);
 }
 
-/// Lets the calling thread wake up soon after a time that it has waited for, among ordinary threads, until its end. Where the
-/// system does not permit it, the thread is as any other.
-pub(crate) fn wake_promptly() {
+/// Gives the calling thread the finest timers and a short slice in the ordinary class, until its end, so that it wakes up
+/// soon after a time that it waits for. Where the system does not permit it, nothing changes.
+pub fn wake_promptly() {
     let _ = set_timerslack(1);
     let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0);
 }
@@ -96,14 +101,14 @@ fn schedule(policy: libc::c_int, priority: u32, slice: u64, nice: i32) -> io::Re
         sched_deadline: 0,
         sched_period: 0,
     };
-    // SAFETY: the call reads `attributes`, which tells its own size and lives until it returns.
+    // SAFETY: the call reads `attributes`, whose first field is its size and which lives until the call returns.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, THIS_THREAD, &raw const attributes, FLAGS) };
     Ok(Errno::result(result).map(drop)?)
 }
 
-/// The lowest real-time priority: it is before all ordinary threads.
+/// The lowest real-time priority, which is above all ordinary threads.
 const LOWEST_FIFO: u32 = 1;
-/// Three times the share of an ordinary thread.
+/// A nice value: three times the share of an ordinary thread.
 const PREFERRED: i32 = -5;
 /// The shortest slice of the scheduler, 0.1 ms (Linux, kernel/sched/syscalls.c).
 const SHORTEST_SLICE: u64 = 100_000;
@@ -114,11 +119,11 @@ mod tests {
 
     use super::*;
 
-    /// Returns the calling thread's policy: field 41 of its line, 39 behind the name (proc_pid_stat(5)).
+    /// Returns the calling thread's policy: field 41 of its line, the 39th after the name (proc_pid_stat(5)).
     fn policy() -> libc::c_int {
         let stat = fs::read_to_string("/proc/thread-self/stat").unwrap();
-        let behind_name = &stat[stat.rfind(')').unwrap() + 2..];
-        behind_name.split(' ').nth(38).unwrap().parse().unwrap()
+        let after_name = &stat[stat.rfind(')').unwrap() + 2..];
+        after_name.split(' ').nth(38).unwrap().parse().unwrap()
     }
 
     #[test]
@@ -131,6 +136,23 @@ mod tests {
             assert_eq!(thread::spawn(policy).join().unwrap(), libc::SCHED_OTHER);
             drop(priority);
             assert_eq!(policy(), libc::SCHED_OTHER);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_busy_thread_leaves_the_real_time_class_and_returns_to_it() {
+        thread::spawn(|| {
+            let priority = Priority::raise();
+            if priority.scheduling() != Scheduling::Fifo {
+                return crate::testing::say_not_tested(&"the real-time class takes privilege");
+            }
+            assert!(is_real_time());
+            leave_real_time();
+            assert!(!is_real_time());
+            return_to_real_time();
+            assert!(is_real_time());
         })
         .join()
         .unwrap();

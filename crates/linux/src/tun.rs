@@ -1,7 +1,7 @@
 //! TUN devices: the kernel's IP packets are read from them and written to them.
 //!
-//! A device has a header of virtio before each packet: the kernel leaves segmentation and checksums to it, and takes
-//! segments that follow each other as one (`wire::offload`).
+//! A device has a virtio header before each packet: the kernel leaves segmentation and checksums to the device, and
+//! accepts consecutive segments as one packet (`wire::offload`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -13,56 +13,62 @@ use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socketpair, sockopt};
 use wire::offload::{Coalesced, RawPacket, Segments, VirtioNetHeader, segments};
 
-/// The file that makes TUN devices (Linux, Documentation/networking/tuntap.rst).
-pub(crate) const DEVICE: &str = "/dev/net/tun";
+/// The file by which TUN devices are made (Linux, Documentation/networking/tuntap.rst).
+pub const DEVICE: &str = "/dev/net/tun";
 
 /// The largest IPv4 packet (RFC 791 §3.1).
 const LARGEST_PACKET: usize = 65_535;
 
 /// A TUN device in the network namespace of the thread that made it. Dropping it removes the device.
 ///
-/// Or what stands for one where a program is a host's stack: a socket of a pair that keeps packets apart, whose other end
-/// the program reads and writes as it would a TUN device's descriptor.
+/// Where a program is a host's stack, this is one socket of a pair that preserves packet boundaries. The program reads and
+/// writes the other socket as it would the descriptor of a TUN device.
 #[derive(Debug)]
-pub(crate) struct Tun {
+pub struct Tun {
     device: File,
-    /// What the device and the kernel leave to each other.
+    /// The work that the device and the kernel leave to each other.
     offload: Offload,
-    /// Packets that a program was too slow to take.
+    /// Number of packets for which the program's socket had no room.
     overflowed: AtomicU64,
 }
 
-/// What a device and the kernel leave to each other.
+/// The work that a device and the kernel leave to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Offload {
-    /// Nothing: a program has whole packets, without a header of virtio.
+    /// None: a program's packets are whole and have no virtio header.
     Nothing,
     /// Checksums, and segmentation of TCP.
     Tcp,
-    /// That of UDP as well.
+    /// Checksums, and segmentation of TCP and UDP.
     TcpAndUdp,
 }
 
-/// What packets are read into.
+/// Memory for packets that are read.
 #[derive(Debug)]
-pub(crate) struct Buffers {
+pub struct Buffers {
     next: Vec<u8>,
-    /// Those of long packets that have left: in a transfer at full speed the memory stays the same.
+    /// The buffers of long packets that have been written: a transfer at full speed allocates no memory.
     spare: Vec<Vec<u8>>,
 }
 
 impl Tun {
-    /// Makes a device called `name`, down and without an address. Packets are bare IP behind a header of virtio, without a
-    /// header of packet information.
-    pub(crate) fn create(name: &str) -> io::Result<Self> {
+    /// Makes a device called `name`, down and without an address. A packet is bare IP after a virtio header, without packet
+    /// information (IFF_NO_PI).
+    ///
+    /// # Errors
+    /// If the kernel refuses it, or the name is in use.
+    pub fn create(name: &str) -> io::Result<Self> {
         let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE)?;
         attach(&device, name)?;
         let offload = take_over(&device);
         Ok(Self { device, offload, overflowed: AtomicU64::new(0) })
     }
 
-    /// Makes what stands for a device, and the end of the program whose stack it is.
-    pub(crate) fn for_program() -> io::Result<(Self, OwnedFd)> {
+    /// Makes a pair of sockets: one in the place of a device, and one for the program that is the stack.
+    ///
+    /// # Errors
+    /// If the kernel refuses them.
+    pub fn for_program() -> io::Result<(Self, OwnedFd)> {
         let kind = (AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC);
         let (ours, programs) = socketpair(kind.0, kind.1, None, kind.2)?;
         for end in [&ours, &programs] {
@@ -75,25 +81,33 @@ impl Tun {
         Ok((ours, programs))
     }
 
-    /// Returns how many packets a program was too slow to take.
-    pub(crate) fn overflowed(&self) -> u64 {
+    /// Returns the number of packets for which the program's socket had no room.
+    #[must_use]
+    pub fn overflowed(&self) -> u64 {
         self.overflowed.load(Ordering::Relaxed)
     }
 
-    /// Returns another handle of the device, which is there until both are dropped.
-    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+    /// Returns another handle of the device, which exists until both are dropped.
+    ///
+    /// # Errors
+    /// If the process has no free descriptor.
+    pub fn try_clone(&self) -> io::Result<Self> {
         let device = self.device.try_clone()?;
         Ok(Self { device, offload: self.offload, overflowed: AtomicU64::new(0) })
     }
 
-    /// Whether the kernel takes a train of datagrams as one.
-    pub(crate) fn takes_trains(&self) -> bool {
+    /// Returns whether the kernel accepts a train of datagrams as one packet.
+    #[must_use]
+    pub fn takes_trains(&self) -> bool {
         self.offload == Offload::TcpAndUdp
     }
 
-    /// Reads what the kernel sent next. Returns its packets, or `None` when there is nothing. Packets that no link here
-    /// carries are passed over.
-    pub(crate) fn receive(&self, buffers: &mut Buffers) -> io::Result<Option<Segments>> {
+    /// Reads what the kernel sent next. Returns its packets, or `None` when there is none. Skips packets that no link
+    /// carries, those of IPv6.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn receive(&self, buffers: &mut Buffers) -> io::Result<Option<Segments>> {
         let mut head = [0; VirtioNetHeader::LEN];
         let read = match self.offload != Offload::Nothing {
             true => (&self.device)
@@ -108,8 +122,11 @@ impl Tun {
         }
     }
 
-    /// Writes a packet to the kernel, or several as one. Its stack has processed them when this returns.
-    pub(crate) fn send(&self, packets: Coalesced<'_>) -> io::Result<()> {
+    /// Writes a packet, or several as one, to the kernel, which has processed them when this returns.
+    ///
+    /// # Errors
+    /// If the device fails, or the kernel refuses the packet.
+    pub fn send(&self, packets: Coalesced<'_>) -> io::Result<()> {
         if self.offload == Offload::Nothing {
             return packets.segments().try_for_each(|packet| self.send_to_program(&packet.to_bytes()));
         }
@@ -120,7 +137,7 @@ impl Tun {
 
     fn send_to_program(&self, packet: &[u8]) -> io::Result<()> {
         match (&self.device).write(packet) {
-            // A device never is: a program that does not read loses packets, as by a device's full queue.
+            // Only a program's socket can be full. The packet is lost, as at the full queue of a device.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.overflowed.fetch_add(1, Ordering::Relaxed);
                 Ok(())
@@ -136,17 +153,19 @@ impl AsFd for Tun {
     }
 }
 
-impl Buffers {
-    pub(crate) fn new() -> Self {
+impl Default for Buffers {
+    fn default() -> Self {
         Self { next: vec![0; LARGEST_PACKET], spare: Vec::new() }
     }
+}
 
-    /// Where the next packet goes if it is not read by [`Tun::receive`].
-    pub(crate) fn room(&mut self) -> &mut [u8] {
+impl Buffers {
+    /// Returns the memory for the next packet, for a caller that reads it other than by [`Tun::receive`].
+    pub fn room(&mut self) -> &mut [u8] {
         &mut self.next
     }
 
-    /// Takes a packet out of the buffer: a long one with the buffer, instead of a copy.
+    /// Takes a packet out of the buffer. A long packet takes the buffer with it, instead of a copy.
     fn take(&mut self, length: usize) -> Vec<u8> {
         if length < LARGEST_PACKET / 2 {
             return self.next[..length].to_vec();
@@ -158,15 +177,15 @@ impl Buffers {
         bytes
     }
 
-    /// Takes the memory of a packet that has been written.
-    pub(crate) fn recycle(&mut self, packet: RawPacket) {
+    /// Takes back the memory of a packet that has been written.
+    pub fn recycle(&mut self, packet: RawPacket) {
         if let Some(buffer) = packet.into_buffer().filter(|_| self.spare.len() < MOST_SPARE) {
             self.spare.push(buffer);
         }
     }
 }
 
-/// What was read, as packets. What cannot be segmented is of IPv6, which no link here carries.
+/// Returns what was read as packets. What cannot be segmented is of IPv6, which no link carries.
 fn packets(head: &[u8; VirtioNetHeader::LEN], bytes: Vec<u8>) -> Segments {
     let header = VirtioNetHeader::read(head).ok();
     header.and_then(|header| segments(header, bytes).ok()).unwrap_or_else(Segments::none)
@@ -183,11 +202,11 @@ fn attach(device: &File, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// TUNSETOFFLOAD: takes over as much of the kernel's work as it lets us: checksums and segmentation of TCP over IPv4, from
-/// Linux 6.2 on also of UDP. A kernel that lets us do nothing hands over whole packets, and all works as well.
+/// TUNSETOFFLOAD: takes over the work that the kernel is willing to leave: checksums and segmentation of TCP over IPv4, from
+/// Linux 6.2 on also of UDP. A kernel that leaves none of it hands over whole packets.
 fn take_over(device: &File) -> Offload {
     let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4;
-    // Of UDP it has both versions of IP or neither. A segment with CWR it segments itself: without TUN_F_TSO_ECN.
+    // The kernel requires both versions of IP for UDP. Without TUN_F_TSO_ECN it segments a packet with CWR itself.
     let with_udp = tcp | libc::TUN_F_USO4 | libc::TUN_F_USO6;
     // SAFETY: the descriptor is open for the length of the calls, whose argument is a number.
     let set = |flags: libc::c_uint| unsafe { tun_set_offload(device.as_raw_fd(), flags.cast_signed()) };
@@ -206,11 +225,11 @@ struct InterfaceRequest {
     padding: [u8; 22],
 }
 
-/// Buffers that are kept for later: 2 MB.
+/// The largest number of spare buffers: 2 MB.
 const MOST_SPARE: usize = 32;
-/// Bytes that may wait for a program: more than a bandwidth-delay product of most links.
+/// Bytes that may wait for a program: more than the bandwidth-delay product of most links.
 const PROGRAM_BUFFER: usize = 4 << 20;
-/// Bytes of the headers of virtio, IPv4 and TCP at their longest.
+/// The largest length of the headers of virtio, IPv4 and TCP together, in bytes.
 const LARGEST_HEAD: usize = VirtioNetHeader::LEN + 60 + 60;
 const FLAGS: libc::c_short = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
 const _: () = assert!(size_of::<InterfaceRequest>() == size_of::<libc::ifreq>());
@@ -262,15 +281,15 @@ mod tests {
             assert_eq!(wire::parse(&buffer[..length]).unwrap().oddities, []);
         }
         program.write_all(&packets[0].to_bytes()).unwrap();
-        let mut buffers = Buffers::new();
+        let mut buffers = Buffers::default();
         let received: Vec<RawPacket> = tun.receive(&mut buffers).unwrap().unwrap().collect();
         assert_eq!(received, packets[..1]);
         assert!(tun.receive(&mut buffers).unwrap().is_none());
     }
 
     #[test]
-    fn the_memory_of_long_packets_is_used_again() {
-        let mut buffers = Buffers::new();
+    fn the_memory_of_long_packets_is_reused() {
+        let mut buffers = Buffers::default();
         let (header, bytes) = datagrams(60);
         let next = |buffers: &mut Buffers| {
             buffers.room()[..bytes.len()].copy_from_slice(&bytes);
@@ -286,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_link_carries_is_passed_over() {
+    fn packets_that_no_link_carries_are_skipped() {
         let (header, mut bytes) = datagrams(3);
         let mut head = Vec::new();
         header.write(&mut head);

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use linux::tun::{Buffers, Tun};
 use nix::poll::{PollFd, PollFlags};
 use stacks::{HostTable, ProgramHost};
 use units::Instant;
 use wire::offload::{Coalesced, Segments, VirtioNetHeader, segments};
 
-use crate::bridge::Bridge;
-use crate::host;
-use crate::kernel_hosts::KernelHosts;
+use crate::drive::bridge::Bridge;
+use crate::drive::network::Network;
 use crate::machines::Tunnel;
-use crate::network::Network;
-use crate::tun::{Buffers, Tun};
+use crate::run::host;
+use crate::workload::kernel_hosts::KernelHosts;
 
 /// Where a kernel's packets come out and go in.
 #[derive(Clone, Copy)]

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
 
+use linux::tun::Buffers;
 use nix::poll::{PollFd, PollFlags};
 use stacks::{HostCaptures, ProgramOutcome, Programs};
 use units::{Duration, Instant};
 
-use crate::attachment::{Attached, Attachment, Device};
 use crate::clock::Clock;
-use crate::kernel_hosts::KernelHosts;
-use crate::lateness::LatenessRecorder;
-use crate::network::Network;
-use crate::outgoing::{Outgoing, together};
-use crate::tun::Buffers;
-use crate::waiting::{Came, Waiting};
+use crate::drive::attachment::{Attached, Attachment, Device};
+use crate::drive::lateness::LatenessRecorder;
+use crate::drive::network::Network;
+use crate::drive::outgoing::{Outgoing, together};
+use crate::drive::waiting::{Came, Waiting};
+use crate::workload::kernel_hosts::KernelHosts;
 use crate::workload::{HalfRan, StackHalves};
 
 /// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order of
@@ -75,7 +75,7 @@ impl<'a> Driver<'a> {
             stacks_have_more: false,
             waiting: Waiting::new(clock),
             came: Came::default(),
-            buffers: Buffers::new(),
+            buffers: Buffers::default(),
             outgoing: Vec::new(),
         }
     }

@@ -1,7 +1,7 @@
 //! The scenario's links between real hosts: a `sim::World` whose hosts are external nodes.
 
-use sim::{ExternalEvent, ExternalPacket, NodeKind, ObservedFlow, Outcome, Spec, World};
-use units::{Instant, PacketId};
+use sim::{ExternalEvent, ExternalPacket, LinkSpec, NodeKind, ObservedFlow, Outcome, Spec, World};
+use units::{Bytes, Instant, PacketId};
 use wire::offload::RawPacket;
 
 use crate::LiveError;
@@ -139,3 +139,12 @@ impl Network {
 /// Why the world cannot fail: it checks only the streams of its own flows.
 const NO_FLOWS: &str =
     "the streams of simulated flows arrive as they were sent, and those of others are not checked";
+
+/// Returns the largest packet that every one of the links accepts, in bytes.
+pub(crate) fn smallest_mtu<'a>(links: impl IntoIterator<Item = &'a LinkSpec>) -> u32 {
+    let smallest = links.into_iter().map(|link| link.mtu).min().unwrap_or(LARGEST_PACKET).min(LARGEST_PACKET);
+    u32::try_from(smallest.0).expect("no larger than 65535")
+}
+
+/// The largest IPv4 packet (RFC 791 §3.1).
+const LARGEST_PACKET: Bytes = Bytes(65_535);

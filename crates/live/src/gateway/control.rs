@@ -12,6 +12,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use linux::channel::ReportSender;
+use linux::policy::ROUTER_SOCKET_PREFIX;
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
 use nix::unistd::geteuid;
@@ -20,7 +22,6 @@ use serde_json::{Value, json};
 use sim::Spec;
 
 use crate::LiveError;
-use crate::channel::ReportSender;
 
 /// Reads a scenario again with all overrides that were asked for so far; a message where they are wrong.
 pub type Reload = Box<dyn FnMut(&[String]) -> Result<Spec, String> + Send>;
@@ -79,11 +80,8 @@ impl Drop for Control {
 
 /// The abstract name of a router's socket; `lasthop set` has the same.
 fn socket_name(name: &str) -> String {
-    format!("{SOCKET_PREFIX}{name}")
+    format!("{ROUTER_SOCKET_PREFIX}{name}")
 }
-
-/// What the names of routers' sockets begin with.
-pub(crate) const SOCKET_PREFIX: &str = "lasthop/router/";
 
 struct Server {
     /// The scenario as it is now.

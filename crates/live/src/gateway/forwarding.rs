@@ -6,16 +6,16 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use linux::tun::{Buffers, Tun};
 use nix::poll::{PollFd, PollFlags};
 use units::Instant;
 use wire::offload::RawPacket;
 
 use crate::clock::Clock;
-use crate::lateness::LatenessRecorder;
-use crate::outgoing::{Outgoing, together};
-use crate::passage::Passage;
-use crate::tun::{Buffers, Tun};
-use crate::waiting::{Came, Waiting};
+use crate::drive::lateness::LatenessRecorder;
+use crate::drive::outgoing::{Outgoing, together};
+use crate::drive::waiting::{Came, Waiting};
+use crate::gateway::passage::Passage;
 
 /// Forwards packets between two devices through the links of a [`Passage`].
 pub(crate) struct Forwarder {
@@ -42,7 +42,7 @@ impl Forwarder {
             tuns,
             waiting: Waiting::new(clock),
             came: Came::default(),
-            buffers: Buffers::new(),
+            buffers: Buffers::default(),
             outgoing: Vec::new(),
         }
     }

@@ -7,12 +7,14 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use linux::device::Ends;
+use linux::listening::listeners;
+
 use crate::LiveError;
-use crate::command::{CommandLine, Environment, Output};
-use crate::device::Ends;
-use crate::listening::{listeners, wait_for_listener};
+use crate::error::failed;
+use crate::run::command::{CommandLine, Environment, Output};
+use crate::run::listening::wait_for_listener;
 use crate::stop::Stop;
-use crate::way_out::failed;
 
 /// A program at the far end, in this thread's network namespace.
 pub(crate) struct OutsideProgram {

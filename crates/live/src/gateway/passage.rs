@@ -16,7 +16,7 @@ pub(crate) type End = usize;
 
 /// The links of a scenario between its two hosts.
 ///
-/// Order of calls as for [`crate::network::Network`].
+/// Order of calls as for [`crate::drive::network::Network`].
 pub(crate) struct Passage {
     world: World,
     /// Worlds that deliver their last packets.

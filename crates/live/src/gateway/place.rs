@@ -6,14 +6,15 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use nix::sched::{CloneFlags, setns};
+use linux::device;
+use linux::forwarding::{self, Forwarding};
+use linux::namespace;
+use linux::policy::PolicyRoute;
+use linux::route::{Interface, RouteSocket};
+use linux::tun::Tun;
 
 use crate::LiveError;
-use crate::device;
-use crate::lease::{self, Forwarding};
-use crate::netlink::{Interface, Netlink};
-use crate::policy::PolicyRoute;
-use crate::tun::Tun;
+use crate::error::failed;
 
 /// One of the two places that a router stands between.
 #[derive(Debug)]
@@ -65,20 +66,20 @@ impl RouterEnd {
     ) -> Result<Self, LiveError> {
         match place {
             Place::Namespace { name, file } => {
-                let enter_and_make = || -> io::Result<(Tun, String, bool)> {
-                    setns(file, CloneFlags::CLONE_NEWNET)?;
-                    in_namespace(own, peer, mtu)
+                let enter_and_make = || -> Result<_, linux::Error> {
+                    namespace::enter_network(file)?;
+                    device::make_of_router(own, peer, mtu)
                 };
                 let made = thread::scope(|scope| scope.spawn(enter_and_make).join());
-                let died = |_| Err(io::Error::other("its thread died"));
-                let (tun, device, is_default) = made.unwrap_or_else(died).map_err(failed(name))?;
+                let died = |_| Err(io::Error::other("its thread died").into());
+                let (tun, device, is_default) = made.unwrap_or_else(died).map_err(failed(name, SET_UP))?;
                 let route =
                     if is_default { ", and every packet without another route leaves by it" } else { "" };
                 announce(&format!("{name}: {device} has {own}{route}; {peer} is at the other end"));
                 Ok(Self { tun, way: None })
             }
             Place::Interface(name) => {
-                let (tun, diverted) = divert(name, mtu).map_err(failed(name))?;
+                let (tun, diverted) = divert(name, mtu).map_err(failed(name, SET_UP))?;
                 announce(&format!("packets that come in by {name} and are forwarded cross the links"));
                 if let Some(forwarding) = &diverted.forwarding {
                     announce(&format!("{} = 1 until the end", forwarding.name()));
@@ -99,41 +100,21 @@ impl Diverted {
     }
 }
 
-/// Makes a device in this thread's namespace. It takes the default route where there is none.
-fn in_namespace(own: Ipv4Addr, peer: Ipv4Addr, mtu: u32) -> io::Result<(Tun, String, bool)> {
+/// Leads packets that come in by an interface through a device.
+fn divert(interface: &str, mtu: u32) -> Result<(Tun, Diverted), linux::Error> {
     let name = device::free_name()?;
     let tun = device::make(&name, mtu)?;
-    let netlink = Netlink::open()?;
-    let interface = Interface::named(&name)?;
-    netlink.add_peer_address(interface, own, peer)?;
-    netlink.up(Interface::named("lo")?)?;
-    netlink.up(interface)?;
-    let is_default = device::uplinks(&name).is_empty();
-    if is_default {
-        netlink.add_default_route(interface)?;
-    }
-    Ok((tun, name, is_default))
-}
-
-/// Leads what comes in by an interface through a device.
-fn divert(interface: &str, mtu: u32) -> io::Result<(Tun, Diverted)> {
-    let name = device::free_name()?;
-    let tun = device::make(&name, mtu)?;
-    let netlink = Netlink::open()?;
-    netlink.up(Interface::named(&name)?)?;
-    lease::set(&name, lease::ON)?;
-    // What comes out of the device has come a long way: its source is not behind it.
-    std::fs::write(format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"), LOOSE)?;
+    let device = Interface::named(&name)?;
+    RouteSocket::open()?.up(device)?;
+    forwarding::switch_on(&name)?;
+    // The source of a packet from the device is reached by another interface.
+    device::accept_any_source(&name)?;
     let forwarding = Forwarding::take(interface)?;
-    let route = PolicyRoute::begin(interface, Interface::named(&name)?)?;
+    let route = PolicyRoute::begin(interface, device)?;
     Ok((tun, Diverted { interface: interface.to_owned(), _route: route, forwarding }))
 }
 
-fn failed(name: &str) -> impl FnOnce(io::Error) -> LiveError {
-    move |source| LiveError::Host { host: name.to_owned(), step: "set up the router's device", source }
-}
-
+/// The step of which an error says that it failed.
+const SET_UP: &str = "set up the router's device";
 /// Where `ip netns` keeps namespaces (ip-netns(8)).
 const NAMESPACES: &str = "/run/netns";
-/// Loose reverse-path filtering (RFC 3704 §2.4): a source that is reachable by any interface is accepted.
-const LOOSE: &str = "2";

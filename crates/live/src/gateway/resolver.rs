@@ -4,14 +4,12 @@
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
+use linux::namespace::RESOLVER_FILE;
 
 /// A resolver on this machine's loopback.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +27,7 @@ pub(crate) struct Relay {
 impl Resolver {
     /// Returns the resolver of this machine if it listens on the loopback only.
     pub(crate) fn on_loopback() -> Option<Self> {
-        Self::in_text(&fs::read_to_string(FILE).unwrap_or_default())
+        Self::in_text(&fs::read_to_string(RESOLVER_FILE).unwrap_or_default())
     }
 
     fn in_text(text: &str) -> Option<Self> {
@@ -37,19 +35,6 @@ impl Resolver {
         let mut servers = servers.filter_map(|server| server.trim().parse::<IpAddr>().ok());
         let first = servers.next()?;
         first.is_loopback().then(|| Self { address: SocketAddr::new(first, PORT) })
-    }
-
-    /// Gives this thread, and the programs that it starts, a resolv.conf that names `gateway`.
-    pub(crate) fn enter(gateway: Ipv4Addr) -> io::Result<()> {
-        const NOTHING: Option<&str> = None;
-        unshare(CloneFlags::CLONE_NEWNS)?;
-        mount(NOTHING, "/", NOTHING, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NOTHING)?;
-        let file = temporary_file();
-        fs::write(&file, format!("nameserver {gateway}\n"))?;
-        let mounted = mount(Some(&file), FILE, NOTHING, MsFlags::MS_BIND, NOTHING);
-        // What is mounted stays without its name.
-        fs::remove_file(&file)?;
-        Ok(mounted?)
     }
 
     /// Passes on what comes to `gateway`, an address of this thread's namespace.
@@ -97,11 +82,6 @@ fn ask(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
     Ok(answer[..length].to_vec())
 }
 
-fn temporary_file() -> PathBuf {
-    std::env::temp_dir().join(format!("lasthop-resolv-{}-{}", std::process::id(), nix::unistd::gettid()))
-}
-
-const FILE: &str = "/etc/resolv.conf";
 const PORT: u16 = 53;
 /// More than EDNS advertises in practice (RFC 6891 §6.2.5).
 const LARGEST_QUERY: usize = 4096;

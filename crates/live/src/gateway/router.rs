@@ -3,24 +3,24 @@
 
 use std::net::Ipv4Addr;
 
+use linux::channel::{ReportReceiver, report_channel};
+use linux::doctor::obstacles;
+use linux::policy::remove_left;
+use linux::scheduling::Priority;
+use linux::sysctl::Sysctls;
 use serde::Serialize;
 use sim::Spec;
 use units::Duration;
 
 use crate::LiveError;
-use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
-use crate::control::{Change, Control, Reload};
-use crate::device;
-use crate::doctor::obstacles;
-use crate::forwarding::Forwarder;
-use crate::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
-use crate::options::Progress;
-use crate::passage::{LinkState, Passage};
-use crate::place::{Place, RouterEnd};
-use crate::policy::remove_left;
-use crate::scheduling::Priority;
-use crate::sysctl::Sysctls;
+use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
+use crate::drive::network::smallest_mtu;
+use crate::gateway::control::{Change, Control, Reload};
+use crate::gateway::forwarding::Forwarder;
+use crate::gateway::passage::{LinkState, Passage};
+use crate::gateway::place::{Place, RouterEnd};
+use crate::run::options::Progress;
 
 /// Where a router stands and whom it tells.
 pub struct RouterOptions<'a> {
@@ -66,7 +66,7 @@ pub fn router(spec: &Spec, options: RouterOptions<'_>) -> Result<RouterState, Li
     let RouterOptions { name, between: [first, second], reload, announce, show, progress } = options;
     let passage = Passage::new(spec)?;
     let [left, right] = addresses(spec, passage.nodes());
-    let mtu = device::mtu(spec);
+    let mtu = smallest_mtu(&spec.links);
     for interface in remove_left() {
         announce(&format!("took back the routing rule that a killed router left for {interface}"));
     }

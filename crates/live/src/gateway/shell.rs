@@ -14,28 +14,30 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle};
 
+use linux::channel::{ReportReceiver, ReportSender, report_channel};
+use linux::device::{self, Ends};
+use linux::doctor::obstacles;
+use linux::forwarding;
+use linux::namespace;
+use linux::scheduling::Priority;
+use linux::sysctl::{self, Sysctls};
+use linux::tun::Tun;
 use sim::Spec;
 use units::Duration;
 
 use crate::LiveError;
-use crate::channel::{ReportReceiver, ReportSender, report_channel};
 use crate::clock::Clock;
-use crate::command::Environment;
-use crate::device::{self, Ends};
-use crate::doctor::obstacles;
-use crate::forwarding::Forwarder;
-use crate::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
-use crate::lease;
-use crate::namespace;
-use crate::options::Progress;
-use crate::outside::{self, OutsideProgram, command_line, status_of};
-use crate::passage::Passage;
-use crate::resolver::Resolver;
-use crate::scheduling::Priority;
+use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
+use crate::drive::network::smallest_mtu;
+use crate::error::failed;
+use crate::gateway::forwarding::Forwarder;
+use crate::gateway::outside::{self, OutsideProgram, command_line, status_of};
+use crate::gateway::passage::Passage;
+use crate::gateway::resolver::Resolver;
+use crate::gateway::way_out::{Place, WayOut};
+use crate::run::command::Environment;
+use crate::run::options::Progress;
 use crate::stop::Stop;
-use crate::sysctl::{self, Sysctls};
-use crate::tun::Tun;
-use crate::way_out::{Place, WayOut, failed};
 
 /// What a shell runs, and whom it tells.
 pub struct ShellOptions<'a> {
@@ -74,8 +76,8 @@ pub fn shell(spec: &Spec, mut options: ShellOptions<'_>) -> Result<ShellOutcome,
     let passage = Passage::new(spec)?;
     let place = Place::obtain()?;
     let ends = Ends::free().map_err(failed("outside", "find free addresses"))?;
-    let mtu = device::mtu(spec);
-    let outside = device::far_end(&ends, mtu).map_err(failed("outside", "make its device"))?;
+    let mtu = smallest_mtu(&spec.links);
+    let outside = device::make_far_end(&ends, mtu).map_err(failed("outside", "make its device"))?;
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
     let resolver = Resolver::on_loopback().filter(|_| matches!(place, Place::Caller));
@@ -178,7 +180,7 @@ impl Inside {
         reports: Reports,
     ) -> Result<Self, LiveError> {
         let command = command_line(&options.command)
-            .ok_or_else(|| failed("inside", "find a program")(io::ErrorKind::InvalidInput.into()))?;
+            .ok_or_else(|| failed("inside", "find a program")(io::Error::from(io::ErrorKind::InvalidInput)))?;
         let (ready, prepared) = channel();
         let (start, started) = channel::<Environment>();
         let run = move || match enter(&settings) {
@@ -186,7 +188,7 @@ impl Inside {
             Ok((tun, cookie)) => {
                 let _ = ready.send(Ok(tun));
                 if let Ok(mut environment) = started.recv() {
-                    environment.insert(lease::OWN_NAMESPACE.to_owned(), cookie.to_string());
+                    environment.insert(forwarding::OWN_NAMESPACE.to_owned(), cookie.to_string());
                     reports.send(command.run(&environment, &stop).map(Report::Exited));
                 }
             }
@@ -205,11 +207,12 @@ impl Inside {
 fn enter(settings: &Settings) -> Result<(Tun, u64), LiveError> {
     namespace::enter_new_network().map_err(failed("inside", "make a network namespace"))?;
     sysctl::set_defaults();
-    let tun = device::near_end(&settings.ends, settings.mtu).map_err(failed("inside", "make its device"))?;
+    let tun =
+        device::make_near_end(&settings.ends, settings.mtu).map_err(failed("inside", "make its device"))?;
     if settings.names_resolver {
-        Resolver::enter(settings.ends.outside).map_err(failed("inside", "name its resolver"))?;
+        namespace::enter_resolver(settings.ends.outside).map_err(failed("inside", "name its resolver"))?;
     }
-    let cookie = lease::namespace_cookie().map_err(failed("inside", "read its cookie"))?;
+    let cookie = namespace::network_cookie().map_err(failed("inside", "read its cookie"))?;
     Ok((tun, cookie))
 }
 

@@ -1,16 +1,15 @@
 //! Where the far end of a device's links is, and what leads on from there: forwarding and address translation, taken back
 //! at the end.
 
-use std::io;
+use linux::device::{self, Ends};
+use linux::forwarding::{self, Forwarding};
+use linux::namespace::{self, Privilege};
+use linux::nat::{Inward, Translation};
+use linux::sysctl;
 
 use crate::LiveError;
-use crate::device::{self, Ends};
-use crate::lease::{self, Forwarding};
-use crate::namespace::{self, Right};
-use crate::nat::Translation;
-use crate::netlink::{Interface, Netlink};
-use crate::resolver::{Relay, Resolver};
-use crate::sysctl;
+use crate::error::failed;
+use crate::gateway::resolver::{Relay, Resolver};
 
 /// Where the far end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +22,12 @@ pub(crate) enum Place {
 
 impl Place {
     pub(crate) fn obtain() -> Result<Self, LiveError> {
-        if namespace::obtain_right().map_err(LiveError::UserNamespace)? == Right::Privilege {
+        if namespace::obtain_privilege().map_err(LiveError::UserNamespace)? == Privilege::Capability {
             return Ok(Self::Caller);
         }
-        let made = namespace::enter_new_network().and_then(|()| {
+        let made = namespace::enter_new_network().map_err(linux::Error::from).and_then(|()| {
             sysctl::set_defaults();
-            Netlink::open()?.up(Interface::named("lo")?)
+            namespace::set_up_loopback()
         });
         made.map_err(failed("outside", "make a network namespace"))?;
         Ok(Self::Own)
@@ -84,9 +83,10 @@ impl WayOut {
         uplinks: &[String],
         port: Option<u16>,
         announce: &mut dyn FnMut(&str),
-    ) -> io::Result<()> {
-        let translation = Translation::begin(ends.inside, port.map(|port| (port, uplinks)))?;
-        lease::set(&ends.device, lease::ON)?;
+    ) -> Result<(), linux::Error> {
+        let translation =
+            Translation::begin(ends.inside, port.map(|port| Inward { port, interfaces: uplinks }))?;
+        forwarding::switch_on(&ends.device)?;
         for uplink in uplinks {
             self.changed.extend(Forwarding::take(uplink)?);
         }
@@ -109,8 +109,4 @@ impl WayOut {
     pub(crate) fn close(self, announce: &mut dyn FnMut(&str)) {
         self.changed.iter().for_each(|setting| announce(&format!("{} = 0 again", setting.name())));
     }
-}
-
-pub(crate) fn failed(host: &'static str, step: &'static str) -> impl Fn(io::Error) -> LiveError {
-    move |source| LiveError::Host { host: host.to_owned(), step, source }
 }

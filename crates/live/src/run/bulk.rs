@@ -5,14 +5,15 @@ use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration as StdDuration;
 
+use linux::scheduling::Priority;
+use linux::socket::{SocketOptions, connect_to};
+use linux::tcp_info::KernelCounts;
 use serde::{Deserialize, Serialize};
 use units::Instant;
 use wire::Payload;
 
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::scheduling::Priority;
-use crate::socket::{KernelCounts, SocketOptions, connect_to, kernel_counts};
 use crate::stop::Stop;
 
 /// The amount of data of a flow.
@@ -89,7 +90,7 @@ impl Sender {
             true => ConnectionEnd::of(self.transfer(&mut stream, clock), stop),
             false => ConnectionEnd::Stopped,
         };
-        let counts = kernel_counts(&stream).map_err(failed(&self.flow, "read the kernel's counts"))?;
+        let counts = KernelCounts::of(&stream).map_err(failed(&self.flow, "read the kernel's counts"))?;
         Ok(Sent { flow: self.flow, end, counts })
     }
 

@@ -4,23 +4,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration as StdDuration;
 
-use nix::errno::Errno;
-use nix::libc;
-use nix::sched::{CloneFlags, unshare};
-use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::Signal;
-use nix::sys::wait::{WaitStatus, wait};
-use nix::unistd::{ForkResult, Pid, fork};
+use linux::process::spawn_contained;
 
 use crate::LiveError;
-use crate::copies::Copies;
+use crate::run::copies::Copies;
 use crate::stop::Stop;
 
 /// A program and its arguments.
@@ -64,9 +57,6 @@ impl CommandLine {
     }
 
     fn spawn(&self, environment: &Environment, copies: &mut Copies) -> io::Result<Child> {
-        // All processes of a PID namespace end with its init process. Where the namespace is refused, only the program
-        // itself is sure to end with the run.
-        let no_namespace = unshare(CloneFlags::CLONE_NEWPID).is_err();
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(environment);
         if let Output::Kept(file) = &self.output {
@@ -79,56 +69,8 @@ impl CommandLine {
         if let Some([output, errors]) = copies.take_ends() {
             command.stdout(output).stderr(errors);
         }
-        let inherited = self.descriptor.as_ref().map(|descriptor| descriptor.as_raw_fd());
-        let begin = move || {
-            inherit(inherited)?;
-            if no_namespace { die_with_parent() } else { fork_below_init() }
-        };
-        // SAFETY: between fork and exec the closure makes system calls only; it allocates nothing
-        // and takes no lock. The second fork is of a process with one thread.
-        unsafe { command.pre_exec(begin) };
-        command.spawn()
+        spawn_contained(command, self.descriptor.as_deref())
     }
-}
-
-/// Keeps a descriptor open in the program that is executed.
-fn inherit(descriptor: Option<RawFd>) -> io::Result<()> {
-    let Some(descriptor) = descriptor else { return Ok(()) };
-    // SAFETY: changes a flag of a descriptor that the parent keeps open.
-    Errno::result(unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) })?;
-    Ok(())
-}
-
-fn die_with_parent() -> io::Result<()> {
-    Ok(set_pdeathsig(Signal::SIGKILL)?)
-}
-
-/// Called in the init process of a new PID namespace: returns in a child, where the program is executed. As init, the
-/// program would not receive signals that it does not handle (pid_namespaces(7)), and would not reap orphans.
-fn fork_below_init() -> io::Result<()> {
-    die_with_parent()?;
-    // SAFETY: this process has one thread, so the copy is whole, and both go on with system calls.
-    match unsafe { fork() }? {
-        ForkResult::Child => die_with_parent(),
-        ForkResult::Parent { child } => run_as_init(child),
-    }
-}
-
-/// Reaps children until the program exits, and exits with its status.
-fn run_as_init(program: Pid) -> ! {
-    // SAFETY: nothing in this process uses its descriptors any more. The pipe by which the child reports a failed exec
-    // is among them: its reader would wait for this process too.
-    unsafe { libc::close_range(FIRST_AFTER_STANDARD, libc::c_uint::MAX, 0) };
-    let status = loop {
-        match wait() {
-            Ok(WaitStatus::Exited(pid, status)) if pid == program => break status,
-            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == program => break SIGNALLED + signal as i32,
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(_) => break 1,
-        }
-    };
-    // SAFETY: ends the process without running exit handlers copied from the parent.
-    unsafe { libc::_exit(status) }
 }
 
 fn wait_for(child: &mut Child, stop: &Stop) -> io::Result<ExitStatus> {
@@ -145,10 +87,6 @@ fn wait_for(child: &mut Child, stop: &Stop) -> io::Result<ExitStatus> {
 
 /// Interval at which the program's exit is checked: shorter than a person at a terminal notices.
 const POLL_INTERVAL: StdDuration = StdDuration::from_millis(10);
-/// What a shell adds to a signal's number to make an exit status (POSIX, "Exit Status for Commands").
-const SIGNALLED: i32 = 128;
-/// The first descriptor after standard input, output and error.
-const FIRST_AFTER_STANDARD: libc::c_uint = 3;
 
 #[cfg(test)]
 mod tests {
@@ -188,12 +126,6 @@ mod tests {
         let kept = std::fs::read_to_string(&file).unwrap();
         std::fs::remove_file(file).unwrap();
         assert!(kept.contains("said\n") && kept.contains("warned\n"), "{kept}");
-    }
-
-    #[test]
-    fn a_program_that_a_signal_ends_gives_the_status_that_a_shell_would() {
-        let status = run(shell("kill -TERM $$"), Stop::default()).unwrap();
-        assert!(status.code() == Some(128 + 15) || status.code().is_none(), "{status:?}");
     }
 
     #[test]

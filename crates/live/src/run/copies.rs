@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::command::Output;
+use crate::run::command::Output;
 
 /// The threads that copy a program's standard output and standard error to ours and into a file; none where nothing is
 /// copied.

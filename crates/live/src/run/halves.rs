@@ -1,8 +1,8 @@
 //! Programs whose hosts are on two machines: their halves, joined at the end of a run.
 
-use crate::host::Report;
-use crate::session::Session;
-use crate::setup::Setup;
+use crate::run::host::Report;
+use crate::run::session::Session;
+use crate::run::setup::Setup;
 use crate::workload::{HalfRan, join};
 
 impl Session {

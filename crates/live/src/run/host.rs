@@ -13,21 +13,21 @@ use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle, Scope};
 use std::time::Duration as StdDuration;
 
-use nix::unistd::{getpid, gettid};
+use linux::channel::ReportSender;
+use linux::device;
+use linux::drops::Drops;
+use linux::namespace;
+use linux::sysctl::{self, Sysctls};
+use linux::tun::Tun;
 
 use crate::LiveError;
-use crate::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
-use crate::channel::ReportSender;
 use crate::clock::Clock;
-use crate::command::{CommandLine, Environment};
-use crate::drops::Drops;
-use crate::listening::wait_for_listener;
-use crate::namespace;
-use crate::netlink::{Interface, Netlink};
-use crate::sock_diag::Samples;
+use crate::error::failed;
+use crate::run::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
+use crate::run::command::{CommandLine, Environment};
+use crate::run::listening::wait_for_listener;
+use crate::run::samples::Samples;
 use crate::stop::Stop;
-use crate::sysctl::{self, Sysctls};
-use crate::tun::Tun;
 use crate::workload::{
     HalfRan, HalfSpec, KernelEndRan, KernelEndSpec, MessageBus, OpenHalf, OpenKernelEnd, Places, Ran,
     WorkloadSpec,
@@ -221,7 +221,7 @@ fn run_host(
         // The namespace outlives its tasks: a FIN may remain to be acknowledged.
         let _ = started.recv();
     }
-    Drops::read(INTERFACE)
+    Drops::read(device::INNER_DEVICE)
 }
 
 fn prepare(spec: &HostSpec) -> Result<(Prepared, Kept), LiveError> {
@@ -232,20 +232,19 @@ fn prepare(spec: &HostSpec) -> Result<(Prepared, Kept), LiveError> {
     let listening = spec.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
     let ends = spec.ends.iter().map(KernelEndSpec::open).collect::<Result<_, _>>()?;
     let halves = spec.halves.iter().map(HalfSpec::open).collect::<Result<_, _>>()?;
-    let namespace = format!("/proc/{}/task/{}/ns/net", getpid(), gettid());
+    let namespace = namespace::network_path();
     Ok((Prepared { namespace, tun, sysctls }, Kept { listening, ends, halves, descriptor }))
 }
 
-/// Makes the device of a host's kernel, or what stands for one with the programs' end of it.
+/// Makes the device of a host's kernel; or a pair of sockets in its place, of which the host's program gets one.
 fn device_of(spec: &HostSpec) -> Result<(Tun, Option<Arc<OwnedFd>>), LiveError> {
     if spec.is_program {
-        let made = Tun::for_program().map_err(failed(&spec.name, "make a socket pair"))?;
-        let up = || Netlink::open()?.up(Interface::named("lo")?);
-        up().map_err(failed(&spec.name, "set up its loopback"))?;
-        return Ok((made.0, Some(Arc::new(made.1))));
+        let (ours, programs) = Tun::for_program().map_err(failed(&spec.name, "make a socket pair"))?;
+        namespace::set_up_loopback().map_err(failed(&spec.name, "set up its loopback"))?;
+        return Ok((ours, Some(Arc::new(programs))));
     }
-    let tun = Tun::create(INTERFACE).map_err(failed(&spec.name, "make a TUN device"))?;
-    configure(spec).map_err(failed(&spec.name, "set up its interfaces"))?;
+    let tun =
+        device::make_of_host(spec.address, spec.mtu).map_err(failed(&spec.name, "make its TUN device"))?;
     Ok((tun, None))
 }
 
@@ -274,16 +273,6 @@ fn set_all(spec: &HostSpec) -> Result<Sysctls, LiveError> {
         }),
     };
     spec.sysctls.iter().map(set).collect()
-}
-
-fn configure(spec: &HostSpec) -> io::Result<()> {
-    let netlink = Netlink::open()?;
-    netlink.up(Interface::named("lo")?)?;
-    let interface = Interface::named(INTERFACE)?;
-    netlink.shape(interface, spec.mtu, DEVICE_QUEUE)?;
-    netlink.add_address(interface, spec.address)?;
-    netlink.up(interface)?;
-    netlink.add_default_route(interface)
 }
 
 /// Starts a thread for each task. The threads inherit the namespace.
@@ -378,14 +367,5 @@ impl Task<'_> {
     }
 }
 
-fn failed(host: &str, step: &'static str) -> impl FnOnce(io::Error) -> LiveError {
-    move |source| LiveError::Host { host: host.to_owned(), step, source }
-}
-
 /// Interval at which the user's program looks whether the others have opened their ports.
 const START_INTERVAL: StdDuration = StdDuration::from_millis(10);
-/// The device's name, the same in every namespace.
-const INTERFACE: &str = "hop0";
-/// Length of the device's queue, in packets. Queueing belongs to the emulated link, so this is more than the largest
-/// window that a Linux sender has by default.
-const DEVICE_QUEUE: u32 = 10_000;

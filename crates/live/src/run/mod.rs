@@ -1,19 +1,36 @@
 //! A live run, from the scenario to the result.
+//!
+//! `setup.rs` turns the scenario into hosts, `host.rs` sets one up in a namespace, `session.rs` runs them around the driver,
+//! `outcome.rs` computes the results. `bulk.rs` are the senders and receivers of bulk transfers, `command.rs` programs of the
+//! user, `samples.rs` and `sockets_table.rs` what the kernel's TCP reports.
+
+pub(crate) mod bulk;
+pub(crate) mod command;
+mod copies;
+mod halves;
+pub(crate) mod host;
+pub(crate) mod listening;
+pub(crate) mod options;
+pub(crate) mod outcome;
+pub(crate) mod samples;
+pub(crate) mod session;
+pub(crate) mod setup;
+mod sockets_table;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linux::doctor::obstacles;
 use sim::{FlowSpec, Spec};
 use stacks::{HostCaptures, Programs, StackId};
 
 use crate::LiveError;
-use crate::doctor::obstacles;
-use crate::network::Network;
-use crate::options::Options;
-use crate::outcome::{LiveOutcome, gather};
-use crate::session::{self, Hosts};
-use crate::setup::Setup;
-use crate::sock_diag::{Sample, Samples};
+use crate::drive::network::Network;
+use crate::run::options::Options;
+use crate::run::outcome::{LiveOutcome, gather};
+use crate::run::samples::{Sample, Samples};
+use crate::run::session::Hosts;
+use crate::run::setup::Setup;
 
 /// Runs a scenario between kernels, in real time.
 ///

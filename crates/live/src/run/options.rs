@@ -4,13 +4,13 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use linux::sysctl::Sysctls;
 use scenario::Resolved;
 use scenario::file::{Live, SysctlValue};
 use stacks::Assignment;
 use units::{Duration, Instant};
 
 use crate::machines::Machines;
-use crate::sysctl::Sysctls;
 
 /// A callback that is given the run's time every 200 ms. [`ControlFlow::Break`] ends the run.
 pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;

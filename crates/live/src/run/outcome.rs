@@ -5,6 +5,12 @@ use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 
 use arrow_array::RecordBatch;
+use linux::doctor::kernel_version;
+use linux::drops::Drops;
+use linux::namespace::Privilege;
+use linux::scheduling::Scheduling;
+use linux::sysctl::Sysctls;
+use linux::tcp_info::KernelCounts;
 use serde::Serialize;
 use sim::workload::{Side, Transfer};
 use sim::{FlowSpec, ObservedFlow, ObservedProgram, Summary};
@@ -12,21 +18,15 @@ use stacks::{Assignment, Observer, ProgramOutcome, StackId, TransferEnd, observe
 use trace::flow::Side as FlowSide;
 use units::{Duration, Instant};
 
-use crate::bulk::{ConnectionEnd, Received, Sent};
-use crate::doctor::kernel_version;
-use crate::drops::Drops;
-use crate::host::Report;
-use crate::lateness::Lateness;
+use crate::drive::lateness::Lateness;
 use crate::machines::MachineSummary;
-use crate::namespace::Right;
-use crate::options::Options;
-use crate::scheduling::Scheduling;
-use crate::session::Session;
-use crate::setup::Setup;
-use crate::sock_diag::{Sample, records};
-use crate::socket::KernelCounts;
-use crate::sockets_table::sockets;
-use crate::sysctl::Sysctls;
+use crate::run::bulk::{ConnectionEnd, Received, Sent};
+use crate::run::host::Report;
+use crate::run::options::Options;
+use crate::run::samples::{Sample, records};
+use crate::run::session::Session;
+use crate::run::setup::Setup;
+use crate::run::sockets_table::sockets;
 use crate::workload::{KernelEndRan, Ran};
 
 /// The results of a live run.
@@ -53,7 +53,7 @@ pub struct LiveSummary {
     /// The driver's scheduling class.
     pub scheduling: Scheduling,
     /// The right by which the namespaces were made.
-    pub right: Right,
+    pub right: Privilege,
     /// The kernel under test.
     pub kernel: Kernel,
     /// The programs of flows of which a host has a stack in this process.
@@ -162,7 +162,7 @@ pub(crate) fn gather(
         what.clone_into(&mut outcome.summary.stopped_by);
     }
     // With no kernel here, those under test are elsewhere.
-    let elsewhere = session.others.summaries.first().filter(|_| session.right == Right::NotNeeded);
+    let elsewhere = session.others.summaries.first().filter(|_| session.right == Privilege::NotNeeded);
     let kernel = Kernel {
         version: elsewhere.map_or_else(kernel_version, |machine| machine.kernel.clone()),
         congestion: options.congestion.clone(),

@@ -5,26 +5,26 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use linux::channel::{ReportReceiver, ReportSender, report_channel};
+use linux::drops::Drops;
+use linux::namespace::{self, Privilege};
+use linux::scheduling::{Priority, Scheduling};
+use linux::sysctl::Sysctls;
 use stacks::{HostCaptures, ProgramOutcome, Programs};
 use units::{Duration, Instant};
 
 use crate::LiveError;
-use crate::attachment::{Attachment, attach};
-use crate::channel::{ReportReceiver, ReportSender, report_channel};
 use crate::clock::Clock;
-use crate::command::Environment;
-use crate::driver::Driver;
-use crate::drops::Drops;
-use crate::host::{Host, HostSpec, Report, Start};
-use crate::kernel_hosts::KernelHosts;
-use crate::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
+use crate::drive::attachment::{Attachment, attach};
+use crate::drive::driver::Driver;
+use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
+use crate::drive::network::Network;
 use crate::machines::{Elsewhere, Machines, Others};
-use crate::namespace::{self, Right};
-use crate::network::Network;
-use crate::options::{Options, Progress};
-use crate::scheduling::{Priority, Scheduling};
+use crate::run::command::Environment;
+use crate::run::host::{Host, HostSpec, Report, Start};
+use crate::run::options::{Options, Progress};
 use crate::stop::Stop;
-use crate::sysctl::Sysctls;
+use crate::workload::kernel_hosts::KernelHosts;
 use crate::workload::{HalfSpec, MessageBus, StackHalves};
 
 /// The state at the end of a run, from which the results are computed.
@@ -36,7 +36,7 @@ pub(crate) struct Session {
     pub(crate) all_done: bool,
     pub(crate) lateness: Lateness,
     pub(crate) scheduling: Scheduling,
-    pub(crate) right: Right,
+    pub(crate) right: Privilege,
     /// The settings of each host, in the order of the hosts.
     pub(crate) sysctls: Vec<Sysctls>,
     /// What the hosts' kernels dropped.
@@ -93,8 +93,8 @@ pub(crate) fn run(
     let is_elsewhere = |node| elsewhere.as_ref().is_some_and(|machines| machines.have(node));
     let hosts: Vec<_> = kernels.into_iter().filter(|host| !is_elsewhere(host.node)).collect();
     let right = match hosts.is_empty() {
-        true => Right::NotNeeded,
-        false => namespace::obtain_right().map_err(LiveError::UserNamespace)?,
+        true => Privilege::NotNeeded,
+        false => namespace::obtain_privilege().map_err(LiveError::UserNamespace)?,
     };
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;

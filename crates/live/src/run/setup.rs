@@ -6,17 +6,18 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use linux::socket::SocketOptions;
 use sim::workload::Side;
 use sim::{FlowSpec, Spec, Workload};
 use stacks::StackId;
-use units::{Bytes, Instant};
+use units::Instant;
 
-use crate::bulk::{Amount, Receiver, Sender};
-use crate::command::{CommandLine, Output};
-use crate::host::HostSpec;
-use crate::kernel_hosts::KernelEvents;
-use crate::options::Options;
-use crate::socket::SocketOptions;
+use crate::drive::network::smallest_mtu;
+use crate::run::bulk::{Amount, Receiver, Sender};
+use crate::run::command::{CommandLine, Output};
+use crate::run::host::HostSpec;
+use crate::run::options::Options;
+use crate::workload::kernel_hosts::KernelEvents;
 use crate::workload::{ClientPorts, FlowEnd, HalfSpec, KernelEndSpec, WorkloadSpec};
 
 /// The scenario, with the flows that run and the nodes that are hosts.
@@ -177,11 +178,9 @@ impl<'a> Setup<'a> {
         self.flows.iter().enumerate().filter_map(line).collect()
     }
 
-    /// Returns the largest packet that every link at the node takes.
+    /// Returns the largest packet that every link at the node accepts, in bytes.
     fn mtu(&self, node: usize) -> u32 {
-        let links = self.spec.links.iter().filter(|link| link.ends.contains(&node));
-        let smallest = links.map(|link| link.mtu).min().unwrap_or(LARGEST_MTU).min(LARGEST_MTU);
-        u32::try_from(smallest.0).expect("no larger than 65535")
+        smallest_mtu(self.spec.links.iter().filter(|link| link.ends.contains(&node)))
     }
 
     fn sender(&self, index: usize, amount: Amount, options: &Options<'_>) -> Sender {
@@ -296,6 +295,3 @@ fn shown(file: Option<&PathBuf>) -> Output {
 fn kept(file: Option<&PathBuf>) -> Output {
     file.map_or(Output::Shown, |file| Output::Kept(file.clone()))
 }
-
-/// The largest IPv4 packet (RFC 791 §3.1).
-const LARGEST_MTU: Bytes = Bytes(65_535);

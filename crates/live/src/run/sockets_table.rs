@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use parquet::Columns;
 use units::Duration;
 
-use crate::sock_diag::Sample;
+use crate::run::samples::Sample;
 
 /// Makes the table of the samples of all hosts, in order of time. Amounts are in bytes; `ssthresh` is null while it is unset.
 pub(crate) fn sockets(samples: &[(String, Vec<Sample>)]) -> (&'static str, RecordBatch) {
@@ -20,7 +20,7 @@ pub(crate) fn sockets(samples: &[(String, Vec<Sample>)]) -> (&'static str, Recor
         .text("host", rows.iter().map(|(host, _)| *host))
         .text("local", rows.iter().map(|(_, sample)| sample.ends[0].to_string()))
         .text("remote", rows.iter().map(|(_, sample)| sample.ends[1].to_string()))
-        .text("state", infos().map(|info| info.state()))
+        .text("state", infos().map(|info| info.congestion_state.id()))
         .u64("cwnd", infos().map(|info| u64::from(info.cwnd) * u64::from(info.mss)))
         .maybe_u64("ssthresh", infos().map(|info| Some(u64::from(info.ssthresh?) * u64::from(info.mss))))
         .u64("flight", infos().map(|info| u64::from(info.in_flight()) * u64::from(info.mss)))

@@ -6,24 +6,25 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use linux::channel::{ReportReceiver, ReportSender, report_channel};
+use linux::scheduling::Priority;
 use sim::Spec;
 use stacks::ConnectionId;
 use units::Instant;
 
 use crate::LiveError;
-use crate::channel::{ReportReceiver, ReportSender, report_channel};
 use crate::clock::Clock;
-use crate::driver::Driver;
-use crate::network::Network;
-use crate::options::Progress;
-use crate::outcome::LiveOutcome;
-use crate::outside::{self, OutsideProgram};
-use crate::scheduling::Priority;
-use crate::station::{
+use crate::drive::driver::Driver;
+use crate::drive::network::Network;
+use crate::error::failed;
+use crate::gateway::outside::{self, OutsideProgram};
+use crate::gateway::way_out::{Place, WayOut};
+use crate::run::options::Progress;
+use crate::run::outcome::LiveOutcome;
+use crate::stop::Stop;
+use crate::web::station::{
     ConnectionSummary, Conversation, LONGEST_CLOSE, PROGRESS_EVERY, Station, ephemeral_port,
 };
-use crate::stop::Stop;
-use crate::way_out::{Place, WayOut, failed};
 
 /// What a client asks for.
 pub struct FetchOptions<'a> {

@@ -7,23 +7,23 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::thread;
 
+use linux::channel::{ReportReceiver, report_channel};
+use linux::scheduling::Priority;
 use sim::{ObservedFlow, Spec};
 use stacks::{ConnectionId, HostCaptures};
 
 use crate::LiveError;
-use crate::bridge::Bridge;
-use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
-use crate::command::Output;
-use crate::driver::Driver;
-use crate::network::Network;
-use crate::options::Progress;
-use crate::outcome::LiveOutcome;
-use crate::outside::{OutsideProgram, status_of};
-use crate::scheduling::Priority;
-use crate::station::{ConnectionSummary, PROGRESS_EVERY, Station};
+use crate::drive::bridge::Bridge;
+use crate::drive::driver::Driver;
+use crate::drive::network::Network;
+use crate::gateway::outside::{OutsideProgram, status_of};
+use crate::gateway::way_out::{Place, WayOut};
+use crate::run::command::Output;
+use crate::run::options::Progress;
+use crate::run::outcome::LiveOutcome;
 use crate::stop::Stop;
-use crate::way_out::{Place, WayOut};
+use crate::web::station::{ConnectionSummary, PROGRESS_EVERY, Station};
 
 /// Answers one connection: it is called in a thread of its own, with the program's end.
 pub type Answer = Arc<dyn Fn(UnixStream) + Send + Sync>;

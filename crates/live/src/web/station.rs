@@ -6,6 +6,13 @@ use std::io::{self, Read};
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::net::UnixStream;
 
+use linux::device::{self, Ends};
+use linux::doctor::{kernel_version, obstacles};
+use linux::drops::Drops;
+use linux::namespace::Privilege;
+use linux::scheduling::Scheduling;
+use linux::sysctl::Sysctls;
+use linux::tun::Tun;
 use serde::Serialize;
 use sim::{FlowSummary, ObservedConnection, ObservedFlow, Spec};
 use stacks::{ConnectionId, HostCaptures, Phase, StreamHost, summary_of};
@@ -13,21 +20,15 @@ use trace::flow::{Flow, Side};
 use units::{Bytes, Duration, Instant, Streams};
 
 use crate::LiveError;
-use crate::attachment::{Attachment, Device};
-use crate::bridge::Bridge;
 use crate::clock::Clock;
-use crate::device::{self, Ends};
-use crate::doctor::{kernel_version, obstacles};
-use crate::driver::Driver;
-use crate::drops::Drops;
-use crate::lateness::{LatenessRecorder, TAINTED_FROM};
-use crate::namespace::Right;
-use crate::network::Network;
-use crate::outcome::{Kernel, LiveOutcome, LiveSummary, Outside, tainted_by};
-use crate::scheduling::Scheduling;
-use crate::sysctl::Sysctls;
-use crate::tun::Tun;
-use crate::way_out::{Place, failed};
+use crate::drive::attachment::{Attachment, Device};
+use crate::drive::bridge::Bridge;
+use crate::drive::driver::Driver;
+use crate::drive::lateness::{LatenessRecorder, TAINTED_FROM};
+use crate::drive::network::{Network, smallest_mtu};
+use crate::error::failed;
+use crate::gateway::way_out::Place;
+use crate::run::outcome::{Kernel, LiveOutcome, LiveSummary, Outside, tainted_by};
 
 /// Bytes of a program: the program's end of a connection.
 pub type Conversation = Box<dyn FnOnce(UnixStream) + Send>;
@@ -78,8 +79,8 @@ impl Station {
         }
         let place = Place::obtain()?;
         let ends = Ends::free().map_err(failed("outside", "find free addresses"))?;
-        let mtu = device::mtu(spec);
-        let tun = device::far_end(&ends, mtu).map_err(failed("outside", "make its device"))?;
+        let mtu = smallest_mtu(&spec.links);
+        let tun = device::make_far_end(&ends, mtu).map_err(failed("outside", "make its device"))?;
         Ok(Self { place, ends, tun, ours, mtu })
     }
 
@@ -202,8 +203,8 @@ impl Station {
             outside,
             scheduling,
             right: match self.place {
-                Place::Caller => Right::Privilege,
-                Place::Own => Right::UserNamespace,
+                Place::Caller => Privilege::Capability,
+                Place::Own => Privilege::UserNamespace,
             },
             kernel: Kernel {
                 version: kernel_version(),

@@ -6,11 +6,11 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
+use linux::mailbox::Mailbox;
 use stacks::{EndAction, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains};
 use units::Instant;
 
-use crate::host::HostSpec;
-use crate::mailbox::Mailbox;
+use crate::run::host::HostSpec;
 use crate::workload::{KernelEndSpec, Order};
 
 /// What happened at the kernels' ends, each with the host's node.

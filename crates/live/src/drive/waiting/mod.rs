@@ -3,14 +3,14 @@
 
 use std::io;
 
+use linux::memory::Locked;
+use linux::scheduling;
 use nix::errno::Errno;
 use nix::poll::{PollFd, ppoll};
 use nix::sys::time::TimeSpec;
 use units::{Duration, Instant};
 
 use crate::clock::Clock;
-use crate::memory::Locked;
-use crate::scheduling;
 
 mod budget;
 mod came;

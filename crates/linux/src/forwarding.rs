@@ -1,44 +1,46 @@
-//! Forwarding, a setting of an interface outside our namespaces: taken while a shell or a router needs it, and given back.
+//! The setting "forwarding" of an interface outside our namespaces: switched on while a shell or a router needs it, and
+//! restored afterwards.
 //!
-//! Who holds it stands in a file under [`FOLDER`], with the value that it had before. The last holder restores it. A
-//! holder that was killed is found by the next run, and by `lasthop doctor`: [`give_back_left`].
+//! A file under [`FOLDER`] names the processes that hold the setting, and the value that it had before. The last holder
+//! restores it. The next run, and `lasthop doctor`, find a holder that was killed: [`restore_left`].
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use nix::libc;
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
-/// The variable that tells a program in a shell its namespace's cookie: what is set there ends with it.
-pub(crate) const OWN_NAMESPACE: &str = "LASTHOP_NETNS_COOKIE";
+use crate::namespace::network_cookie;
+
+/// The environment variable by which a program in a shell knows the number of its namespace: settings there end with it.
+pub const OWN_NAMESPACE: &str = "LASTHOP_NETNS_COOKIE";
 
 /// The forwarding of an interface, on until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Forwarding {
+pub struct Forwarding {
     file: PathBuf,
     interface: String,
 }
 
 impl Forwarding {
-    /// Sees to it that packets which come in by an interface are forwarded. Returns nothing where they are already, or
-    /// where the namespace is a shell's, whose settings end with it.
-    pub(crate) fn take(interface: &str) -> io::Result<Option<Self>> {
+    /// Switches on the forwarding of packets that come in by an interface. Returns `None` where it is on already, or where
+    /// the namespace is a shell's, whose settings end with it.
+    ///
+    /// # Errors
+    /// If the interface does not exist, or a file cannot be written.
+    pub fn take(interface: &str) -> io::Result<Option<Self>> {
         if in_namespace_of_a_shell() {
-            return set(interface, ON).map(|()| None);
+            return switch_on(interface).map(|()| None);
         }
-        give_back_left();
+        restore_left();
         Self::take_in(Path::new(FOLDER), interface)
     }
 
     fn take_in(folder: &Path, interface: &str) -> io::Result<Option<Self>> {
         fs::create_dir_all(folder)?;
-        let file = folder.join(format!("{}-{interface}", namespace_cookie()?));
+        let file = folder.join(format!("{}-{interface}", network_cookie()?));
         let mut record = Record::open(&file)?;
         if record.holders.is_empty() {
             record.before = get(interface)?;
@@ -50,52 +52,53 @@ impl Forwarding {
         record.holders.push(Holder::this()?);
         record.write()?;
         let taken = Self { file, interface: interface.to_owned() };
-        set(interface, ON)?;
+        switch_on(interface)?;
         Ok(Some(taken))
     }
 
-    /// What is changed, in words.
-    pub(crate) fn name(&self) -> String {
+    /// Returns the name of the setting.
+    #[must_use]
+    pub fn name(&self) -> String {
         format!("net.ipv4.conf.{}.forwarding", self.interface)
     }
 }
 
 impl Drop for Forwarding {
     fn drop(&mut self) {
-        let given_back = Record::open(&self.file).and_then(|mut record| {
+        let restored = Record::open(&self.file).and_then(|mut record| {
             record.holders.retain(|holder| holder.process != process::id());
             record.settle(&self.interface)
         });
         // The file says what is to be restored: `lasthop doctor` tries again.
-        let _ = given_back;
+        let _ = restored;
     }
 }
 
-/// Restores what killed processes have left on in this network namespace. Returns what it was.
-pub(crate) fn give_back_left() -> Vec<String> {
-    give_back_left_in(Path::new(FOLDER))
+/// Restores the settings that killed processes have left on in this network namespace. Returns their names.
+pub fn restore_left() -> Vec<String> {
+    restore_left_in(Path::new(FOLDER))
 }
 
-fn give_back_left_in(folder: &Path) -> Vec<String> {
-    let Ok(cookie) = namespace_cookie() else { return Vec::new() };
+fn restore_left_in(folder: &Path) -> Vec<String> {
+    let Ok(cookie) = network_cookie() else { return Vec::new() };
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let of_this = files.filter_map(|file| {
         let name = file.file_name()?.to_str()?.to_owned();
         let interface = name.strip_prefix(&format!("{cookie}-"))?.to_owned();
         Some((file, interface))
     });
-    of_this.filter_map(|(file, interface)| give_back(&file, &interface)).collect()
+    of_this.filter_map(|(file, interface)| restore(&file, &interface)).collect()
 }
 
-/// Restores an interface's forwarding if nobody that holds it lives.
-fn give_back(file: &Path, interface: &str) -> Option<String> {
+/// Restores an interface's forwarding if no holder of it lives.
+fn restore(file: &Path, interface: &str) -> Option<String> {
     let mut record = Record::open(file).ok()?;
     let left = record.holders.is_empty();
     record.settle(interface).ok()?;
     left.then(|| format!("net.ipv4.conf.{interface}.forwarding"))
 }
 
-/// The file of an interface, locked: its value before, and who lives and needs it.
+/// The file of an interface, locked: the value of the setting before, and its living holders.
 struct Record {
     file: Flock<File>,
     path: PathBuf,
@@ -104,7 +107,7 @@ struct Record {
 }
 
 impl Record {
-    /// Opens the file, or makes it; holders that do not live any more are left out.
+    /// Opens the file, or makes it. Leaves out holders that no longer live.
     fn open(path: &Path) -> io::Result<Self> {
         let mut file = open_locked(path)?;
         let mut text = String::new();
@@ -122,7 +125,7 @@ impl Record {
         self.file.write_all(format!("{}\n{holders}", self.before).as_bytes())
     }
 
-    /// Keeps the record as long as somebody needs the setting; otherwise restores it and removes the file.
+    /// Keeps the record while it has a holder; otherwise restores the setting and removes the file.
     fn settle(&mut self, interface: &str) -> io::Result<()> {
         if !self.holders.is_empty() {
             return self.write();
@@ -149,7 +152,7 @@ fn open_locked(path: &Path) -> io::Result<Flock<File>> {
     }
 }
 
-/// A process, told from a later one with its number by the time of its start.
+/// A process. The time of its start distinguishes it from a later process with the same number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Holder {
     process: u32,
@@ -177,45 +180,32 @@ impl Holder {
     }
 }
 
-/// When a process started: field 22 of its line, 20 behind the name (proc_pid_stat(5)).
+/// Returns the time at which a process started: field 22 of its line, the 20th after the name (proc_pid_stat(5)).
 fn start_of(process: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let behind_name = &stat[stat.rfind(')')? + 2..];
-    behind_name.split(' ').nth(19).map(str::to_owned)
+    let after_name = &stat[stat.rfind(')')? + 2..];
+    after_name.split(' ').nth(19).map(str::to_owned)
 }
 
-/// Whether this namespace is that of a shell that this process runs in.
+/// Returns whether this namespace is that of a shell in which this process runs.
 fn in_namespace_of_a_shell() -> bool {
     let own = std::env::var(OWN_NAMESPACE).ok();
-    own.is_some() && own == namespace_cookie().ok().map(|cookie| cookie.to_string())
-}
-
-/// The number of this thread's network namespace, which no later one has (SO_NETNS_COOKIE, Linux 5.14).
-pub(crate) fn namespace_cookie() -> io::Result<u64> {
-    const SO_NETNS_COOKIE: libc::c_int = 71;
-    let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
-    let mut cookie = 0_u64;
-    let mut length = size_of::<u64>() as libc::socklen_t;
-    // SAFETY: `cookie` is writable for `length` bytes, and the kernel writes no more than that.
-    let result = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            SO_NETNS_COOKIE,
-            (&raw mut cookie).cast(),
-            &raw mut length,
-        )
-    };
-    Errno::result(result)?;
-    Ok(cookie)
+    own.is_some() && own == network_cookie().ok().map(|cookie| cookie.to_string())
 }
 
 fn get(interface: &str) -> io::Result<String> {
     Ok(fs::read_to_string(setting(interface))?.trim().to_owned())
 }
 
-/// Sets the forwarding of an interface of this thread's namespace.
-pub(crate) fn set(interface: &str, value: &str) -> io::Result<()> {
+/// Switches on the forwarding of an interface of this thread's namespace, for as long as the interface exists.
+///
+/// # Errors
+/// If the interface does not exist, or the file cannot be written.
+pub fn switch_on(interface: &str) -> io::Result<()> {
+    set(interface, ON)
+}
+
+fn set(interface: &str, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(setting(interface))?.write_all(value.as_bytes())
 }
 
@@ -223,10 +213,9 @@ fn setting(interface: &str) -> PathBuf {
     PathBuf::from(format!("/proc/sys/net/ipv4/conf/{interface}/forwarding"))
 }
 
-/// Forwarding is on.
-pub(crate) const ON: &str = "1";
+const ON: &str = "1";
 const OFF: &str = "0";
-/// Where records stand: it is emptied when the machine starts, as settings are.
+/// The folder of the records. The machine empties it when it starts, and resets its settings as well.
 const FOLDER: &str = "/run/lasthop";
 
 #[cfg(test)]
@@ -234,7 +223,7 @@ mod tests {
     use super::*;
 
     fn folder(name: &str) -> PathBuf {
-        std::env::temp_dir().join(format!("lasthop-lease-{name}-{}", process::id()))
+        std::env::temp_dir().join(format!("lasthop-forwarding-{name}-{}", process::id()))
     }
 
     #[test]
@@ -246,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_forgets_those_that_do_not_live() {
+    fn a_record_forgets_processes_that_no_longer_live() {
         let folder = folder("forgets");
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("record");
@@ -256,14 +245,29 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_given_back_and_its_file_removed() {
+    fn what_a_killed_process_left_is_restored_and_its_file_removed() {
         let folder = folder("left");
         fs::create_dir_all(&folder).unwrap();
         // An interface that is gone: nothing is there to be set.
-        let file = folder.join(format!("{}-no-such", namespace_cookie().unwrap()));
+        let file = folder.join(format!("{}-no-such", network_cookie().unwrap()));
         fs::write(&file, "0\n4194303 12\n").unwrap();
-        assert_eq!(give_back_left_in(&folder), ["net.ipv4.conf.no-such.forwarding"]);
+        assert_eq!(restore_left_in(&folder), ["net.ipv4.conf.no-such.forwarding"]);
         assert!(!file.exists());
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn forwarding_stays_on_until_its_last_holder_ends() {
+        crate::testing::in_new_network(|| {
+            let folder = folder("holders");
+            set("lo", OFF).unwrap();
+            let taken = Forwarding::take_in(&folder, "lo").unwrap();
+            let is_on = || get("lo").unwrap() == ON;
+            assert_eq!(taken.as_ref().map(Forwarding::name), Some("net.ipv4.conf.lo.forwarding".to_owned()));
+            assert!(is_on());
+            drop(taken);
+            assert!(!is_on());
+            let _ = fs::remove_dir_all(folder);
+        });
     }
 }
