@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from lasthop.errors import InputError
+from lasthop.experiments.sweeps import INDEX_FILE as SWEEP_FILE
+from lasthop.experiments.sweeps import read_sweep_index
 from lasthop.results import open_run
 from lasthop.results.folder import INDEX_FILE, check_is_result
 from lasthop.stats import jain_index
 from lasthop.study import StudyResult, open_study
-from lasthop.sweeps import INDEX_FILE as SWEEP_FILE
-from lasthop.sweeps import read_sweep_index
 
 STUDY_FILE: Final = "study.json"
 ALL_FLOWS: Final = "all flows"

@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 
 from lasthop._native import SOURCES, __version__
 from lasthop.errors import InputError, LiveError
-from lasthop.machines import Machine, Placement, line_of
+from lasthop.real_time.machines import Machine, Placement, line_of
 
 GRACE_S: Final = 5.0
 """How long a process may take to end once nobody speaks to it."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from lasthop import catalogue
 from lasthop.errors import InputError
-from lasthop.scenario import Scenario, parse_scenario
+from lasthop.scenario.resolved import Scenario, parse_scenario
 
 BYSTANDERS: Final = {"outside": 'profile = "linux-6"', "inside": 'profile = "linux-6"'}
 """Hosts of which nothing is told: their packets come from elsewhere."""

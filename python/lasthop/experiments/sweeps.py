@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lasthop import _native
+from lasthop.entry_points import entry_point
 from lasthop.errors import InputError, RunError, naming
 from lasthop.parallel import processors
 from lasthop.provenance import machine, versions
@@ -111,9 +112,6 @@ class Sweep:
 
         Raises InputError where the folder holds anything but an earlier sweep, or cannot be written.
         """
-        from lasthop.plots.output import save
-        from lasthop.plots.sweep import draw_sweep
-
         check_sweep_target(folder)
         with naming(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +119,7 @@ class Sweep:
         with _whole(folder / TABLE_FILE) as path:
             _native.write_table(self.table(), path)
         with _whole(folder / PICTURE_FILE) as path:
-            save(draw_sweep(self), path, "svg")
+            entry_point("save-sweep")(self, path)
         with _whole(folder / INDEX_FILE) as path:
             path.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n")
 

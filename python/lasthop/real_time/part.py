@@ -1,7 +1,7 @@
 """What runs on another machine of a real-time run, started there by ssh: `lasthop live-part`.
 
 Its standard streams are the control connection, and nothing else may write there: what programs in hosts write goes to
-standard error. Like `live_process`, this loads nothing but the engine until the run is over. When the connection ends,
+standard error. Like `process`, this loads nothing but the engine until the run is over. When the connection ends,
 so does the process, and whatever it made is gone with it.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from lasthop import _native
 from lasthop.errors import LasthopError
-from lasthop.live_process import PREFIX, described, run_request, write_result
+from lasthop.real_time.process import PREFIX, described, run_request, write_result
 
 PIECE = 1 << 20
 """Bytes of a file that go into one line."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lasthop import _native
-from lasthop.real_time import live_result
+from lasthop.real_time.live import live_result
 from lasthop.scenario import Scenario, in_memory
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Real time: the same scenario between real kernels, run in a child process of its own (see `live_process`)."""
+"""Real time: the same scenario between real kernels, run in a child process of its own (see `process`)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from lasthop import errors
 from lasthop.errors import InputError, LiveError
-from lasthop.live_process import PREFIX
-from lasthop.live_settings import check_settings
-from lasthop.machines import Placement, placement_of
+from lasthop.real_time.control import Remotes, remotes
+from lasthop.real_time.kernel_settings import check_settings
+from lasthop.real_time.machines import Placement, placement_of
+from lasthop.real_time.process import PREFIX
 from lasthop.results.folder import whole_folder
 from lasthop.results.run import Run, RunResult, open_run
 from lasthop.scenario import Given, Scenario, scenario_of
-
-if TYPE_CHECKING:
-    from lasthop.control import Remotes
 
 Program = tuple[str, Sequence[str]]
 """A host, and a program with its arguments."""
@@ -121,9 +119,6 @@ def _run_child(
     if not any(placement.machines):
         _run_here(request, quiet_output)
         return
-    # Imported here: it starts threads, and runs on one machine need none of it.
-    from lasthop.control import remotes
-
     with remotes(placement) as started:
         request["machines"] = placement.to_native()
         if placement.emulator is None:
@@ -165,7 +160,7 @@ def _run_here(
         (Path(exchange) / "request.json").write_text(json.dumps(request))
         run_child(
             Path(exchange),
-            "lasthop.live_process",
+            "lasthop.real_time.process",
             quiet_output=quiet_output,
             descriptors=descriptors,
             meanwhile=meanwhile,

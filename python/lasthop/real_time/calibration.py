@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lasthop.real_time import live_result
+from lasthop.real_time.live import live_result
 from lasthop.scenario import Scenario, parse_scenario
 
 SECONDS = 2

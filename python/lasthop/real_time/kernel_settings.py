@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lasthop.errors import InputError
-from lasthop.machines import placement_of
+from lasthop.real_time.machines import placement_of
 from lasthop.scenario import Scenario
 
 SETTINGS: Final = Path("/proc/sys")

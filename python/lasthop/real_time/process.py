@@ -1,4 +1,4 @@
-"""The child that a real-time run lives in: `python -m lasthop.live_process EXCHANGE`.
+"""The child that a real-time run lives in: `python -m lasthop.real_time.process EXCHANGE`.
 
 A process can move into a user namespace only while it has one thread, so this one loads nothing but the engine until
 the run is over, and whatever ends the process takes the namespaces with it. The folder EXCHANGE holds the request
@@ -13,14 +13,12 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lasthop import _native
 from lasthop.errors import LasthopError
-
-if TYPE_CHECKING:
-    from lasthop._native import Run
-
+from lasthop.results.run import write_files
+from lasthop.scenario import Scenario, in_memory
 
 PREFIX = "lasthop-live-"
 """What temporary folders are called, before the number of the process that made them."""
@@ -52,7 +50,9 @@ def _live(request: dict[str, Any]) -> None:
     write_result(run, request)
 
 
-def run_request(request: dict[str, Any], streams: tuple[int, int], progress: Callable[[float], None] | None) -> Run:
+def run_request(
+    request: dict[str, Any], streams: tuple[int, int], progress: Callable[[float], None] | None
+) -> _native.Run:
     """Run what a request asks for. `streams` lead to the parts on other machines, if there are any."""
     folder = Path(request["folder"])
     programs = [(host, words, str(folder / output)) for host, words, output in request["programs"]]
@@ -87,12 +87,8 @@ def described(error: LasthopError) -> dict[str, Any]:
     return {"class": type(error).__name__, "arguments": list(error.args), "keywords": vars(error)}
 
 
-def write_result(run: Run, request: dict[str, Any]) -> None:
+def write_result(run: _native.Run, request: dict[str, Any]) -> None:
     """Write the result into the folder that the request names."""
-    # Only now: Arrow starts threads.
-    from lasthop.results.run import write_files
-    from lasthop.scenario import Scenario, in_memory
-
     scenario = Scenario(**request["identity"], json=request["scenario"])
     write_files(in_memory(run, scenario), Path(request["folder"]))
 
