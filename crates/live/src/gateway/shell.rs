@@ -179,8 +179,9 @@ impl Inside {
         stop: Arc<Stop>,
         reports: Reports,
     ) -> Result<Self, LiveError> {
-        let command = command_line(&options.command)
-            .ok_or_else(|| failed("inside", "find a program")(io::Error::from(io::ErrorKind::InvalidInput)))?;
+        let command = command_line(&options.command).ok_or_else(|| {
+            failed("inside", "find a program")(io::Error::from(io::ErrorKind::InvalidInput))
+        })?;
         let (ready, prepared) = channel();
         let (start, started) = channel::<Environment>();
         let run = move || match enter(&settings) {

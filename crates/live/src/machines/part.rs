@@ -26,8 +26,8 @@ use super::outputs::Outputs;
 use super::protocol::{Begin, Ended, FromPart, Ready, ReportLine, ToPart, ended_line, hex};
 use super::tunnel::Tunnel;
 use crate::LiveError;
-use crate::error::failed;
 use crate::clock::Clock;
+use crate::error::failed;
 use crate::run::host::{Host, HostSpec, Report};
 use crate::run::options::{Options, Program};
 use crate::run::session::{Named, named, start_all};
@@ -198,8 +198,8 @@ impl Part {
             let name = self.names[*node].clone();
             let number = begin.first + place as u16;
             let port = begin.port.map_or(0, |port| port.saturating_add(place as u16));
-            let tunnel =
-                Tunnel::open(token, number, self.clock, port, None).map_err(failed(&name, "open its tunnel"))?;
+            let tunnel = Tunnel::open(token, number, self.clock, port, None)
+                .map_err(failed(&name, "open its tunnel"))?;
             ports.push(tunnel.port().map_err(failed(&name, "open its tunnel"))?);
             let captured = spec.record.captures.contains(&CapturePoint::Node(*node));
             let of_device = format!("{name}-device");
@@ -300,7 +300,8 @@ impl Part {
     /// Looks whether packets still come and go.
     fn look(&self, started: bool) -> Result<(), LiveError> {
         for (node, forwarder) in &self.forwarders {
-            let failed = |words: String| failed(&self.names[*node], "forward its packets")(io::Error::other(words));
+            let failed =
+                |words: String| failed(&self.names[*node], "forward its packets")(io::Error::other(words));
             if forwarder.has_failed() {
                 return Err(failed("its device or its tunnel has failed".to_owned()));
             }
