@@ -73,8 +73,8 @@ fn outcome_of(
     Ok(outcome?)
 }
 
-fn node(spec: &Spec, host: &str) -> Option<usize> {
-    spec.nodes.iter().position(|node| node.name == host)
+fn node(spec: &Spec, host: &str) -> Option<NodeId> {
+    spec.nodes.iter().position(|node| node.name == host).map(NodeId::new)
 }
 
 fn programs_of(spec: &Spec, programs: Programs) -> Vec<Program> {

@@ -10,7 +10,7 @@ use crate::log::ProgramLog;
 use crate::program::SocketId;
 
 /// The results of a program.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramOutcome {
     /// Its transfers and datagrams.
     pub log: ProgramLog,
@@ -33,7 +33,7 @@ pub struct ProgramOutcome {
 }
 
 /// A connection of a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramConnection {
     /// The program's number for it.
     pub socket: SocketId,
@@ -41,7 +41,8 @@ pub struct ProgramConnection {
     pub opener: Side,
     /// The addresses of its ends.
     pub ends: PerSide<SocketAddrV4>,
-    /// The decisions of both ends, from stacks that report them.
+    /// The decisions of both ends, from stacks that report them. Those of another machine are not known.
+    #[serde(skip)]
     pub records: PerSide<Vec<ObservedRecord>>,
 }
 

@@ -15,7 +15,7 @@ use linux::channel::ReportSender;
 use linux::drops::Drops;
 use linux::sysctl::Sysctls;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use units::{Duration, Instant};
+use units::{Duration, Instant, NodeId};
 
 use super::control::{Listener, Numbered, Speaker};
 use super::datagram::Token;
@@ -186,7 +186,7 @@ impl Elsewhere {
     }
 
     /// Returns the tunnel to a host, if it is elsewhere.
-    pub(crate) fn tunnel(&self, node: usize) -> Option<&Tunnel> {
+    pub(crate) fn tunnel(&self, node: NodeId) -> Option<&Tunnel> {
         self.parts.iter().find_map(|part| {
             let place = part.machine.hosts.iter().position(|host| *host == node)?;
             part.tunnels.get(place)
@@ -371,10 +371,10 @@ fn begins(machines: &Machines, options: &Options<'_>, token: Token) -> Vec<Begin
     machines.machines.iter().map(begin).collect()
 }
 
-/// Sends messages for halves of programs on other machines there. A machine that is gone shows by its silence.
+/// Sends messages for copies of programs on other machines there. A machine that is gone shows by its silence.
 fn send_to_machines(bus: &MessageBus, speaker: &Arc<Speaker>, machines: &[Machine]) {
     let speaker = Arc::clone(speaker);
-    let places: Vec<Vec<usize>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
+    let places: Vec<Vec<NodeId>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
     bus.set_remote(move |message| {
         if let Some(machine) = places.iter().position(|hosts| hosts.contains(&message.node)) {
             let _ = speaker.say(&Numbered { machine, message: ToPart::Message(message) });

@@ -2,11 +2,11 @@
 
 use linux::namespace::Privilege;
 use serde::Serialize;
-use stacks::EndedTransfer;
-use units::Duration;
+use stacks::TransferReport;
+use units::{Duration, NodeId};
 
 use super::elsewhere::{Elsewhere, Peer};
-use super::protocol::{ended_of, sample};
+use super::protocol::sample;
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
 use crate::run::samples::Sample;
@@ -26,8 +26,8 @@ pub struct MachineSummary {
     pub clock_drift_ppm: f64,
     /// The shortest round trip of a datagram, in milliseconds: the offset is right within half of it.
     pub round_trip_ms: f64,
-    /// The median round trip of the control stream, in milliseconds: by half of it a half of a program hears late of the
-    /// other.
+    /// The median round trip of the control stream, in milliseconds: the copies of a program get
+    /// each other's messages half of it late.
     pub control_round_trip_ms: f64,
     /// How late its hosts began, in milliseconds.
     pub late_start_ms: f64,
@@ -69,19 +69,17 @@ pub(crate) struct Others {
     pub(crate) samples: Vec<(String, Vec<Sample>)>,
     /// Captures at the hosts' devices, by name.
     pub(crate) captures: Vec<(String, Vec<u8>)>,
-    /// The hosts with stacks on other machines, by node, with their ends of flows.
-    pub(crate) stacks: Vec<(usize, Vec<EndedTransfer>)>,
+    /// The reports of the hosts with stacks on other machines, by node.
+    pub(crate) stacks: Vec<(NodeId, Vec<TransferReport>)>,
 }
 
 impl Elsewhere {
     /// Returns what the machines have told. A delay that varies by more than `bound` taints the run.
-    pub(crate) fn others(self, bound: Duration, name: &dyn Fn(usize) -> String) -> Others {
+    pub(crate) fn others(self, bound: Duration, name: &dyn Fn(NodeId) -> String) -> Others {
         let mut others = Others { captures: self.captures(), ..Others::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
             others.summaries.push(summary(&part, self.clock, control, bound, name));
-            let stacks = part.ended.stacks.drain(..);
-            let ended = |(node, lines): (usize, Vec<_>)| (node, lines.into_iter().map(ended_of).collect());
-            others.stacks.extend(stacks.map(ended));
+            others.stacks.append(&mut part.ended.stacks);
             let samples = part.ended.samples.drain(..);
             others
                 .samples
@@ -96,7 +94,7 @@ fn summary(
     clock: Clock,
     control: Duration,
     bound: Duration,
-    name: &dyn Fn(usize) -> String,
+    name: &dyn Fn(NodeId) -> String,
 ) -> MachineSummary {
     let ends = part.machine.hosts.iter().zip(&part.tunnels).zip(&part.ended.counts);
     let tunnels: Vec<_> = ends

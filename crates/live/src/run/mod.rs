@@ -7,7 +7,6 @@
 pub(crate) mod bulk;
 pub(crate) mod command;
 mod copies;
-mod halves;
 pub(crate) mod host;
 pub(crate) mod listening;
 pub(crate) mod options;
@@ -23,6 +22,7 @@ use std::sync::Arc;
 use linux::doctor::obstacles;
 use sim::{FlowSpec, Spec};
 use stacks::{HostCaptures, Programs, StackId};
+use units::NodeId;
 
 use crate::LiveError;
 use crate::drive::network::Network;
@@ -41,21 +41,22 @@ use crate::run::setup::Setup;
 /// If this machine does not allow it (each obstacle with its remedy), if the kernel refuses a setting, if a stream
 /// arrives damaged, or if a system call fails. A connection that breaks is an outcome, not an error.
 pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveError> {
-    let is_simulated = |node: usize| options.simulated.contains(&node);
+    let is_simulated = |node: NodeId| options.simulated.contains(&node);
     let stacks = options.stacks.in_process();
-    let is_kernel = |node: &usize| {
-        spec.nodes[*node].kind.address().is_some() && !is_simulated(*node) && !stacks.contains_key(node)
+    let is_kernel = |node: &NodeId| {
+        spec.node(*node).kind.address().is_some() && !is_simulated(*node) && !stacks.contains_key(node)
     };
     let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
     let is_elsewhere = |node| options.machines.as_ref().is_some_and(|machines| machines.have(node));
-    if (0..spec.nodes.len()).any(|node| is_kernel(&node) && !is_elsewhere(node)) && !missing.is_empty() {
+    let nodes = || (0..spec.nodes.len()).map(NodeId::new);
+    if nodes().any(|node| is_kernel(&node) && !is_elsewhere(node)) && !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
     let network = Network::new(spec, &is_simulated)?;
     let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
-    let elsewhere: Vec<usize> = (0..spec.nodes.len()).filter(|node| is_elsewhere(*node)).collect();
+    let elsewhere: Vec<NodeId> = nodes().filter(|node| is_elsewhere(*node)).collect();
     let setup = Setup::new(spec, &flows, network.nodes(), &stacks).with_elsewhere(elsewhere.into_iter());
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
     let kernels = setup.host_specs(&options);
@@ -69,14 +70,8 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         stacks: stacks::hosts(spec, &flows, &here),
         in_process: here.keys().copied().collect(),
         stacks_elsewhere: stacks::hosts(spec, &flows, &there).len(),
-        stack_halves: setup.stack_halves(here.keys().copied(), &options),
-        programs: Programs::new(
-            spec,
-            &flows,
-            &stacks,
-            &|flow| !setup.is_in_halves(flow),
-            Arc::clone(&setup.ports),
-        ),
+        stack_replicas: setup.stack_replicas(here.keys().copied(), &options),
+        programs: Programs::new(spec, &flows, &stacks, &|flow| !setup.is_split(flow), &setup.ports),
         flows: flows.iter().map(|flow| flow.name.clone()).collect(),
         elsewhere: options.machines.take(),
     };
@@ -87,7 +82,6 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         .collect();
     let progress = options.progress.take();
     let mut session = session::run(hosts, network, captures, setup.end(), &options, progress)?;
-    session.join_halves(&setup);
     let mut elsewhere = std::mem::take(&mut session.others.samples);
     let samples: Vec<(String, Vec<Sample>)> = sampled
         .into_iter()

@@ -10,8 +10,9 @@ use linux::drops::Drops;
 use linux::namespace::{self, Privilege};
 use linux::scheduling::{Priority, Scheduling};
 use linux::sysctl::Sysctls;
-use stacks::{HostCaptures, ProgramOutcome, Programs};
-use units::{Duration, Instant};
+use stacks::{HostCaptures, Programs, TransferReport};
+use units::{Duration, FlowId, Instant, NodeId};
+use workload::ProgramOutcome;
 
 use crate::LiveError;
 use crate::clock::Clock;
@@ -24,8 +25,7 @@ use crate::run::command::Environment;
 use crate::run::host::{Host, HostSpec, Report, Start};
 use crate::run::options::{Options, Progress};
 use crate::stop::Stop;
-use crate::workload::kernel_hosts::KernelHosts;
-use crate::workload::{HalfSpec, MessageBus, StackHalves};
+use crate::workload::{KernelHosts, MessageBus, ProgramSpec, StackReplicas};
 
 /// The state at the end of a run, from which the results are computed.
 pub(crate) struct Session {
@@ -43,11 +43,11 @@ pub(crate) struct Session {
     pub(crate) drops: Drops,
     /// When the last packet was delivered, or the run was stopped.
     pub(crate) ended: Instant,
-    /// The hosts with stacks in this process, in the order of the network's hosts; none where a kernel is.
-    pub(crate) stacks: Vec<Option<stacks::Host>>,
-    /// The programs of flows over these stacks, by the places of their flows.
-    pub(crate) programs: BTreeMap<usize, ProgramOutcome>,
-    /// What the other machines tell.
+    /// The reports of the stacks on their ends of bulk transfers, in the order of the network's hosts; none of a kernel.
+    pub(crate) stacks: Vec<Vec<TransferReport>>,
+    /// The outcomes of the programs that the driver has run.
+    pub(crate) programs: BTreeMap<FlowId, ProgramOutcome>,
+    /// The results of the other machines.
     pub(crate) others: Others,
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct Hosts {
     /// Those that kernels stand for.
     pub(crate) kernels: Vec<HostSpec>,
     /// Those with stacks in this process that have a flow, by node.
-    pub(crate) stacks: Vec<(usize, stacks::Host)>,
+    pub(crate) stacks: Vec<(NodeId, stacks::Host)>,
     /// The nodes of all with stacks in this process.
-    pub(crate) in_process: BTreeSet<usize>,
-    /// How many hosts with stacks are in processes of other machines and have a flow.
+    pub(crate) in_process: BTreeSet<NodeId>,
+    /// The number of hosts with stacks in processes of other machines that have a flow.
     pub(crate) stacks_elsewhere: usize,
-    /// The sides at these of flows whose programs run in halves, by node.
-    pub(crate) stack_halves: BTreeMap<usize, Vec<HalfSpec>>,
+    /// The copies of programs at the hosts with stacks in this process, by node.
+    pub(crate) stack_replicas: BTreeMap<NodeId, Vec<ProgramSpec>>,
     /// The programs of flows between these.
     pub(crate) programs: Programs,
     /// The names of the flows, in the stacks' order.
@@ -84,12 +84,13 @@ pub(crate) fn run(
     options: &Options<'_>,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
-    let Hosts { kernels, mut stacks, in_process, stacks_elsewhere, stack_halves, programs, flows, elsewhere } =
-        hosts;
+    let Hosts {
+        kernels, mut stacks, in_process, stacks_elsewhere, stack_replicas, programs, flows, elsewhere
+    } = hosts;
     let expected = kernels.iter().map(HostSpec::reports).sum::<usize>() + stacks_elsewhere;
-    let with_programs = kernels.iter().filter(|host| !host.programs.is_empty()).count();
+    let with_programs = kernels.iter().filter(|host| !host.background.is_empty()).count();
     let named = named(&kernels);
-    let kernel_hosts = KernelHosts::new(&kernels).map_err(LiveError::Wait)?;
+    let kernel_hosts = KernelHosts::new(kernels.iter().flat_map(|kernel| &kernel.programs)).map_err(LiveError::Wait)?;
     let is_elsewhere = |node| elsewhere.as_ref().is_some_and(|machines| machines.have(node));
     let hosts: Vec<_> = kernels.into_iter().filter(|host| !is_elsewhere(host.node)).collect();
     let right = match hosts.is_empty() {
@@ -98,9 +99,9 @@ pub(crate) fn run(
     };
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
-    let halves = hosts.iter().flat_map(|host| &host.halves).chain(stack_halves.values().flatten());
-    let bus = Arc::new(MessageBus::new(halves).map_err(LiveError::Wait)?);
-    let stack_halves = halves_of_stacks(stack_halves, &mut stacks, &bus)?;
+    let of_kernels = hosts.iter().flat_map(|host| &host.programs);
+    let bus = Arc::new(MessageBus::new(of_kernels.chain(stack_replicas.values().flatten())).map_err(LiveError::Wait)?);
+    let replicas = replicas_of_stacks(&stack_replicas, &mut stacks, &bus)?;
     let hosts = set_up(hosts, &stop, &sender)?;
     let starting = Starting { expected: with_programs, left: Arc::new(AtomicUsize::new(with_programs)) };
     let reach = |machines| Elsewhere::set_up(machines, options, sender.clone(), starting.clone(), &bus);
@@ -112,16 +113,17 @@ pub(crate) fn run(
     let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
     let mut driver = Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from));
     (driver.programs, driver.kernel_hosts) = (programs, kernel_hosts);
-    driver.add_halves(stack_halves);
+    driver.add_replicas(replicas);
     start_all(&hosts, &named, clock, &starting.left, &bus);
     let (elsewhere_now, flows) = (elsewhere.as_ref(), &flows[..]);
     let driven = MainLoop { reports: &reports, expected, clock, end, flows, elsewhere: elsewhere_now }
         .drive(&mut driver, progress.as_mut());
     let ended = clock.now();
     let programs = driver.finish_programs();
-    let halves = driver.finish_halves();
+    let replicas = driver.finish_replicas();
     let Driver { network, captures, lateness, attachments, .. } = driver;
-    let mut stacks: Vec<_> = attachments.into_iter().map(Attachment::into_stack).collect();
+    let report = |attachment: Attachment<'_>| attachment.into_stack().map(|mut host| host.report());
+    let mut stacks: Vec<_> = attachments.into_iter().map(|one| report(one).unwrap_or_default()).collect();
     let scheduling = priority.scheduling();
     drop(priority);
     let parted = match (&mut elsewhere, &driven) {
@@ -132,12 +134,12 @@ pub(crate) fn run(
     let mut taken = take_down(hosts, elsewhere, tainted_from, &network);
     for (node, ended) in taken.others.stacks.drain(..) {
         if let Some(place) = network.nodes().iter().position(|known| *known == node) {
-            stacks[place] = Some(stacks::Host::reported(ended));
+            stacks[place] = ended;
         }
     }
     let (mut received, all_done) = driven?;
     parted?;
-    received.extend(halves.into_iter().map(|half| Report::Half(Box::new(half))));
+    received.extend(replicas.into_iter().map(|report| Report::Program(Box::new(report))));
     while let Some(report) = reports.try_recv() {
         received.push(report?);
     }
@@ -158,19 +160,19 @@ pub(crate) fn run(
     })
 }
 
-/// Makes the halves of programs at the hosts with stacks in this process, by node.
-fn halves_of_stacks(
-    mut specs: BTreeMap<usize, Vec<HalfSpec>>,
-    stacks: &mut [(usize, stacks::Host)],
+/// Makes the copies of programs at the hosts with stacks in this process, by node.
+fn replicas_of_stacks(
+    specs: &BTreeMap<NodeId, Vec<ProgramSpec>>,
+    stacks: &mut [(NodeId, stacks::Host)],
     bus: &Arc<MessageBus>,
-) -> Result<BTreeMap<usize, StackHalves>, LiveError> {
-    let mut halves = BTreeMap::new();
+) -> Result<BTreeMap<NodeId, StackReplicas>, LiveError> {
+    let mut replicas = BTreeMap::new();
     for (node, host) in stacks {
-        if let Some(specs) = specs.remove(node) {
-            halves.insert(*node, StackHalves::new(specs, host, bus)?);
+        if let Some(specs) = specs.get(node) {
+            replicas.insert(*node, StackReplicas::new(specs, host, bus)?);
         }
     }
-    Ok(halves)
+    Ok(replicas)
 }
 
 /// What the kernels tell once they are taken down.
@@ -286,7 +288,7 @@ impl MainLoop<'_> {
             }
             if let Some(wrong) = driver.corrupted() {
                 return Err(LiveError::Corrupted {
-                    flow: self.flows[wrong.flow].clone(),
+                    flow: self.flows[wrong.flow.index()].clone(),
                     position: wrong.position,
                 });
             }

@@ -40,8 +40,8 @@ pub(crate) fn flow(name: &str, from: usize, to: usize, amount: Amount) -> FlowSp
     let tcp = Arc::new(tcp::Config::from_profile(&json!({})).expect("the default profile is right"));
     FlowSpec {
         name: name.to_owned(),
-        from,
-        to,
+        from: NodeId::new(from),
+        to: NodeId::new(to),
         start: Duration::ZERO,
         start_jitter: None,
         class: 0,

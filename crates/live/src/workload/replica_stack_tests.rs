@@ -1,5 +1,5 @@
-//! Both halves of programs over stacks in this process, in virtual time, over a link of 8 Mbit/s and 5 ms. Messages
-//! between the halves take less, or more.
+//! Both copies of programs over stacks in this process, in virtual time, over a link of 8 Mbit/s and 5 ms. The delay of
+//! messages between the copies is less than the link's, or more.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -9,41 +9,39 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::json;
 use sim::{NodeKind, NodeSpec, RecordSpec, Spec};
 use stacks::{Host, StackId};
-use units::Duration;
+use units::Instant;
 
+use super::replica_tests::{check_workloads, copies, opened, transfers, workloads};
+use super::tests::spec;
 use super::*;
-use crate::workload::half_ran::join;
-use crate::workload::half_tests::workloads;
-use crate::workload::message_bus::MessageBus;
-use crate::workload::tests::spec;
 
-/// One side: a host, its half, and the way of its messages.
+/// One side: a host, its copy of the program, and the path of its messages.
 struct Station {
     host: Host,
-    halves: StackHalves,
+    replicas: StackReplicas,
     bus: Arc<MessageBus>,
     messages: Receiver<Envelope>,
     /// When its last packet has left.
     sent: Instant,
 }
 
-/// What is on its way to a side, and when it comes.
+/// Something on its way to a side.
 enum OnItsWay {
     Packet(Vec<u8>),
     Message(Envelope),
 }
 
-fn stations(stack: StackId, workload: serde_json::Value) -> (HalfSpec, Vec<Station>) {
+fn stations(stack: StackId, workload: serde_json::Value) -> Vec<Station> {
     let addresses = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
     let node = |(name, address): (&str, Ipv4Addr)| NodeSpec {
         name: name.to_owned(),
         kind: NodeKind::Host { address },
     };
-    let mut workload = spec(workload, Duration::from_millis(500));
-    let flows = [workload.flow.clone()];
+    let mut program = spec(workload, Duration::from_millis(500));
+    let flows = [program.flow.clone()];
     let world = Spec {
         name: "two".to_owned(),
-        seed: workload.seed,
+        seed: program.seed,
         stop: None,
         nodes: ["here", "there"].into_iter().zip(addresses).map(node).collect(),
         links: Vec::new(),
@@ -51,28 +49,26 @@ fn stations(stack: StackId, workload: serde_json::Value) -> (HalfSpec, Vec<Stati
         flows: flows.to_vec(),
         record: RecordSpec::default(),
     };
-    workload.ends = stacks::ends(&world, &flows[0], 0);
-    let hosts = stacks::hosts(&world, &flows, &BTreeMap::from([(0, stack), (1, stack)]));
-    let half = HalfSpec { workload, index: 0, flows: 1, side: Side::From };
-    let station = |((_, mut host), side): ((usize, Host), Side)| {
-        let specs = vec![HalfSpec { side, ..half.clone() }];
-        let bus = Arc::new(MessageBus::new(specs.iter()).expect("descriptors are left"));
+    program.setup.ends = stacks::ends(&world, &flows[0], program.setup.flow);
+    let nodes = program.setup.nodes.into_array();
+    let hosts = stacks::hosts(&world, &flows, &nodes.map(|node| (node, stack)).into());
+    let station = |((_, mut host), copy): ((NodeId, Host), ProgramSpec)| {
+        let bus = Arc::new(MessageBus::new(std::iter::once(&copy)).expect("descriptors are left"));
         let (write, messages) = channel();
         bus.set_remote(move |message| drop(write.send(message)));
-        let halves = StackHalves::new(specs, &mut host, &bus).expect("it has an inbox");
-        Station { host, halves, bus, messages, sent: Instant::START }
+        let replicas = StackReplicas::new(&[copy], &mut host, &bus).expect("it has an inbox");
+        Station { host, replicas, bus, messages, sent: Instant::START }
     };
-    let stations = hosts.into_iter().zip([Side::From, Side::To]).map(station).collect();
-    (half, stations)
+    hosts.into_iter().zip(copies(&program, 1).into_array()).map(station).collect()
 }
 
-/// Runs both halves to their end. Returns them as they ended: `from`'s, then `to`'s.
-fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<HalfRan> {
+/// Runs both copies to their end. Returns their outcomes: that of `from`, then that of `to`.
+fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<ProgramOutcome> {
     let mut under_way: BTreeMap<(Instant, u64), (usize, OnItsWay)> = BTreeMap::new();
     let (mut now, mut ended, mut number) = (Instant::START, Instant::START, 0);
-    while !stations.iter().all(|one| one.halves.is_done()) {
-        let halves = || stations.iter().map(|one| &one.halves).collect::<Vec<_>>();
-        assert!(now < Instant::START + Duration::from_secs(30), "they do not end: {:?}", halves());
+    while !stations.iter().all(|one| one.replicas.is_done()) {
+        let replicas = || stations.iter().map(|one| &one.replicas).collect::<Vec<_>>();
+        assert!(now < Instant::START + Duration::from_secs(30), "they do not end: {:?}", replicas());
         ended = now;
         while let Some(((_, _), (to, what))) =
             under_way.first_entry().filter(|entry| entry.key().0 <= now).map(|entry| entry.remove_entry())
@@ -91,7 +87,7 @@ fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<HalfRan> {
                 under_way.insert((at, number), (1 - place, what));
             };
             loop {
-                let did = one.halves.advance(now, &mut one.host);
+                let did = one.replicas.advance(now, &mut one.host);
                 let packets = std::iter::from_fn(|| one.host.poll_transmit(now));
                 for packet in packets {
                     let sent = one.sent.max(now) + BYTE * packet.len() as u64;
@@ -105,41 +101,43 @@ fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<HalfRan> {
             }
         }
         let due =
-            |one: &mut Station| one.host.poll_timeout(now).into_iter().chain(one.halves.poll_timeout()).min();
+            |one: &mut Station| one.host.poll_timeout(now).into_iter().chain(one.replicas.poll_timeout()).min();
         let due = stations.iter_mut().filter_map(due).chain(under_way.keys().next().map(|key| key.0)).min();
         now = due.unwrap_or(Instant::NEVER).max(now + Duration::from_nanos(1));
     }
     assert!(stations.iter().all(|one| one.host.failure().is_none()), "a byte is wrong");
-    stations.drain(..).flat_map(|mut one| one.halves.finish(ended, &mut one.host)).collect()
+    let reports = stations.drain(..).flat_map(|mut one| one.replicas.finish(ended, &mut one.host));
+    reports.filter_map(|report| report.outcome).collect()
 }
 
 #[test]
-fn halves_over_stacks_do_the_same_however_late_they_hear_of_each_other() {
+fn copies_over_stacks_do_the_same_however_late_their_messages_are() {
+    check_workloads(&workloads());
     for stack in [StackId::LASTHOP, StackId::named("smoltcp").unwrap(), StackId::named("quinn").unwrap()] {
         for (id, parameters) in workloads() {
             for late in [1, 40] {
-                let (half, mut stations) = stations(stack, json!({ id: parameters }));
-                let [mut from, mut to] = ran(&mut stations, Duration::from_millis(late)).try_into().unwrap();
+                let mut stations = stations(stack, json!({ id: parameters }));
+                let [from, to] = ran(&mut stations, Duration::from_millis(late)).try_into().unwrap();
                 let what = format!("{id} over {stack:?}, {late} ms late");
-                [&mut from, &mut to].into_iter().for_each(|half| half.transfers.sort_unstable());
                 assert!(from.is_done && to.is_done && from.broken.is_none(), "{what}: {from:?}");
-                assert_eq!(from.opened, to.opened, "{what}");
+                assert_eq!(opened(&from), opened(&to), "{what}");
+                let transferred = transfers(&from);
                 if id != "tfrc" {
-                    assert_eq!(from.transfers, to.transfers, "{what}: the copies differ");
+                    assert_eq!(transferred, transfers(&to), "{what}: the copies differ");
                 }
-                let slowest = from.transfers.iter().map(|(start, end, _)| end - start).max().unwrap_or(0);
-                assert!(slowest < SLOW.as_nanos(), "{what}: nothing waits for a timeout: {slowest} ns");
-                let count = from.transfers.len() + from.sent.len();
+                let times = transferred.iter().map(|transfer| transfer.end - transfer.start);
+                let slowest = times.max().unwrap_or(Duration::ZERO);
+                assert!(slowest < SLOW, "{what}: nothing waits for a timeout: {slowest}");
+                let count = transferred.len() + from.log.sent().len();
                 assert!(count > 2, "{what}: {from:?}");
-                let workload = &half.workload;
-                let joined = join(&workload.flow, workload.seed, workload.ends, from, to);
+                let joined = ProgramOutcome::join(from, to);
                 assert!(joined.is_done && joined.all_closed, "{what}: {joined:?}");
             }
         }
     }
 }
 
-/// What a packet takes, and each of its bytes before.
+/// The delay of the link, and the time that it takes to send a byte.
 const LINK: Duration = Duration::from_millis(5);
 const BYTE: Duration = Duration::from_micros(1);
 /// Less than the first timeout of a connection (RFC 6298 §2.1, RFC 9002 §6.2.2), and more than a transfer here takes.
