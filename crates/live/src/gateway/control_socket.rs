@@ -34,7 +34,7 @@ pub(crate) struct Change {
 }
 
 /// The open socket, until it is dropped.
-pub(crate) struct Control {
+pub(crate) struct ControlSocket {
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -47,7 +47,7 @@ struct Request {
     set: Vec<String>,
 }
 
-impl Control {
+impl ControlSocket {
     /// Opens the socket of the router `name`.
     pub(crate) fn open(
         name: &str,
@@ -71,7 +71,7 @@ impl Control {
     }
 }
 
-impl Drop for Control {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
         let _ = self.thread.take().map(JoinHandle::join);

@@ -14,34 +14,34 @@ use wire::offload::RawPacket;
 use crate::clock::Clock;
 use crate::drive::lateness::LatenessRecorder;
 use crate::drive::outgoing::{Outgoing, together};
-use crate::drive::waiting::{Came, Waiting};
-use crate::gateway::passage::Passage;
+use crate::drive::waiting::{ArrivalTimes, Waiting};
+use crate::gateway::link_pair::LinkPair;
 
-/// Forwards packets between two devices through the links of a [`Passage`].
-pub(crate) struct Forwarder {
-    pub(crate) passage: Passage,
+/// Forwards packets between two devices through the links of a [`LinkPair`].
+pub(crate) struct GatewayDriver {
+    pub(crate) links: LinkPair,
     pub(crate) lateness: LatenessRecorder,
     /// Packets that a device did not take.
     pub(crate) refused: u64,
     pub(crate) clock: Clock,
     tuns: [Tun; 2],
     waiting: Waiting,
-    came: Came,
+    arrivals: ArrivalTimes,
     buffers: Buffers,
     /// Packets that have arrived and are not yet given to devices.
     outgoing: Vec<Outgoing>,
 }
 
-impl Forwarder {
-    pub(crate) fn new(passage: Passage, clock: Clock, tuns: [Tun; 2], lateness: LatenessRecorder) -> Self {
+impl GatewayDriver {
+    pub(crate) fn new(links: LinkPair, clock: Clock, tuns: [Tun; 2], lateness: LatenessRecorder) -> Self {
         Self {
-            passage,
+            links,
             lateness,
             refused: 0,
             clock,
             tuns,
             waiting: Waiting::new(clock),
-            came: Came::default(),
+            arrivals: ArrivalTimes::default(),
             buffers: Buffers::default(),
             outgoing: Vec::new(),
         }
@@ -51,10 +51,10 @@ impl Forwarder {
     pub(crate) fn run(&mut self, wake: &impl AsFd, end: Instant) -> io::Result<()> {
         loop {
             self.react()?;
-            if self.clock.now() >= end || self.passage.is_over() {
+            if self.clock.now() >= end || self.links.is_over() {
                 return Ok(());
             }
-            let next = self.passage.poll_timeout().unwrap_or(Instant::NEVER).min(end);
+            let next = self.links.poll_timeout().unwrap_or(Instant::NEVER).min(end);
             if self.wait(wake, next)? {
                 return Ok(());
             }
@@ -65,18 +65,18 @@ impl Forwarder {
     fn react(&mut self) -> io::Result<()> {
         self.catch_up();
         (0..self.tuns.len()).try_for_each(|end| self.receive(end))?;
-        self.came.forget();
+        self.arrivals.forget();
         Ok(())
     }
 
     /// Reads a batch of packets from a device, and delivers what is due a few of them at a time.
     fn receive(&mut self, end: usize) -> io::Result<()> {
         let (mut received, mut reads) = (0, 0);
-        while received < BATCH && self.passage.accepts(end) {
+        while received < BATCH && self.links.accepts(end) {
             let Some(packets) = self.tuns[end].receive(&mut self.buffers)? else { break };
-            let now = self.came.take(end).unwrap_or_else(|| self.clock.now());
+            let now = self.arrivals.take(end).unwrap_or_else(|| self.clock.now());
             for packet in packets.inspect(|_| received += 1).filter(is_ipv4) {
-                self.passage.handle_packet(now, end, packet);
+                self.links.handle_packet(now, end, packet);
             }
             reads += 1;
             if reads % FEW == 0 {
@@ -91,9 +91,9 @@ impl Forwarder {
     fn catch_up(&mut self) -> Instant {
         loop {
             let now = self.clock.now();
-            match self.passage.poll_timeout() {
+            match self.links.poll_timeout() {
                 Some(due) if due <= now => {
-                    self.passage.handle_timeout(now);
+                    self.links.handle_timeout(now);
                     self.deliver();
                     self.waiting.keep_to_budget();
                 }
@@ -103,7 +103,7 @@ impl Forwarder {
     }
 
     fn deliver(&mut self) {
-        self.outgoing.extend(std::iter::from_fn(|| self.passage.poll_delivery()));
+        self.outgoing.extend(std::iter::from_fn(|| self.links.poll_delivery()));
         for (end, coalesced, packets) in together(&self.outgoing, |end| self.tuns[end].takes_trains()) {
             let count = coalesced.packets() as u64;
             // A device that its owner has taken down refuses packets; one that is damaged is refused too.
@@ -111,7 +111,7 @@ impl Forwarder {
             self.refused += if self.tuns[end].send(coalesced).is_err() { count } else { 0 };
             let now = self.clock.now();
             self.waiting.delivered(began, now);
-            self.came.gave(end, now);
+            self.arrivals.given_to(end, now);
             packets.iter().for_each(|(_, packet)| self.lateness.record(packet.due, now));
         }
         self.outgoing.drain(..).for_each(|(_, packet)| self.buffers.recycle(packet.bytes));
@@ -120,7 +120,7 @@ impl Forwarder {
     /// Waits until `time` and handles what is due then, or until there is something to do. Returns whether `wake` is
     /// readable.
     fn wait(&mut self, wake: &impl AsFd, time: Instant) -> io::Result<bool> {
-        let open = self.tuns.iter().enumerate().filter(|(end, _)| self.passage.accepts(*end));
+        let open = self.tuns.iter().enumerate().filter(|(end, _)| self.links.accepts(*end));
         let devices = open.map(|(_, tun)| tun.as_fd());
         let mut descriptors: Vec<PollFd<'_>> = std::iter::once(wake.as_fd())
             .chain(devices)
@@ -128,11 +128,11 @@ impl Forwarder {
             .collect();
         let Some(ready) = self.waiting.wait(&mut descriptors, time)? else {
             drop(descriptors);
-            self.passage.handle_timeout(time);
+            self.links.handle_timeout(time);
             self.deliver();
             return Ok(false);
         };
-        self.came.woke(ready.since);
+        self.arrivals.wait_ended(ready.since);
         Ok(ready.descriptor == 0)
     }
 }

@@ -13,14 +13,14 @@ use crate::gateway::resolver::{Relay, Resolver};
 
 /// Where the far end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum FarEnd {
     /// In the caller's network namespace.
     Caller,
     /// In a network namespace of our own.
     Own,
 }
 
-impl Place {
+impl FarEnd {
     pub(crate) fn obtain() -> Result<Self, LiveError> {
         if namespace::obtain_privilege().map_err(LiveError::UserNamespace)? == Privilege::Capability {
             return Ok(Self::Caller);
@@ -44,17 +44,17 @@ impl Place {
 }
 
 /// What leads from the far end on: forwarding and address translation, taken back at the end.
-pub(crate) struct WayOut {
+pub(crate) struct Egress {
     changed: Vec<Forwarding>,
     translation: Option<Translation>,
     relay: Option<Relay>,
 }
 
-impl WayOut {
+impl Egress {
     /// Opens what this machine allows, and announces what it changes and what it cannot. With a `port`, connections to it
     /// that come in from outside are led to the inner end.
     pub(crate) fn open(
-        place: Place,
+        far_end: FarEnd,
         ends: &Ends,
         resolver: Option<&Resolver>,
         port: Option<u16>,
@@ -66,7 +66,7 @@ impl WayOut {
             Err(error) => announce(&format!("names are not resolved behind the link: {error}")),
         }
         let uplinks = device::uplinks(&ends.device);
-        if place == Place::Own || uplinks.is_empty() {
+        if far_end == FarEnd::Own || uplinks.is_empty() {
             return way;
         }
         if let Err(error) = way.translate(ends, &uplinks, port, announce) {

@@ -17,7 +17,7 @@ pub(crate) type End = usize;
 /// The links of a scenario between its two hosts.
 ///
 /// Order of calls as for [`crate::drive::network::Network`].
-pub(crate) struct Passage {
+pub(crate) struct LinkPair {
     world: World,
     /// Worlds that deliver their last packets.
     former: Vec<World>,
@@ -45,7 +45,7 @@ pub struct LinkState {
     pub waiting_bytes: u64,
 }
 
-impl Passage {
+impl LinkPair {
     /// Builds the links of `spec`, which has two hosts.
     pub(crate) fn new(spec: &Spec) -> Result<Self, LiveError> {
         let nodes = ends(spec)?;

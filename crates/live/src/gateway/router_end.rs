@@ -18,7 +18,7 @@ use crate::error::failed;
 
 /// One of the two places that a router stands between.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// A network namespace, by its file.
     Namespace { name: String, file: File },
     /// An interface of this thread's namespace: what comes in there crosses the links.
@@ -28,17 +28,17 @@ pub(crate) enum Place {
 /// A router's device at one place, with what was changed there.
 pub(crate) struct RouterEnd {
     pub(crate) tun: Tun,
-    pub(crate) way: Option<Diverted>,
+    pub(crate) diversion: Option<Diversion>,
 }
 
 /// The traffic of an interface, led through the links until this is closed.
-pub(crate) struct Diverted {
+pub(crate) struct Diversion {
     interface: String,
     _route: PolicyRoute,
     forwarding: Option<Forwarding>,
 }
 
-impl Place {
+impl Location {
     /// Finds an interface, a namespace of `ip netns`, or a file.
     pub(crate) fn find(name: &str) -> Result<Self, LiveError> {
         if Interface::named(name).is_ok() {
@@ -58,14 +58,14 @@ impl Place {
 impl RouterEnd {
     /// Makes the device at a place. `own` and `peer` are the addresses of the scenario's hosts there and at the other end.
     pub(crate) fn set_up(
-        place: &Place,
+        location: &Location,
         own: Ipv4Addr,
         peer: Ipv4Addr,
         mtu: u32,
         announce: &mut dyn FnMut(&str),
     ) -> Result<Self, LiveError> {
-        match place {
-            Place::Namespace { name, file } => {
+        match location {
+            Location::Namespace { name, file } => {
                 let enter_and_make = || -> Result<_, linux::Error> {
                     namespace::enter_network(file)?;
                     device::make_of_router(own, peer, mtu)
@@ -76,21 +76,21 @@ impl RouterEnd {
                 let route =
                     if is_default { ", and every packet without another route leaves by it" } else { "" };
                 announce(&format!("{name}: {device} has {own}{route}; {peer} is at the other end"));
-                Ok(Self { tun, way: None })
+                Ok(Self { tun, diversion: None })
             }
-            Place::Interface(name) => {
+            Location::Interface(name) => {
                 let (tun, diverted) = divert(name, mtu).map_err(failed(name, SET_UP))?;
                 announce(&format!("packets that come in by {name} and are forwarded cross the links"));
                 if let Some(forwarding) = &diverted.forwarding {
                     announce(&format!("{} = 1 until the end", forwarding.name()));
                 }
-                Ok(Self { tun, way: Some(diverted) })
+                Ok(Self { tun, diversion: Some(diverted) })
             }
         }
     }
 }
 
-impl Diverted {
+impl Diversion {
     /// Takes everything back.
     pub(crate) fn close(self, announce: &mut dyn FnMut(&str)) {
         announce(&format!("packets that come in by {} go their own way again", self.interface));
@@ -101,7 +101,7 @@ impl Diverted {
 }
 
 /// Leads packets that come in by an interface through a device.
-fn divert(interface: &str, mtu: u32) -> Result<(Tun, Diverted), linux::Error> {
+fn divert(interface: &str, mtu: u32) -> Result<(Tun, Diversion), linux::Error> {
     let name = device::free_name()?;
     let tun = device::make(&name, mtu)?;
     let device = Interface::named(&name)?;
@@ -111,7 +111,7 @@ fn divert(interface: &str, mtu: u32) -> Result<(Tun, Diverted), linux::Error> {
     device::accept_any_source(&name)?;
     let forwarding = Forwarding::take(interface)?;
     let route = PolicyRoute::begin(interface, device)?;
-    Ok((tun, Diverted { interface: interface.to_owned(), _route: route, forwarding }))
+    Ok((tun, Diversion { interface: interface.to_owned(), _route: route, forwarding }))
 }
 
 /// The step of which an error says that it failed.

@@ -17,7 +17,7 @@ use linux::sysctl::Sysctls;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use units::{Duration, Instant};
 
-use super::control::{Listener, Numbered, Speaker};
+use super::control_stream::{Listener, Numbered, Speaker};
 use super::datagram::Token;
 use super::offset::{ClockSample, Drift};
 use super::protocol::{Begin, Ended, FromPart, Ready, ToPart, bytes_of};
@@ -27,12 +27,12 @@ use crate::LiveError;
 use crate::clock::Clock;
 use crate::run::host::Report;
 use crate::run::options::Options;
-use crate::run::session::Starting;
+use crate::run::session::StartBarrier;
 use crate::workload::MessageBus;
 
 /// The parts of other machines.
 #[derive(Debug)]
-pub(crate) struct Elsewhere {
+pub(crate) struct RemoteMachines {
     /// The clock of this process.
     pub(super) clock: Clock,
     speaker: Arc<Speaker>,
@@ -42,7 +42,7 @@ pub(crate) struct Elsewhere {
     pinged: Cell<Instant>,
     /// The round trip of the control stream to each machine.
     pub(super) control: Vec<Duration>,
-    starting: Starting,
+    starting: StartBarrier,
     /// How many hosts of each machine have opened the ports of their programs, by what it said.
     own_up: Arc<Vec<AtomicUsize>>,
     /// How many hosts of others each machine was told of that have.
@@ -76,13 +76,13 @@ fn outputs_of(options: &Options<'_>) -> Vec<Option<PathBuf>> {
     of_programs.chain([options.output.clone()]).collect()
 }
 
-impl Elsewhere {
+impl RemoteMachines {
     /// Lets the machines set up their hosts, and opens the tunnels to them. Reports go to `reports`.
     pub(crate) fn set_up(
         machines: Machines,
         options: &Options<'_>,
         reports: Reports,
-        starting: Starting,
+        starting: StartBarrier,
         bus: &Arc<MessageBus>,
     ) -> Result<Self, LiveError> {
         let token = Token::draw().map_err(LiveError::Control)?;

@@ -27,7 +27,7 @@ use crate::drive::driver::Driver;
 use crate::drive::lateness::{LatenessRecorder, TAINTED_FROM};
 use crate::drive::network::{Network, smallest_mtu};
 use crate::error::failed;
-use crate::gateway::way_out::Place;
+use crate::gateway::egress::FarEnd;
 use crate::run::outcome::{Kernel, LiveOutcome, LiveSummary, Outside, tainted_by};
 
 /// Bytes of a program: the program's end of a connection.
@@ -61,8 +61,8 @@ pub struct ConnectionSummary {
 }
 
 /// Our end, the device at the other, and the addresses of both.
-pub(crate) struct Station {
-    pub(crate) place: Place,
+pub(crate) struct UserspaceHost {
+    pub(crate) far_end: FarEnd,
     pub(crate) ends: Ends,
     pub(crate) tun: Tun,
     /// The host of the scenario that we are: 0 or 1.
@@ -70,18 +70,18 @@ pub(crate) struct Station {
     mtu: u32,
 }
 
-impl Station {
+impl UserspaceHost {
     /// Sets the device up. `ours` is the host of the scenario that has our own TCP.
     pub(crate) fn set_up(spec: &Spec, ours: usize) -> Result<Self, LiveError> {
         let missing = obstacles(None, &Sysctls::new());
         if !missing.is_empty() {
             return Err(LiveError::CannotStart(missing));
         }
-        let place = Place::obtain()?;
+        let far_end = FarEnd::obtain()?;
         let ends = Ends::free().map_err(failed("outside", "find free addresses"))?;
         let mtu = smallest_mtu(&spec.links);
         let tun = device::make_far_end(&ends, mtu).map_err(failed("outside", "make its device"))?;
-        Ok(Self { place, ends, tun, ours, mtu })
+        Ok(Self { far_end, ends, tun, ours, mtu })
     }
 
     /// Makes our end. Its sequence numbers are nobody's to guess (RFC 6528), and so not from the scenario's seed.
@@ -93,7 +93,7 @@ impl Station {
     /// Makes the driver between both ends.
     pub(crate) fn driver(&self, network: Network, clock: Clock, bridge: Bridge) -> Driver<'_> {
         let mut attachments =
-            vec![Attachment::Device(Device::Here(&self.tun)), Attachment::Programs(Box::new(bridge))];
+            vec![Attachment::Device(Device::Local(&self.tun)), Attachment::Programs(Box::new(bridge))];
         if self.ours == 0 {
             attachments.reverse();
         }
@@ -202,9 +202,9 @@ impl Station {
             lateness,
             outside,
             scheduling,
-            right: match self.place {
-                Place::Caller => Privilege::Capability,
-                Place::Own => Privilege::UserNamespace,
+            right: match self.far_end {
+                FarEnd::Caller => Privilege::Capability,
+                FarEnd::Own => Privilege::UserNamespace,
             },
             kernel: Kernel {
                 version: kernel_version(),

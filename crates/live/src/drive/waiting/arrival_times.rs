@@ -1,41 +1,42 @@
-//! When a packet came that is read only now.
+//! Arrival times of packets that are read later than they arrived.
 
 use units::Instant;
 
-/// What is known of the time at which packets came that were not read yet.
+/// What is known of the arrival times of packets that are not yet read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Came {
-    /// The one that ended the last wait was there before the thread was awake.
-    woke: Option<Instant>,
-    /// A kernel that answers what it was given does so at once: the answer is there when the call returns.
-    answered: Option<(usize, Instant)>,
+pub(crate) struct ArrivalTimes {
+    /// The arrival of the packet that ended the last wait: before the thread was awake.
+    ended_wait: Option<Instant>,
+    /// The device that was given a packet last, and when. A kernel that answers the packet does so at once: the answer has
+    /// arrived when the call that gives the packet returns.
+    given: Option<(usize, Instant)>,
 }
 
-impl Came {
-    /// A packet ended a wait; it was there at a time.
-    pub(crate) fn woke(&mut self, since: Instant) {
-        self.woke = Some(since);
+impl ArrivalTimes {
+    /// A packet that arrived at `since` ended a wait.
+    pub(crate) fn wait_ended(&mut self, since: Instant) {
+        self.ended_wait = Some(since);
     }
 
-    /// The kernel behind a device was given a packet.
-    pub(crate) fn gave(&mut self, device: usize, time: Instant) {
-        self.answered = Some((device, time));
+    /// The kernel of a device was given a packet.
+    pub(crate) fn given_to(&mut self, device: usize, time: Instant) {
+        self.given = Some((device, time));
     }
 
-    /// Something has happened after the wait, and what is read from now on is no earlier.
+    /// Work was done since the wait: packets that are read from now on count as no earlier.
     pub(crate) fn forget_wait(&mut self) {
-        self.woke = None;
+        self.ended_wait = None;
     }
 
-    /// Every device was looked at: what comes now comes later.
+    /// Every device was read from: packets that are read from now on arrived later.
     pub(crate) fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Returns when the packet came that is the first to be read from a device, if that is known.
+    /// Returns the arrival time of the next packet that is read from a device, if it is known.
     pub(crate) fn take(&mut self, device: usize) -> Option<Instant> {
-        let answered = self.answered.take_if(|(given, _)| *given == device).map(|(_, time)| time);
-        self.woke.take().or(answered)
+        let answer = self.given.take_if(|(given, _)| *given == device).map(|(_, time)| time);
+        self.ended_wait.take().or(answer)
     }
 }
 
@@ -48,14 +49,14 @@ mod tests {
     #[test]
     fn the_first_packet_after_a_wait_and_the_answer_of_a_kernel_have_their_own_times() {
         let [early, late] = [1, 2].map(|micros| Instant::START + Duration::from_micros(micros));
-        let mut came = Came::default();
-        came.woke(early);
-        came.gave(1, late);
-        assert_eq!(came.take(0), Some(early));
-        assert_eq!(came.take(0), None);
-        assert_eq!(came.take(1), Some(late));
-        came.gave(1, late);
-        came.forget();
-        assert_eq!(came.take(1), None);
+        let mut arrivals = ArrivalTimes::default();
+        arrivals.wait_ended(early);
+        arrivals.given_to(1, late);
+        assert_eq!(arrivals.take(0), Some(early));
+        assert_eq!(arrivals.take(0), None);
+        assert_eq!(arrivals.take(1), Some(late));
+        arrivals.given_to(1, late);
+        arrivals.forget();
+        assert_eq!(arrivals.take(1), None);
     }
 }
