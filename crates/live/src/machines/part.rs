@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::Duration as StdDuration;
@@ -28,10 +27,12 @@ use super::tunnel::Tunnel;
 use crate::LiveError;
 use crate::clock::Clock;
 use crate::error::failed;
+use crate::run::environment::{Named, named};
 use crate::run::host::{Host, HostSpec, Report};
 use crate::run::options::{Options, Program};
-use crate::run::session::{Named, named, start_all};
+use crate::run::session::start_all;
 use crate::run::setup::Setup;
+use crate::run::start_barrier::StartBarrier;
 use crate::stop::Stop;
 use crate::workload::{HalfSpec, MessageBus, StackHalves};
 
@@ -224,18 +225,18 @@ impl Part {
 
     /// Does what the other end says until it says stop.
     fn follow(self, orders: &Orders, all: &All, speaker: &Speaker) -> Result<Ended, LiveError> {
-        let starting = Arc::new(AtomicUsize::new(all.with_programs));
+        let barrier = StartBarrier::new(all.with_programs);
         let (mut known, mut start, mut late) = (all.with_programs, None, 0);
         let mut done = BTreeSet::new();
         let order = loop {
             match orders.recv_timeout(LOOK_EVERY) {
                 Ok(Some(ToPart::Start { at_ns, ahead_ns })) => {
                     let at = Instant::from_nanos(at_ns);
-                    late = self.start(at, ahead_ns, &starting, all);
+                    late = self.start(at, ahead_ns, &barrier, all);
                     start = Some(at);
                 }
                 Ok(Some(ToPart::Up)) => {
-                    starting.fetch_sub(1, Ordering::SeqCst);
+                    barrier.open_one();
                     known -= 1;
                 }
                 Ok(Some(ToPart::Stop { gained_ns, over_ns })) => {
@@ -250,7 +251,7 @@ impl Part {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            known = tell_of_ports(&starting, known, speaker)?;
+            known = report_open_ports(&barrier, known, speaker)?;
             self.report(speaker)?;
             self.report_stacks(&mut done, all, speaker)?;
             self.look(start.is_some())?;
@@ -259,7 +260,7 @@ impl Part {
     }
 
     /// Starts the hosts at a time of our clock. Returns how late that was, in nanoseconds.
-    fn start(&self, at: Instant, ahead: i64, starting: &Arc<AtomicUsize>, all: &All) -> u64 {
+    fn start(&self, at: Instant, ahead: i64, barrier: &StartBarrier, all: &All) -> u64 {
         for (_, forwarder) in &self.forwarders {
             forwarder.set_ahead(ahead);
             forwarder.set_begin(at);
@@ -267,7 +268,7 @@ impl Part {
         self.stop.wait_until(self.clock, at);
         let late = self.clock.now().saturating_since(at).as_nanos();
         let clock = self.clock.with_zero_at(at);
-        start_all(&self.hosts, &all.named, clock, starting, &self.bus);
+        start_all(&self.hosts, &all.named, clock, barrier, &self.bus);
         late
     }
 
@@ -369,9 +370,9 @@ fn report(mut report: Report, drift: Drift, speaker: &Speaker) -> Result<(), Liv
     speaker.say(&FromPart::Report(report.into())).map_err(LiveError::Control)
 }
 
-/// Tells the others when a host here has opened the ports of its programs. Returns how many hosts have yet to.
-fn tell_of_ports(starting: &AtomicUsize, known: usize, speaker: &Speaker) -> Result<usize, LiveError> {
-    let now = starting.load(Ordering::SeqCst);
+/// Reports each local host that has opened the ports of its programs since `known` were left. Returns the number that is left.
+fn report_open_ports(barrier: &StartBarrier, known: usize, speaker: &Speaker) -> Result<usize, LiveError> {
+    let now = barrier.remaining();
     for _ in now..known {
         speaker.say(&FromPart::Up).map_err(LiveError::Control)?;
     }

@@ -27,7 +27,7 @@ use crate::LiveError;
 use crate::clock::Clock;
 use crate::run::host::Report;
 use crate::run::options::Options;
-use crate::run::session::StartBarrier;
+use crate::run::start_barrier::StartBarrier;
 use crate::workload::MessageBus;
 
 /// The parts of other machines.
@@ -42,10 +42,10 @@ pub(crate) struct RemoteMachines {
     pinged: Cell<Instant>,
     /// The round trip of the control stream to each machine.
     pub(super) control: Vec<Duration>,
-    starting: StartBarrier,
-    /// How many hosts of each machine have opened the ports of their programs, by what it said.
+    barrier: StartBarrier,
+    /// Number of hosts of each machine that have opened the ports of their programs, as it reported.
     own_up: Arc<Vec<AtomicUsize>>,
-    /// How many hosts of others each machine was told of that have.
+    /// Number of remote hosts whose ports are open, as last sent to each machine.
     told: Vec<Cell<usize>>,
     /// Where the outputs of programs go, and behind them the command's.
     outputs: Vec<Option<PathBuf>>,
@@ -82,7 +82,7 @@ impl RemoteMachines {
         machines: Machines,
         options: &Options<'_>,
         reports: Reports,
-        starting: StartBarrier,
+        barrier: StartBarrier,
         bus: &Arc<MessageBus>,
     ) -> Result<Self, LiveError> {
         let token = Token::draw().map_err(LiveError::Control)?;
@@ -92,8 +92,8 @@ impl RemoteMachines {
         let told = names.iter().map(|_| Cell::new(0)).collect();
         let speaker = Arc::new(Speaker::new(machines.streams.output));
         send_to_machines(bus, &speaker, &machines.machines);
-        let (left, bus) = (Arc::clone(&starting.left), Arc::clone(bus));
-        let hearing = Hearing { names, reports, left, own_up: Arc::clone(&own_up), bus };
+        let (own, bus) = (Arc::clone(&own_up), Arc::clone(bus));
+        let hearing = Hearing { names, reports, barrier: barrier.clone(), own_up: own, bus };
         let answers = hearing.start(Listener::new(machines.streams.input))?;
         let mut elsewhere = Self {
             clock: Clock::start(),
@@ -102,7 +102,7 @@ impl RemoteMachines {
             parts: Vec::new(),
             pinged: Cell::new(Instant::START),
             control: Vec::new(),
-            starting,
+            barrier,
             own_up,
             told,
             outputs: outputs_of(options),
@@ -216,7 +216,7 @@ impl RemoteMachines {
 
     /// Tells each machine how many hosts of others have opened the ports of their programs.
     fn tell_of_ports(&self) -> Result<(), LiveError> {
-        let up = self.starting.expected.saturating_sub(self.starting.left.load(Ordering::SeqCst));
+        let up = self.barrier.opened();
         for (machine, told) in self.told.iter().enumerate() {
             let of_others = up.saturating_sub(self.own_up[machine].load(Ordering::SeqCst));
             for _ in told.get()..of_others {
@@ -386,7 +386,7 @@ fn send_to_machines(bus: &MessageBus, speaker: &Arc<Speaker>, machines: &[Machin
 struct Hearing {
     names: Vec<String>,
     reports: Reports,
-    left: Arc<AtomicUsize>,
+    barrier: StartBarrier,
     own_up: Arc<Vec<AtomicUsize>>,
     bus: Arc<MessageBus>,
 }
@@ -415,7 +415,7 @@ impl Hearing {
             FromPart::Up => {
                 if let Some(own) = self.own_up.get(machine) {
                     own.fetch_add(1, Ordering::SeqCst);
-                    self.left.fetch_sub(1, Ordering::SeqCst);
+                    self.barrier.open_one();
                 }
             }
             FromPart::Failed { message } => {
