@@ -1,5 +1,5 @@
-//! A fingerprint of the sources that processes of one run must have in common: what they say to each other, and the programs
-//! of which each has a copy. The version alone does not tell two states of a working copy apart.
+//! A fingerprint of the sources that processes of one run must have in common: what they say to each other, and the
+//! programs of which each has a copy. The version alone does not tell two states of a working copy apart.
 
 use std::fs;
 use std::io;

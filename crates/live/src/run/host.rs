@@ -56,7 +56,8 @@ pub(crate) struct HostSpec {
     pub(crate) programs: Vec<CommandLine>,
     /// Where samples of the kernel's connections go, if they are wanted.
     pub(crate) samples: Option<Arc<Samples>>,
-    /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor address.
+    /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor
+    /// address.
     pub(crate) is_program: bool,
     /// What such a program is to send and to read, a line for each flow.
     pub(crate) flow_lines: String,

@@ -105,11 +105,11 @@ pub struct KernelFlow {
     pub received: u64,
     /// Why the connection broke, if it did; of several, the first.
     pub broken: Option<String>,
-    /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time, and
-    /// where [`LiveSummary::programs`] has it.
+    /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time,
+    /// and where [`LiveSummary::programs`] has it.
     pub woken_late_ms: Option<f64>,
-    /// How late a half of the flow's program heard of the other at most, in milliseconds, where its hosts are not both with
-    /// the emulator.
+    /// How late a half of the flow's program heard of the other at most, in milliseconds, where its hosts are not both
+    /// with the emulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard_late_ms: Option<f64>,
     /// The counters.
