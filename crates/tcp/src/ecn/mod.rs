@@ -14,7 +14,7 @@ use wire::{Ecn, Flags, Payload, Segment};
 
 use crate::congestion::{CongestionEvent, CongestionSignal};
 use crate::endpoint::Endpoint;
-use crate::receiving::AckDue;
+use crate::receive_half::AckDue;
 use crate::scoreboard::Acked;
 use crate::state::State;
 use crate::{Decision, Kind, Transmit};

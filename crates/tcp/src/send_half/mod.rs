@@ -3,23 +3,33 @@
 //! Everything here is state and the small questions that it answers; what happens on a segment, a timer
 //! or a poll stands in `receive.rs`, `expire.rs` and `send.rs`.
 
+pub mod pacing;
+mod partial;
+pub(crate) mod peer_window;
+mod polls;
+mod queue;
+mod retransmission;
+mod tail_loss_probe;
+mod undo;
+mod user_timeout;
+
 use units::{Bytes, Duration, Instant, Seq};
 
 use crate::Config;
 use crate::congestion::{self, CongestionControl, CongestionEvent, CongestionSignal};
 use crate::dupthresh::{DupThresh, View};
-use crate::pacing::Pacer;
-use crate::partial::PartialSegments;
-use crate::peer_window::PeerWindow;
-use crate::polling::Polls;
-use crate::queue::SendQueue;
 use crate::recovery::{Recovery, RecoveryState, SendWindow};
-use crate::retransmission::RetransmissionTimer;
 use crate::scoreboard::Scoreboard;
 use crate::send_buffer::{SendBuffer, Sender};
-use crate::tail_loss_probe::TailLossProbe;
-use crate::undo::SpuriousDetection;
-use crate::user_timeout::UserTimeout;
+use crate::send_half::pacing::Pacer;
+use crate::send_half::partial::PartialSegments;
+use crate::send_half::peer_window::PeerWindow;
+use crate::send_half::polls::Polls;
+use crate::send_half::queue::SendQueue;
+use crate::send_half::retransmission::RetransmissionTimer;
+use crate::send_half::tail_loss_probe::TailLossProbe;
+use crate::send_half::undo::SpuriousDetection;
+use crate::send_half::user_timeout::UserTimeout;
 
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]

@@ -12,6 +12,17 @@
 //! - `ecn.rs` and `polling.rs`: congestion marks, and segments that ask for an acknowledgment;
 //! - `interdependence.rs`: what is left to the next connection.
 
+mod ack_field;
+mod close;
+pub mod info;
+mod open;
+mod prediction;
+mod segment_arrives;
+#[cfg(test)]
+mod tests;
+mod timeout;
+mod transmit;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -19,9 +30,9 @@ use units::{Bytes, Duration, Instant, Seq};
 use wire::{Payload, Segment};
 
 use crate::options::Agreed;
-use crate::receiving::{AckDue, Receiving};
+use crate::receive_half::{AckDue, Receiving};
 use crate::recovery::RecoveryState;
-use crate::sending::Sending;
+use crate::send_half::Sending;
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
 use crate::window::Pool;
@@ -94,7 +105,7 @@ pub struct Endpoint {
     pub(crate) passive: bool,
     /// Whether the peer's SYN offered window scaling, which our SYN-ACK may then answer.
     pub(crate) peer_scales: bool,
-    pub(crate) challenges: crate::close::Challenges,
+    pub(crate) challenges: close::Challenges,
     pub(crate) ecn: crate::ecn::EcnState,
     pub(crate) fast_open: crate::fast_open::FastOpen,
 }
@@ -133,7 +144,7 @@ impl Endpoint {
             keep_alive_probes: 0,
             passive: false,
             peer_scales: false,
-            challenges: crate::close::Challenges::default(),
+            challenges: close::Challenges::default(),
             ecn: crate::ecn::EcnState::default(),
             fast_open: crate::fast_open::FastOpen::default(),
         }

@@ -5,7 +5,7 @@
 use units::{Duration, Instant};
 
 use crate::endpoint::Endpoint;
-use crate::sending::{Fin, Persist};
+use crate::send_half::{Fin, Persist};
 use crate::timers::Timer;
 
 /// The user timeout of a connection.

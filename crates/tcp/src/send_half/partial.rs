@@ -6,7 +6,7 @@ use wire::Payload;
 
 use crate::Config;
 use crate::endpoint::Endpoint;
-use crate::sending::Fin;
+use crate::send_half::Fin;
 
 /// What a connection does with the last, partial segment of what it has to send.
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,9 @@ use crate::congestion::CongestionControl;
 use crate::endpoint::Endpoint;
 use crate::recovery::{AckEvent, Next, Room};
 use crate::registry::Choice;
-use crate::retransmission::RetransmissionTimer;
 use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
+use crate::send_half::retransmission::RetransmissionTimer;
 use crate::spurious::{
     Judgement, Needs, Response, SendLimit, Signal, SignalKind, Spurious, without_evidence,
 };

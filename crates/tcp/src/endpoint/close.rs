@@ -5,8 +5,8 @@ use wire::{Flags, Payload, Segment};
 
 use crate::endpoint::{CloseReason, Endpoint};
 use crate::options::Agreed;
-use crate::receiving::Receiving;
-use crate::sending::{Fin, Sending};
+use crate::receive_half::Receiving;
+use crate::send_half::{Fin, Sending};
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
 use crate::{Event, Kind, Transmit};
@@ -126,7 +126,7 @@ impl Endpoint {
         }
         if self.challenges.given < CHALLENGES_PER_INTERVAL {
             self.challenges.given += 1;
-            self.receiving.ack_due = crate::receiving::AckDue::Now;
+            self.receiving.ack_due = crate::receive_half::AckDue::Now;
         }
     }
 

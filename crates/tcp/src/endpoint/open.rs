@@ -5,9 +5,9 @@ use wire::{Flags, Payload, Segment, Timestamps};
 
 use crate::endpoint::{CloseReason, Endpoint};
 use crate::options::{Agreed, offer};
-use crate::peer_window::PeerWindow;
-use crate::receiving::AckDue;
+use crate::receive_half::AckDue;
 use crate::scoreboard::{Mark, New};
+use crate::send_half::peer_window::PeerWindow;
 use crate::spurious::Needs;
 use crate::state::{Change, State};
 use crate::timers::Timer;

@@ -5,10 +5,10 @@ use wire::{Flags, Payload, Segment};
 
 use crate::congestion::SendEvent;
 use crate::endpoint::Endpoint;
-use crate::receiving::AckDue;
+use crate::receive_half::AckDue;
 use crate::recovery::{Next, Room, SentEvent};
 use crate::scoreboard::New;
-use crate::sending::{Fin, Persist};
+use crate::send_half::{Fin, Persist};
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::{Cause, Decision, Kind, Transmit};

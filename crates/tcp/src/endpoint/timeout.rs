@@ -4,9 +4,9 @@ use units::Instant;
 use wire::{Flags, Payload};
 
 use crate::endpoint::{CloseReason, Endpoint};
-use crate::receiving::AckDue;
+use crate::receive_half::AckDue;
 use crate::recovery::{TimeoutEvent, WindowAction};
-use crate::sending::Persist;
+use crate::send_half::Persist;
 use crate::spurious::SignalKind;
 use crate::state::{Change, State};
 use crate::timers::Timer;

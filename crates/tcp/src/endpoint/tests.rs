@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use units::Seq;
-use wire::{Ecn, Options};
+use units::{Seq, SeqRange};
+use wire::{Ecn, Flags, Options, Timestamps};
 
 use super::*;
 use crate::Config;

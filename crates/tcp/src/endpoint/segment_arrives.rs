@@ -7,7 +7,7 @@ use crate::Event;
 use crate::ack::{Data, When};
 use crate::endpoint::Endpoint;
 use crate::reassembly::Arrival;
-use crate::receiving::AckDue;
+use crate::receive_half::AckDue;
 use crate::state::{Change, State};
 use crate::timers::Timer;
 use crate::timestamp::Timestamp;
@@ -33,7 +33,7 @@ impl Endpoint {
     /// Of such a segment all tests of [`Endpoint::handle_any_segment`] are known to pass, and each step that is left out
     /// of [`Endpoint::take_in_predicted`] is known to do nothing; a test holds the two equal.
     #[inline]
-    fn is_predicted(&self, segment: &Segment) -> bool {
+    pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
         let Self { receiving, sending, .. } = self;
         segment.seq == receiving.stream.next()
             && segment.flags.without(Flags::PSH) == self.quiet_flags()
@@ -82,7 +82,7 @@ impl Endpoint {
     }
 
     /// Takes in any segment, in any state.
-    fn handle_any_segment(&mut self, now: Instant, segment: &Segment) {
+    pub(super) fn handle_any_segment(&mut self, now: Instant, segment: &Segment) {
         match self.state {
             State::Closed => self.refuse(segment),
             State::Listen => self.segment_in_listen(now, segment),
@@ -345,6 +345,3 @@ impl Endpoint {
 
 /// Age at which TS.Recent is outdated and rejects no segment any more (RFC 7323 §5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
-
-#[cfg(test)]
-mod tests;

@@ -4,7 +4,7 @@ use units::{Bytes, Duration};
 
 use crate::endpoint::Endpoint;
 use crate::recovery::RecoveryState;
-use crate::sending::Persist;
+use crate::send_half::Persist;
 use crate::{Mark, Sent, State};
 
 /// The state of a connection. Segments are counted on the scoreboard.

@@ -13,7 +13,7 @@ use units::{Bytes, Duration, Instant, Rate};
 
 use crate::congestion::Pace;
 use crate::endpoint::Endpoint;
-use crate::sending::Sending;
+use crate::send_half::Sending;
 use crate::timers::Timer;
 
 /// How fast segments leave.
