@@ -1,23 +1,25 @@
-//! One end of a connection: what ties the parts together.
+//! One end of a connection: the state machine of RFC 9293, which ties the two halves together.
 //!
-//! Each direction is a type of its own, [`Sending`] and [`Receiving`]; what concerns both lives here and
-//! in the files that carry on `impl Endpoint`:
+//! [`SendHalf`] and [`ReceiveHalf`] keep the state of each direction; here are the steps of RFC 9293 §3.10, one file each:
 //!
-//! - `open.rs`, `fast_open.rs` and `close.rs`: the handshake, also with data, FIN, reset, TIME-WAIT;
-//! - `receive.rs`: a segment came in; `acknowledgment.rs`: what its ACK field means for the sender; `prediction.rs`: the
-//!   same where it means nothing but that new data have arrived;
-//! - `send.rs`: may I send? `pacing.rs`: and when?
-//! - `expire.rs`: a timer ran out;
-//! - `undo.rs`: a loss signal may have been false;
-//! - `ecn.rs` and `polling.rs`: congestion marks, and segments that ask for an acknowledgment;
-//! - `interdependence.rs`: what is left to the next connection.
+//! - `open.rs`, `syn_data.rs` and `close.rs`: the handshake, also with data, FIN, reset, TIME-WAIT;
+//! - `segment_arrives.rs`: SEGMENT ARRIVES; `ack_field.rs`: its fifth check; `prediction.rs`: the short way for the usual
+//!   segments of a bulk transfer;
+//! - `transmit.rs`: the next segment to send;
+//! - `timeout.rs`: expired timers;
+//! - `ecn_feedback.rs`: congestion marks;
+//! - `control_block.rs`: the state that another connection may take over; `info.rs`: the state that a program may read.
 
 mod ack_field;
+mod challenges;
 mod close;
+mod control_block;
+mod ecn_feedback;
 pub mod info;
 mod open;
 mod prediction;
 mod segment_arrives;
+mod syn_data;
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -27,16 +29,18 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use units::{Bytes, Duration, Instant, Seq};
-use wire::{Payload, Segment};
+use wire::Payload;
 
+use crate::ecn::EcnState;
+use crate::fast_open::FastOpen;
 use crate::options::Agreed;
-use crate::receive_half::{AckDue, Receiving};
-use crate::recovery::RecoveryState;
-use crate::send_half::Sending;
+use crate::receive_half::ReceiveHalf;
+use crate::send_half::SendHalf;
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
 use crate::window::Pool;
-use crate::{Config, Decision, Record, Transmit};
+use crate::{Config, Record, Transmit};
+use challenges::Challenges;
 
 /// The two ports of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +51,7 @@ pub struct Ports {
     pub remote: u16,
 }
 
-/// What the user of an endpoint should know.
+/// An event that the user of an endpoint is notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is done.
@@ -73,7 +77,7 @@ pub enum CloseReason {
     ByPeer,
     /// We aborted it.
     Aborted,
-    /// Nothing was heard from the peer for too long.
+    /// The peer was silent for too long.
     TimedOut,
 }
 
@@ -87,27 +91,24 @@ pub enum CloseReason {
 /// RFC 9293 §3.10.7 says, and a command that makes no sense in the present state does nothing.
 #[derive(Debug)]
 pub struct Endpoint {
-    pub(crate) config: Arc<Config>,
-    pub(crate) ports: Ports,
-    pub(crate) state: State,
-    pub(crate) agreed: Agreed,
-    pub(crate) sending: Sending,
-    pub(crate) receiving: Receiving,
-    pub(crate) timers: Timers,
+    config: Arc<Config>,
+    ports: Ports,
+    state: State,
+    agreed: Agreed,
+    send: SendHalf,
+    receive: ReceiveHalf,
+    timers: Timers,
     /// Answers that belong to no stream: resets and challenge ACKs.
-    pub(crate) outbox: VecDeque<Transmit>,
-    pub(crate) events: VecDeque<Event>,
-    /// Whether data have arrived of which the user is yet to be told.
-    pub(crate) readable: bool,
-    pub(crate) records: Option<Vec<Record>>,
-    pub(crate) keep_alive_probes: u32,
+    outbox: VecDeque<Transmit>,
+    events: VecDeque<Event>,
+    keep_alive_probes: u32,
     /// Whether this end listened: a reset before the handshake is done then takes it back there.
-    pub(crate) passive: bool,
+    passive: bool,
     /// Whether the peer's SYN offered window scaling, which our SYN-ACK may then answer.
-    pub(crate) peer_scales: bool,
-    pub(crate) challenges: close::Challenges,
-    pub(crate) ecn: crate::ecn::EcnState,
-    pub(crate) fast_open: crate::fast_open::FastOpen,
+    peer_scales: bool,
+    challenges: Challenges,
+    ecn: EcnState,
+    fast_open: FastOpen,
 }
 
 impl Endpoint {
@@ -134,56 +135,69 @@ impl Endpoint {
             ports,
             state: State::Closed,
             agreed: Agreed::NOTHING,
-            sending: Sending::new(config, iss),
-            receiving: Receiving::new(config),
+            send: SendHalf::new(config, iss),
+            receive: ReceiveHalf::new(config),
             timers: Timers::UNSET,
             outbox: VecDeque::new(),
             events: VecDeque::new(),
-            readable: false,
-            records: None,
             keep_alive_probes: 0,
             passive: false,
             peer_scales: false,
-            challenges: close::Challenges::default(),
-            ecn: crate::ecn::EcnState::default(),
-            fast_open: crate::fast_open::FastOpen::default(),
+            challenges: Challenges::default(),
+            ecn: EcnState::default(),
+            fast_open: FastOpen::default(),
         }
     }
 
-    /// Whether [`Endpoint::take_records`] shall have something to give; off at first.
+    /// Turns records of the sender's decisions on or off ([`Endpoint::take_records`]); off at first.
     pub fn set_recording(&mut self, on: bool) {
-        self.records = on.then(Vec::new);
+        self.send.set_recording(on);
     }
 
-    /// Makes this connection share its advertised window with those that have the same pool, where its
-    /// policy wants that ([`Config::window_sharing`]). Call it before the handshake.
+    /// Makes this connection share its advertised window with the other connections of `pool`, where its policy wants that
+    /// ([`Config::window_sharing`]). Call it before the handshake.
     pub fn share_window(&mut self, pool: &Arc<Pool>) {
-        self.receiving.window.join(pool);
+        self.receive.share_window(pool);
     }
 
-    /// Adds to the stream. All of it is taken (a user that cares watches [`Endpoint::unsent`]); nothing is
-    /// once the stream is closed.
+    /// Adds to the stream. All of it is taken: a user with limited memory watches [`Endpoint::unsent`]. Once the stream is
+    /// closed nothing is taken.
     pub fn write(&mut self, payload: Payload) {
-        if !self.sending.is_closing() {
-            self.sending.check_application_limited();
-            self.sending.queue.push(payload);
-            self.sending.partial.pushes = true;
-            self.sending.told_writable = false;
-        }
+        self.send.write(payload);
+    }
+
+    /// Adds to the stream as [`Endpoint::write`] does, for a user who will write more soon (`MSG_MORE`): the segment that
+    /// ends with these data carries no PSH.
+    pub fn write_more(&mut self, payload: Payload) {
+        self.send.write(payload);
+        self.send.expect_more();
+    }
+
+    /// Sets whether partial segments wait while data are unacknowledged, whatever the profile says; `TCP_NODELAY` turns it
+    /// off.
+    pub const fn set_nagle(&mut self, on: bool) {
+        self.send.set_nagle(on);
+    }
+
+    /// Sets whether partial segments wait for more data; `TCP_CORK`.
+    pub const fn set_corked(&mut self, on: bool) {
+        self.send.set_corked(on);
+    }
+
+    /// Sets the user timeout (RFC 5482, `TCP_USER_TIMEOUT` of Linux); without one, the default, the number of
+    /// retransmissions decides.
+    pub const fn set_user_timeout(&mut self, limit: Option<Duration>) {
+        self.send.set_user_timeout(limit);
     }
 
     /// The next bytes in order.
     #[inline]
     pub fn read(&mut self) -> Option<Payload> {
-        let Some(payload) = self.receiving.stream.read() else {
-            self.readable = false;
-            return None;
-        };
-        let owed = matches!(self.receiving.ack_due, AckDue::No | AckDue::Delayed);
-        if owed && self.state.accepts_data() && self.receiving.window_reopened(self.agreed.receive_shift) {
-            self.receiving.ack_due = AckDue::WindowUpdate;
+        let payload = self.receive.read();
+        if payload.is_some() && self.state.accepts_data() {
+            self.receive.update_window_if_reopened(self.agreed.receive_shift);
         }
-        Some(payload)
+        payload
     }
 
     /// When to call [`Endpoint::handle_timeout`].
@@ -192,21 +206,21 @@ impl Endpoint {
         self.timers.next()
     }
 
-    /// The next thing that the user should know. Of data that the user has read already there is nothing to tell.
+    /// The next event for the user. Data that the user has read already are not reported.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         if self.events.is_empty() {
-            return std::mem::take(&mut self.readable).then_some(Event::Readable);
+            return self.receive.take_readable().then_some(Event::Readable);
         }
         self.events.pop_front()
     }
 
     /// The records since the last call, oldest first; none while recording is off.
     pub fn take_records(&mut self) -> Vec<Record> {
-        self.records.as_mut().map(std::mem::take).unwrap_or_default()
+        self.send.take_records()
     }
 
-    /// What it is made of.
+    /// Its configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
@@ -227,31 +241,31 @@ impl Endpoint {
     /// Bytes written and not yet sent for the first time.
     #[must_use]
     pub const fn unsent(&self) -> Bytes {
-        self.sending.queue.len()
+        self.send.unsent()
     }
 
     /// Bytes of our stream that the peer has acknowledged.
     #[must_use]
     pub const fn acked(&self) -> Bytes {
-        self.sending.stream_acked
+        self.send.acked()
     }
 
     /// Bytes of the peer's stream that arrived in order.
     #[must_use]
     pub const fn received(&self) -> Bytes {
-        self.receiving.stream_received
+        self.receive.received()
     }
 
     /// Whether our FIN was sent and acknowledged.
     #[must_use]
     pub const fn fin_acked(&self) -> bool {
-        self.sending.fin_acked
+        self.send.fin_is_acked()
     }
 
     /// Our initial sequence number.
     #[must_use]
     pub const fn initial_send_seq(&self) -> Seq {
-        self.sending.iss
+        self.send.iss()
     }
 
     /// Shift of the window fields that this end sends (0 until agreed).
@@ -260,67 +274,62 @@ impl Endpoint {
         self.agreed.receive_shift
     }
 
-    /// How often the retransmission timer ran out.
+    /// Number of retransmission timeouts.
     #[must_use]
     pub const fn timeouts(&self) -> u64 {
-        self.sending.rto.timeouts()
+        self.send.rto().timeouts()
     }
 
-    /// How often duplicate or selective ACKs started a recovery.
+    /// Number of times that duplicate or selective ACKs have started a recovery.
     #[must_use]
     pub const fn fast_retransmits(&self) -> u64 {
-        self.sending.fast_retransmits
+        self.send.fast_retransmits()
     }
 
-    /// The congestion window, with what recovery adds to it.
+    /// The congestion window, with the changes of recovery.
     #[must_use]
     pub fn cwnd(&self) -> Bytes {
-        self.sending.window()
+        self.send.window()
     }
 
     /// The slow-start threshold; [`Bytes::MAX`] until there was a loss.
     #[must_use]
     pub fn ssthresh(&self) -> Bytes {
-        self.sending.congestion.ssthresh()
+        self.send.ssthresh()
     }
 
     /// Sent and not acknowledged.
     #[must_use]
     pub const fn flight(&self) -> Bytes {
-        self.sending.board.outstanding()
+        self.send.board().outstanding()
     }
 
     /// The retransmission timer's present length, back-off included.
     #[must_use]
     pub fn rto(&self) -> Duration {
-        self.sending.rto.length()
+        self.send.rto().length()
     }
 
-    /// The longest that the retransmission timer may become.
+    /// The greatest length of the retransmission timer.
     #[must_use]
     pub fn longest_rto(&self) -> Duration {
-        self.sending.rto.longest()
+        self.send.rto().longest()
     }
 
     /// Whether everything written, SYN and FIN among it, was sent and acknowledged.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.sending.has_nothing_left()
+        self.send.has_nothing_left()
     }
 
     /// The sender's phase, as tables name it.
     #[must_use]
     pub fn phase(&self) -> &'static str {
-        match self.sending.recovery.state() {
-            RecoveryState::FastRecovery { .. } => "fast_recovery",
-            RecoveryState::AfterTimeout { .. } => "after_timeout",
-            RecoveryState::Open if self.sending.congestion.in_slow_start() => "slow_start",
-            RecoveryState::Open => "congestion_avoidance",
-        }
+        self.send.phase()
     }
 
     /// Makes a legal change of state; one that is not legal is a bug of ours.
-    pub(crate) fn change(&mut self, change: Change) {
+    fn change(&mut self, change: Change) {
         let next = self.state.after(change);
         debug_assert!(next.is_some(), "{change:?} is not legal in {}", self.state.name());
         if let Some(next) = next {
@@ -332,57 +341,5 @@ impl Endpoint {
     #[must_use]
     pub fn timer_is_set(&self, timer: Timer) -> bool {
         self.timers.is_set(timer)
-    }
-
-    /// Writes down what the sender did and on what grounds, if anyone wants to know.
-    #[inline]
-    pub(crate) fn note(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
-        if self.records.is_some() {
-            self.record(now, event, reason, seq, len);
-        }
-    }
-
-    #[cold]
-    fn record(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
-        let estimate = self.sending.rto.estimate();
-        let record = Record {
-            at: now,
-            event,
-            reason,
-            seq,
-            len,
-            cwnd: self.cwnd(),
-            ssthresh: self.ssthresh(),
-            flight: self.flight(),
-            advertised: self.sending.peer_window.size(),
-            srtt: estimate.map(|estimate| estimate.srtt),
-            rttvar: estimate.map(|estimate| estimate.rttvar),
-            rto: self.rto(),
-            phase: self.phase(),
-        };
-        if let Some(records) = &mut self.records {
-            records.push(record);
-        }
-    }
-
-    /// A segment with the fields that all of ours share.
-    pub(crate) fn segment(&self, seq: Seq, flags: wire::Flags, payload: Payload) -> Segment {
-        let mut segment = Segment::default();
-        self.begin_segment(&mut segment, seq, flags, payload);
-        segment
-    }
-
-    /// The same in place: `out` keeps nothing of what it held.
-    #[inline]
-    pub(crate) fn begin_segment(&self, out: &mut Segment, seq: Seq, flags: wire::Flags, payload: Payload) {
-        out.source_port = self.ports.local;
-        out.destination_port = self.ports.remote;
-        out.seq = seq;
-        out.ack = Seq::default();
-        out.flags = flags;
-        out.window = 0;
-        out.options.clear();
-        out.ecn = wire::Ecn::NotCapable;
-        out.payload = payload;
     }
 }

@@ -1,39 +1,27 @@
 //! The handshake: active, passive and simultaneous (RFC 9293 §3.5, §3.10.7.2 and §3.10.7.3).
 
-use units::{Bytes, Instant, SeqRange};
+use units::{Instant, SeqRange};
 use wire::{Flags, Payload, Segment, Timestamps};
 
-use crate::endpoint::{CloseReason, Endpoint};
+use super::{CloseReason, Endpoint, Event};
 use crate::options::{Agreed, offer};
-use crate::receive_half::AckDue;
-use crate::scoreboard::{Mark, New};
-use crate::send_half::peer_window::PeerWindow;
-use crate::spurious::Needs;
 use crate::state::{Change, State};
 use crate::timers::Timer;
-use crate::timestamp::Timestamp;
-use crate::{Decision, Event, Kind, Transmit};
+use crate::{Decision, Kind, Transmit};
 
 impl Endpoint {
-    /// Writes the SYN or SYN-ACK into `out` if it is due: at first, and when its timer has run out.
+    /// Writes the SYN or SYN-ACK into `out` if it is due: at first, and when its timer has expired.
     #[cold]
-    pub(crate) fn poll_syn(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
-        if self.sending.nxt == self.sending.iss {
-            let range = SeqRange::new(self.sending.iss, 1);
-            let syn = New { range, payload: Payload::EMPTY, syn: true, fin: false };
-            self.sending.board.push(syn, now, Bytes::ZERO);
-            self.sending.nxt = range.end;
-            self.timers.set(Timer::Retransmission, self.sending.rto_from(now));
+    pub(super) fn poll_syn(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
+        if !self.send.has_sent_syn() {
+            self.send.send_syn(now, &mut self.timers);
             *out = self.syn(now);
             self.add_fast_open(now, out);
             return Some(Kind::Syn);
         }
-        let oldest = self.sending.board.front()?;
-        let Mark::Lost(cause) = oldest.mark else { return None };
-        let earlier_copies = oldest.transmissions;
-        self.sending.board.on_retransmitted(0, now, Bytes::ZERO);
+        let kind = self.send.resend_syn(now)?;
         *out = self.syn(now);
-        Some(Kind::Retransmission { cause, earlier_copies })
+        Some(kind)
     }
 
     /// Our SYN, or our SYN-ACK if the peer's SYN has arrived.
@@ -42,13 +30,13 @@ impl Endpoint {
         let understood = if answers { self.agreed.polls } else { self.config.understands_polls() };
         let polls = if understood { Flags::POLL } else { Flags::empty() };
         let flags = Flags::SYN.with(self.ecn_offer(answers)).with(polls);
-        let mut segment = self.segment(self.sending.iss, flags, Payload::EMPTY);
-        let clock = self.receiving.timestamps(now);
-        let unscaled = self.receiving.offer_on_syn();
+        let mut segment = self.segment(self.send.iss(), flags, Payload::EMPTY);
+        let clock = self.receive.timestamps(now);
+        let unscaled = self.receive.offer_on_syn();
         if answers {
             self.complete(now, &mut segment);
             segment.options = offer(&self.config, Some(&self.peer_offers()), clock);
-            self.receiving.edge = self.receiving.stream.next() + u32::from(unscaled);
+            self.receive.open(unscaled);
         } else {
             segment.options = offer(&self.config, None, clock);
         }
@@ -85,8 +73,8 @@ impl Endpoint {
     /// RFC 9293 §3.10.7.3.
     pub(crate) fn segment_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
         let acks = segment.flags.contains(Flags::ACK);
-        let sent = SeqRange { start: self.sending.iss, end: self.sending.nxt };
-        if acks && (self.sending.nxt == self.sending.iss || !sent.contains(segment.ack - 1)) {
+        let sent = SeqRange { start: self.send.iss(), end: self.send.nxt() };
+        if acks && (!self.send.has_sent_syn() || !sent.contains(segment.ack - 1)) {
             return self.refuse(segment);
         }
         if segment.flags.contains(Flags::RST) {
@@ -112,112 +100,62 @@ impl Endpoint {
 
     /// Takes over sequence number, window and options of the peer's SYN.
     fn take_syn(&mut self, now: Instant, segment: &Segment) {
-        self.receiving.start(segment.seq);
         self.agreed = Agreed::new(&self.config, segment);
         self.peer_scales = segment.options.window_scale.is_some();
-        if let Some(theirs) = segment.options.timestamps.filter(|_| self.agreed.timestamps) {
-            self.receiving.ts_recent = Some((Timestamp(theirs.value), now));
-        }
+        let theirs = segment.options.timestamps.filter(|_| self.agreed.timestamps);
+        self.receive.start(segment.seq, theirs, now);
         self.take_ecn_of_syn(now, segment);
-        self.sending.smss = self.agreed.smss;
-        // A window field on a SYN is never scaled (RFC 7323 §2.2).
-        let window = Bytes(u64::from(segment.window));
-        self.sending.peer_window = PeerWindow::of_syn(window, segment.seq, segment.ack);
+        self.send.take_syn(segment, &self.agreed);
     }
 
     /// The SYN-ACK has arrived: our SYN is acknowledged, and the third segment of the handshake follows.
     fn finish_active_open(&mut self, now: Instant, segment: &Segment) {
-        let acked = self.sending.board.acknowledge(segment.ack);
-        self.sending.una = segment.ack;
-        self.sending.stream_acked += acked.bytes;
-        self.sending.rto.on_answer();
-        if self.take_sample(now, segment, &acked, Bytes::ZERO).is_some() {
-            self.sending.rto.end_backoff();
-        }
-        self.timers.clear(Timer::Retransmission);
+        self.send.on_syn_ack(now, segment, &self.agreed, &mut self.timers);
         self.begin(now);
         self.conclude_fast_open(now, segment);
-        if self.sending.board.has_lost() {
-            // The data of the SYN that go again carry the ACK (Linux `tcp_rcv_fastopen_synack`).
-            self.receiving.ack_due = AckDue::Now;
-            return;
+        if self.send.board().has_lost() {
+            // The data of the SYN that leave again carry the ACK (Linux `tcp_rcv_fastopen_synack`).
+            return self.receive.acknowledge_now();
         }
-        // It goes out before the user hears of the connection, and so never carries data.
-        let mut third = self.segment(self.sending.nxt, Flags::empty(), Payload::EMPTY);
+        // It leaves before the user learns of the connection, and so never carries data.
+        let mut third = self.segment(self.send.nxt(), Flags::empty(), Payload::EMPTY);
         self.complete(now, &mut third);
         self.outbox.push_back(Transmit { segment: third, kind: Kind::Ack });
     }
 
     /// Our SYN is acknowledged in SYN-RECEIVED.
-    pub(crate) fn establish(&mut self, now: Instant) {
+    pub(super) fn establish(&mut self, now: Instant) {
         self.timers.clear(Timer::Retransmission);
         self.change(Change::SynAcked);
-        if !self.is_fast_open() {
+        let started = self.fast_open.is_accepted();
+        if !started {
             self.begin(now);
-        } else if let Some(rtt) = self.sending.rto.srtt() {
-            // The windows have started already, without a sample.
-            self.sending.congestion.on_handshake(rtt);
         }
-        if !self.sending.board.is_empty() {
-            self.start_retransmission_timer(self.sending.rto_deadline(now));
-        }
-    }
-
-    /// Does without a detector of spurious losses that needs options which were not agreed.
-    fn settle_evidence(&mut self, now: Instant) {
-        let reason = match self.sending.spurious.needs() {
-            Needs::Timestamps if !self.agreed.timestamps => "the peer gives no timestamps: no detection",
-            Needs::Dsack if !self.agreed.sack => "the peer does not permit SACK: no detection",
-            _ => return,
-        };
-        self.sending.spurious.disable();
-        self.note(now, Decision::Fallback, reason, self.sending.una, 0);
-    }
-
-    /// Replaces a recovery algorithm that needs options which were not agreed by a simpler one.
-    fn settle_recovery(&mut self, now: Instant) {
-        if self.sending.recovery.traits().needs_timestamps && !self.agreed.timestamps {
-            self.sending.set_recovery(crate::recovery::without_timestamps());
-            self.note(now, Decision::Fallback, "the peer gives no timestamps: SACK", self.sending.una, 0);
-        }
-        if self.sending.recovery.traits().needs_sack && !self.agreed.sack {
-            // RFC 6675 §1: without SACK information NewReno is the algorithm to fall back on.
-            self.sending.set_recovery(self.sending.recovery.without_sack());
-            self.note(now, Decision::Fallback, "the peer does not permit SACK: NewReno", self.sending.una, 0);
-        }
+        self.send.on_established(now, started, &mut self.timers);
     }
 
     /// The handshake is done at this end: the windows start, and data may flow.
-    pub(crate) fn begin(&mut self, now: Instant) {
-        self.settle_recovery(now);
-        self.settle_evidence(now);
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.send.settle(now, &self.agreed);
         self.settle_polls(now);
-        self.sending.tail_probe.settle(self.sending.recovery.traits().probes_tail);
         self.settle_marks(now);
-        let smss = self.sending.smss;
-        let initial = self.config.plain.initial_window.bytes(smss);
-        // RFC 5681 §3.1: after a lost SYN the first window is one segment.
-        let syn_lost = self.sending.rto.timeouts() > 0;
-        let window = if syn_lost { smss } else { initial };
-        if syn_lost {
-            self.sending.rto.on_lost_syn();
-        }
-        self.sending.congestion.seed(u64::from(self.sending.iss.0));
-        self.sending.congestion.start(smss, window);
-        if let Some(rtt) = self.sending.rto.srtt() {
-            self.sending.congestion.on_handshake(rtt);
-        }
-        if let Some(ssthresh) = self.sending.inherited_ssthresh {
-            // RFC 9040 §6: the window itself is not inherited, only where slow start ends.
-            self.sending.congestion.on_restore(window, ssthresh.max(smss * 2));
-            self.note(now, Decision::Inherit, "from an earlier connection to the peer", self.sending.una, 0);
-        } else if let Some(threshold) = self.config.plain.initial_ssthresh {
-            self.sending.congestion.on_restore(window, threshold.bytes(smss).max(smss * 2));
-            self.note(now, Decision::Inherit, "a threshold of the profile", self.sending.una, 0);
-        }
-        self.sending.grow_buffer();
+        self.send.start(now, self.state.is_synchronised());
         self.restart_keep_alive(now);
         self.events.push_back(Event::Connected);
-        self.note(now, Decision::Established, "", self.sending.una, 0);
+        self.send.note(now, Decision::Established, "", self.send.una(), 0);
+    }
+
+    /// The peer does not poll, or does not answer polls: each end continues without.
+    fn settle_polls(&mut self, now: Instant) {
+        if self.agreed.polls || !self.config.understands_polls() {
+            return;
+        }
+        self.send.stop_polling();
+        let reason = if self.receive.stop_awaiting_polls() {
+            "the peer does not poll: delayed ACKs"
+        } else {
+            "the peer does not answer polls: none are sent"
+        };
+        self.send.note(now, Decision::Fallback, reason, self.send.una(), 0);
     }
 }

@@ -1,78 +1,60 @@
-//! Header prediction, the sender's half (V. Jacobson, "4BSD TCP header prediction", 1990): an ACK of new data while nothing
-//! else is going on. The receiver's half is in `receive.rs`.
+//! Header prediction (V. Jacobson, "4BSD TCP header prediction", 1990): the two segments of a bulk transfer that are the
+//! usual ones, the next data of a stream and the next ACK.
+//!
+//! Each test of [`Endpoint::handle_any_segment`] is known to pass for them, and each step that is left out here is known
+//! to do nothing; a property test compares both ways.
 
-use units::{Bytes, Instant};
+use units::Instant;
 use wire::{Flags, Segment};
 
-use crate::Decision;
-use crate::congestion::AckSample;
+use super::Endpoint;
 use crate::ecn::EcnFeedback;
-use crate::endpoint::Endpoint;
-use crate::scoreboard::Acked;
 use crate::state::State;
 
 impl Endpoint {
-    /// Header prediction, the sender's half: whether the segment is a mere ACK of new data, while nothing is going on that
-    /// it could mean anything to but the window, the estimators and the retransmission timer.
-    ///
-    /// Each step that [`Endpoint::take_in_predicted_ack`] leaves out is known to do nothing; a test holds the two equal.
+    /// The receiver's half: whether the segment is the next one of a bulk transfer to an end that has nothing
+    /// unacknowledged. It brings data in order that fit into the window, no gap waits to be filled, and nothing but data,
+    /// window and clock is new.
     #[inline]
-    pub(crate) fn is_predicted_ack(&self, segment: &Segment) -> bool {
-        let Self { receiving, sending, .. } = self;
+    pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
+        self.receive.is_next_data(segment)
+            && segment.flags.without(Flags::PSH) == self.ecn.quiet_flags()
+            && self.state == State::Established
+            && self.send.expects_nothing(segment)
+            && (!self.agreed.timestamps || self.receive.is_next_clock(segment.options.timestamps))
+    }
+
+    /// Takes in data that were predicted.
+    pub(super) fn take_in_predicted(&mut self, now: Instant, segment: &Segment) {
+        self.remember_timestamp(now, segment);
+        self.note_mark(now, segment);
+        self.restart_keep_alive(now);
+        self.send.update_window(now, segment, &self.agreed, &mut self.timers);
+        let reception = self.reception(now, segment);
+        self.receive.take_next(segment, &reception, &self.agreed, &mut self.timers);
+    }
+
+    /// The sender's half: whether the segment is a mere ACK of new data, and means nothing but to the window, the
+    /// estimators and the retransmission timer.
+    #[inline]
+    pub(super) fn is_predicted_ack(&self, segment: &Segment) -> bool {
         segment.flags == Flags::ACK
             && self.state == State::Established
-            && segment.seq == receiving.stream.next()
+            && segment.seq == self.receive.next()
             && segment.payload.is_empty()
-            && segment.ack.after(sending.una)
-            && segment.ack.at_or_before(sending.nxt)
+            && segment.ack.after(self.send.una())
+            && segment.ack.at_or_before(self.send.nxt())
             && segment.options.sack.is_empty()
-            && (!self.agreed.timestamps || self.is_next_clock(segment.options.timestamps))
-            && sending.duplicates.count() == 0
-            && !sending.spurious.observes_advances()
-            && !sending.congestion_traits.observes_deliveries
+            && (!self.agreed.timestamps || self.receive.is_next_clock(segment.options.timestamps))
             && !self.agreed.polls
             && self.agreed.ecn == EcnFeedback::Absent
-            && sending.recovery.is_idle()
-            && !sending.tail_probe.is_outstanding()
+            && self.send.is_undisturbed()
     }
 
     /// Takes in an ACK that was predicted.
-    pub(crate) fn take_in_predicted_ack(&mut self, now: Instant, segment: &Segment) {
+    pub(super) fn take_in_predicted_ack(&mut self, now: Instant, segment: &Segment) {
         self.remember_timestamp(now, segment);
         self.restart_keep_alive(now);
-        self.update_window(now, segment);
-        let flight = self.sending.board.outstanding();
-        self.sending.board.begin_ack();
-        let acked = self.sending.board.acknowledge(segment.ack);
-        let rtt = self.on_advance(now, segment, &acked, flight);
-        let one_way = self.agreed.one_way(segment);
-        let sending = &mut self.sending;
-        let Acked { bytes: acked, segments, newest_sample, last_sample, .. } = acked;
-        let newest_rtt = newest_sample.map(|sent| now - sent).or(rtt);
-        let last_rtt = last_sample.map(|sent| now - sent);
-        let (number, nxt) = (segment.ack, sending.nxt);
-        let marked = Bytes::ZERO;
-        let sample = AckSample {
-            now,
-            acked,
-            segments,
-            flight,
-            rtt,
-            newest_rtt,
-            last_rtt,
-            one_way,
-            number,
-            nxt,
-            marked,
-        };
-        sending.congestion.observe(&sample);
-        if !acked.is_zero() {
-            sending.congestion.on_ack(&sample);
-        }
-        self.start_retransmission_timer(self.sending.rto_deadline(now));
-        if self.sending.tail_probe.is_on() {
-            self.schedule_tail_probe(now, true);
-        }
-        self.note(now, Decision::Ack, "", number, u32::try_from(acked.0).unwrap_or(u32::MAX));
+        self.send.on_predicted_ack(now, segment, &self.agreed, &mut self.timers);
     }
 }

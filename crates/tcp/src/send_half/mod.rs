@@ -1,163 +1,265 @@
-//! The sending half of a connection: its stream, its view of the peer, and the policies that steer it.
+//! The sending half of a connection: its stream, its view of the peer, and the algorithms that control it.
 //!
-//! Everything here is state and the small questions that it answers; what happens on a segment, a timer
-//! or a poll stands in `receive.rs`, `expire.rs` and `send.rs`.
+//! This file has the state and the small questions that it answers. `departure.rs` decides which segment leaves next,
+//! `acked.rs` processes an ACK, `timeout.rs` expired timers, `start.rs` the handshake. Every other file is a small state
+//! machine of its own, which knows nothing of the half that owns it.
 
+mod acked;
+mod departure;
+mod duplicate_acks;
 pub mod pacing;
 mod partial;
-pub(crate) mod peer_window;
+mod peer_window;
+mod persist;
 mod polls;
 mod queue;
 mod retransmission;
+mod start;
+mod stream;
 mod tail_loss_probe;
+mod threshold;
+mod timeout;
 mod undo;
-mod user_timeout;
+
+use std::sync::Arc;
 
 use units::{Bytes, Duration, Instant, Seq};
+use wire::Payload;
 
-use crate::Config;
+pub(crate) use acked::Acknowledgment;
+pub(crate) use departure::{Allowed, Departure};
+pub use stream::SOCKET_BUFFER;
+pub(crate) use timeout::TimeoutOutcome;
+
 use crate::congestion::{self, CongestionControl, CongestionEvent, CongestionSignal};
-use crate::dupthresh::{DupThresh, View};
+use crate::dupthresh::View;
 use crate::recovery::{Recovery, RecoveryState, SendWindow};
+use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
-use crate::send_buffer::{SendBuffer, Sender};
-use crate::send_half::pacing::Pacer;
-use crate::send_half::partial::PartialSegments;
-use crate::send_half::peer_window::PeerWindow;
-use crate::send_half::polls::Polls;
-use crate::send_half::queue::SendQueue;
-use crate::send_half::retransmission::RetransmissionTimer;
-use crate::send_half::tail_loss_probe::TailLossProbe;
-use crate::send_half::undo::SpuriousDetection;
-use crate::send_half::user_timeout::UserTimeout;
+use crate::timers::{Timer, Timers};
+use crate::{Config, Decision, Record};
+use duplicate_acks::DuplicateAcks;
+use pacing::Pacer;
+use peer_window::PeerWindow;
+use persist::{Persist, UserTimeout};
+use polls::Polls;
+use retransmission::RetransmissionTimer;
+use stream::SendStream;
+use tail_loss_probe::TailLossProbe;
+use threshold::Threshold;
+use undo::SpuriousDetection;
 
 /// The sending half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
-pub(crate) struct Sending {
+pub(crate) struct SendHalf {
+    config: Arc<Config>,
     /// ISS: our initial sequence number.
-    pub iss: Seq,
+    iss: Seq,
     /// SND.UNA: the oldest number not acknowledged.
-    pub una: Seq,
+    una: Seq,
     /// SND.NXT: the next number to be used for the first time.
-    pub nxt: Seq,
+    nxt: Seq,
     /// SND.WND and its like.
-    pub peer_window: PeerWindow,
-    /// How far beyond it a faulty sender goes.
+    peer_window: PeerWindow,
+    /// Data that a faulty sender sends beyond it.
     overrun: Bytes,
-    /// What we may send at once.
-    pub smss: Bytes,
-    pub board: Scoreboard,
-    pub queue: SendQueue,
-    buffer: Box<dyn SendBuffer>,
-    /// Its size, kept: it is asked for with each segment.
-    buffer_size: Bytes,
-    /// The segment size that was announced.
-    announced_mss: Bytes,
-    pub partial: PartialSegments,
-    pub fin: Fin,
-    pub fin_acked: bool,
-    pub congestion: Box<dyn CongestionControl>,
-    pub recovery: Box<dyn Recovery>,
-    pub dupthresh: Box<dyn DupThresh>,
-    pub spurious: SpuriousDetection,
-    pub polls: Polls,
-    pub pacer: Pacer,
-    pub duplicates: DuplicateAcks,
-    /// When a deadline of the recovery algorithm was last met.
-    pub deadline_met: Option<Instant>,
-    pub rto: RetransmissionTimer,
-    /// Whether the recovery's deadlines take the place of the retransmission timer.
-    pub has_own_timer: bool,
-    /// The slow-start threshold that an earlier connection has left.
-    pub inherited_ssthresh: Option<Bytes>,
-    pub persist: Persist,
-    pub tail_probe: TailLossProbe,
-    /// What congestion control wants to hear of, and what it takes over.
-    pub congestion_traits: congestion::Traits,
-    pub user_timeout: UserTimeout,
-    /// The duplicate threshold, where it never changes.
-    pub fixed_threshold: Option<u32>,
-    pub fast_retransmits: u64,
-    pub stream_acked: Bytes,
-    /// The user was told that the queue is low.
-    pub told_writable: bool,
+    /// SMSS: the largest payload of a segment.
+    smss: Bytes,
+    board: Scoreboard,
+    stream: SendStream,
+    congestion: Box<dyn CongestionControl>,
+    /// The events that congestion control observes, and the tasks that it takes over.
+    congestion_traits: congestion::Traits,
+    recovery: Box<dyn Recovery>,
+    /// Whether the deadlines of the recovery replace the retransmission timer.
+    has_own_timer: bool,
+    /// When a deadline of the recovery was last met.
+    deadline_met: Option<Instant>,
+    threshold: Threshold,
+    duplicates: DuplicateAcks,
+    spurious: SpuriousDetection,
+    polls: Polls,
+    pacer: Pacer,
+    rto: RetransmissionTimer,
+    tail_probe: TailLossProbe,
+    persist: Persist,
+    user_timeout: UserTimeout,
+    /// The slow-start threshold of an earlier connection.
+    inherited_ssthresh: Option<Bytes>,
+    /// Whether both SYNs are acknowledged.
+    synchronised: bool,
+    fast_retransmits: u64,
+    records: Option<Vec<Record>>,
 }
 
-/// Our FIN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fin {
-    /// The user may still write.
-    Open,
-    /// The user has closed; it follows the data.
-    Wanted,
-    /// It was sent.
-    Sent,
-}
-
-/// Probing a closed window (RFC 9293 §3.8.6.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Persist {
-    /// The window is open, or there is nothing to send.
-    Idle,
-    /// The window is closed; so many probes went out. `due` says that the next one may go.
-    Probing { probes: u32, due: bool },
-}
-
-impl Sending {
-    pub(crate) fn new(config: &Config, iss: Seq) -> Self {
-        let (congestion, dupthresh) = (config.congestion.build(), config.dupthresh.build());
-        let (recovery, buffer) = (config.recovery.build(), config.send_buffer.build());
+impl SendHalf {
+    pub(crate) fn new(config: &Arc<Config>, iss: Seq) -> Self {
+        let (congestion, recovery) = (config.congestion.build(), config.recovery.build());
         let congestion_traits = congestion.traits();
+        let plain = &config.plain;
         Self {
+            config: Arc::clone(config),
             iss,
             una: iss,
             nxt: iss,
             peer_window: PeerWindow::default(),
-            overrun: config.plain.overrun,
-            smss: config.plain.mss,
+            overrun: plain.overrun,
+            smss: plain.mss,
             board: Scoreboard::with_delivery_rate(congestion_traits.observes_deliveries),
-            queue: SendQueue::default(),
-            buffer_size: buffer.size(),
-            buffer,
-            announced_mss: config.plain.mss,
-            partial: PartialSegments::new(config),
-            fin: Fin::Open,
-            fin_acked: false,
+            stream: SendStream::new(config.send_buffer.build(), plain.mss, plain.nagle),
             congestion_traits,
-            fixed_threshold: dupthresh.constant(),
             congestion,
             has_own_timer: recovery.traits().replaces_timer,
             recovery,
-            dupthresh,
+            deadline_met: None,
+            threshold: Threshold::new(config.dupthresh.build()),
+            duplicates: DuplicateAcks::default(),
             spurious: SpuriousDetection::new(&config.spurious),
             polls: Polls::new(config.poll.build()),
-            pacer: Pacer::new(config.plain.pacing.as_ref(), congestion_traits.paces),
-            duplicates: DuplicateAcks::default(),
-            deadline_met: None,
+            pacer: Pacer::new(plain.pacing.as_ref(), congestion_traits.paces),
             rto: RetransmissionTimer::new(config.rto.build(), iss),
-            inherited_ssthresh: None,
-            persist: Persist::Idle,
-            user_timeout: UserTimeout::default(),
             tail_probe: TailLossProbe::default(),
+            persist: Persist::default(),
+            user_timeout: UserTimeout::default(),
+            inherited_ssthresh: None,
+            synchronised: false,
             fast_retransmits: 0,
-            stream_acked: Bytes::ZERO,
-            told_writable: false,
+            records: None,
         }
     }
 
-    /// Exchanges the recovery, as the peer's options demand.
-    pub(crate) fn set_recovery(&mut self, recovery: Box<dyn Recovery>) {
-        self.has_own_timer = recovery.traits().replaces_timer;
-        self.tail_probe = TailLossProbe::default();
-        self.recovery = recovery;
+    /// Appends data to the stream, unless the user has closed it.
+    pub(crate) fn write(&mut self, payload: Payload) {
+        if self.stream.is_closing() {
+            return;
+        }
+        // Where less than a segment waits, the flight was limited by the application
+        // (draft-cheng-iccrg-delivery-rate-estimation, `CheckIfApplicationLimited`).
+        if self.stream.unsent() < self.smss {
+            self.on_application_limited();
+        }
+        self.stream.write(payload);
+    }
+
+    /// The user will write more soon (`MSG_MORE`): the data written so far are not pushed.
+    pub(crate) const fn expect_more(&mut self) {
+        self.stream.partial().set_push(false);
+    }
+
+    /// Turns the Nagle algorithm on or off.
+    pub(crate) const fn set_nagle(&mut self, on: bool) {
+        self.stream.partial().set_nagle(on);
+    }
+
+    /// Turns corking on or off.
+    pub(crate) const fn set_corked(&mut self, on: bool) {
+        self.stream.partial().set_corked(on);
+    }
+
+    /// Ends the stream: the FIN follows the data.
+    pub(crate) fn close(&mut self) {
+        self.stream.close();
     }
 
     /// Whether the user has closed the stream.
     pub(crate) fn is_closing(&self) -> bool {
-        self.fin != Fin::Open
+        self.stream.is_closing()
     }
 
-    /// cwnd with what recovery adds to it or takes off, or the window that it holds instead; at least one
+    /// Our FIN is acknowledged.
+    pub(crate) const fn on_fin_acked(&mut self) {
+        self.stream.on_fin_acked();
+    }
+
+    /// Whether our FIN was sent and acknowledged.
+    pub(crate) const fn fin_is_acked(&self) -> bool {
+        self.stream.fin_is_acked()
+    }
+
+    /// ISS.
+    pub(crate) const fn iss(&self) -> Seq {
+        self.iss
+    }
+
+    /// SND.UNA.
+    #[inline]
+    pub(crate) const fn una(&self) -> Seq {
+        self.una
+    }
+
+    /// SND.NXT.
+    #[inline]
+    pub(crate) const fn nxt(&self) -> Seq {
+        self.nxt
+    }
+
+    /// SND.WND.
+    pub(crate) const fn peer_window(&self) -> Bytes {
+        self.peer_window.size()
+    }
+
+    /// The largest window that the peer has offered.
+    pub(crate) const fn greatest_peer_window(&self) -> Bytes {
+        self.peer_window.greatest()
+    }
+
+    /// The segments outstanding.
+    pub(crate) const fn board(&self) -> &Scoreboard {
+        &self.board
+    }
+
+    /// SMSS.
+    pub(crate) const fn smss(&self) -> Bytes {
+        self.smss
+    }
+
+    /// Data written and not sent yet.
+    pub(crate) const fn unsent(&self) -> Bytes {
+        self.stream.unsent()
+    }
+
+    /// Data acknowledged.
+    pub(crate) const fn acked(&self) -> Bytes {
+        self.stream.acked()
+    }
+
+    /// Number of times that duplicate or selective ACKs have started a recovery.
+    pub(crate) const fn fast_retransmits(&self) -> u64 {
+        self.fast_retransmits
+    }
+
+    /// The retransmission timer.
+    pub(crate) const fn rto(&self) -> &RetransmissionTimer {
+        &self.rto
+    }
+
+    /// Number of probes of a closed window that have no answer.
+    pub(crate) fn probes(&self) -> u32 {
+        self.persist.probes()
+    }
+
+    /// The slow-start threshold.
+    pub(crate) fn ssthresh(&self) -> Bytes {
+        self.congestion.ssthresh()
+    }
+
+    /// The phase of the reaction to losses.
+    pub(crate) fn recovery_state(&self) -> RecoveryState {
+        self.recovery.state()
+    }
+
+    /// Whether duplicate or selective ACKs have reported a gap that is not closed.
+    pub(crate) const fn has_gap(&self) -> bool {
+        !self.board.sacked().is_zero() || self.duplicates.count() > 0
+    }
+
+    /// Whether all that the user wants to send was sent and acknowledged.
+    #[inline]
+    pub(crate) fn has_nothing_left(&self) -> bool {
+        self.board.is_empty() && !self.stream.has_more()
+    }
+
+    /// The limiting window: cwnd with the changes of recovery, or the window that recovery holds instead; at least one
     /// segment.
     pub(crate) fn window(&self) -> Bytes {
         if self.congestion_traits.governs_recovery || self.recovery.is_idle() {
@@ -167,14 +269,14 @@ impl Sending {
         cwnd.saturating_add_signed(inflation).max(self.smss)
     }
 
-    /// The estimate of what is in the network.
-    pub(crate) fn pipe(&self) -> Bytes {
+    /// The estimate of the data in the network.
+    fn pipe(&self) -> Bytes {
         if self.recovery.is_idle() { self.board.pipe() } else { self.recovery.pipe(&self.board) }
     }
 
-    /// The window that is sent by, and the estimate of what is in the network.
+    /// The limiting window and the estimate of the data in the network.
     #[inline]
-    pub(crate) fn window_and_pipe(&self) -> (Bytes, Bytes) {
+    fn window_and_pipe(&self) -> (Bytes, Bytes) {
         if self.recovery.is_idle() {
             return (self.congestion.cwnd().max(self.smss), self.board.pipe());
         }
@@ -182,17 +284,51 @@ impl Sending {
     }
 
     /// Whether no loss is being repaired.
-    pub(crate) fn is_open(&self) -> bool {
+    fn is_open(&self) -> bool {
         self.recovery.state() == RecoveryState::Open
     }
 
-    /// Reduces the window for a congestion event, or the one that was `held` instead of it, and adds `plus` to what is
-    /// left.
-    pub(crate) fn reduce(&mut self, event: CongestionEvent, held: Option<Bytes>, plus: Bytes) {
+    /// Room in the peer's window beyond the data sent, with the excess of a faulty sender.
+    fn peer_room(&self) -> Bytes {
+        let beyond = if self.peer_window.is_closed() { Bytes::ZERO } else { self.overrun };
+        (self.peer_window.size() + beyond).saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
+    }
+
+    /// The sequence number of a segment without data: SND.NXT, unless that lies beyond the peer's window, as after a
+    /// probe of it. The peer would answer such a segment instead of reading it, and we would answer that.
+    pub(crate) fn acceptable_seq(&self) -> Seq {
+        self.nxt.min(self.una + u32::try_from(self.peer_window.size().0).expect("a window is below 2^30"))
+    }
+
+    /// The user gives less than the window takes.
+    fn on_application_limited(&mut self) {
+        if self.congestion_traits.observes_deliveries && self.board.first_lost().is_none() {
+            let (pipe, window) = (self.recovery.pipe(&self.board), self.window());
+            if let Some(account) = self.board.delivery_rate_mut().filter(|_| pipe < window) {
+                account.on_application_limited(pipe);
+            }
+        }
+    }
+
+    /// Number of duplicate ACKs that mean a loss now.
+    pub(crate) fn dup_threshold(&self) -> u32 {
+        self.threshold.constant().unwrap_or_else(|| self.threshold.segments(&self.view()))
+    }
+
+    /// The window as the duplicate threshold sees it.
+    fn view(&self) -> View {
+        let now = || (self.board.outstanding(), self.stream.backlog());
+        let (flight, unsent) = self.duplicates.at_first().unwrap_or_else(now);
+        let cwnd = self.recovery.window(self.congestion.cwnd()).cwnd;
+        View { flight, cwnd, advertised: self.peer_window.size(), unsent, smss: self.smss }
+    }
+
+    /// Reduces the window for a congestion event, or the `held` one instead of it, and adds `plus` to the result.
+    fn reduce(&mut self, event: CongestionEvent, held: Option<Bytes>, plus: Bytes) {
         let congestion = &mut self.congestion;
         let governs = self.congestion_traits.governs_recovery;
         if let Some(held) = held.filter(|_| !governs) {
-            // What congestion control has lowered itself meanwhile (LEDBAT++ in a slowdown) stays low.
+            // A window that congestion control itself has lowered meanwhile (LEDBAT++ in a slowdown) stays low.
             congestion.on_restore(held.min(congestion.cwnd()), congestion.ssthresh());
         }
         let event = &CongestionEvent { cwnd: congestion.cwnd(), ..event };
@@ -207,163 +343,109 @@ impl Sending {
         }
     }
 
-    /// Goes on from `cwnd` in slow start to where the window is. The threshold has whole segments as ever: else slow
-    /// start, which goes by segments, would go past a fraction at each gap that closes.
-    pub(crate) fn slow_start_from(&mut self, cwnd: Bytes) {
+    /// Continues from `cwnd` in slow start up to the present window. The threshold has whole segments as ever: else slow
+    /// start, which grows by segments, would pass a fraction at each gap that closes.
+    fn slow_start_from(&mut self, cwnd: Bytes) {
         let (present, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
         let back_to = self.smss * present.whole(self.smss);
         self.congestion.on_restore(cwnd.min(present), back_to.max(ssthresh));
     }
 
-    /// Room in the peer's window behind what was sent, with what a faulty sender takes beyond it.
-    pub(crate) fn peer_room(&self) -> Bytes {
-        let beyond = if self.peer_window.is_closed() { Bytes::ZERO } else { self.overrun };
-        (self.peer_window.size() + beyond).saturating_sub(Bytes(u64::from(self.nxt.since(self.una))))
-    }
-
-    /// Of what is not sent yet, how much the user could have written into the buffer, in whole segments.
+    /// When a retransmission timer expires that is started at `start`.
     #[inline]
-    pub(crate) fn sendable(&self) -> Bytes {
-        let unsent = self.queue.len();
-        if self.buffer_size == Bytes::MAX { unsent } else { self.sendable_of(unsent) }
-    }
-
-    fn sendable_of(&self, unsent: Bytes) -> Bytes {
-        let outstanding = self.board.outstanding();
-        let room = self.buffer_size.saturating_sub(outstanding);
-        if unsent <= room {
-            return unsent;
-        }
-        // A buffer without room for a segment still sends what it holds.
-        let whole = self.smss * room.whole(self.smss);
-        if whole.is_zero() && outstanding.is_zero() { room } else { whole }
-    }
-
-    /// Whether the send buffer alone holds data back.
-    pub(crate) fn buffer_is_full(&self) -> bool {
-        !self.queue.is_empty() && self.sendable().is_zero()
-    }
-
-    /// Lets the send buffer grow; whether it has.
-    pub(crate) fn grow_buffer(&mut self) -> bool {
-        let mss = self.announced_mss.max(self.smss);
-        let (cwnd, smss, dupthresh) = (self.congestion.cwnd(), self.smss, self.dup_threshold());
-        self.buffer.grow(&Sender { cwnd, smss, mss, dupthresh });
-        let before = std::mem::replace(&mut self.buffer_size, self.buffer.size());
-        self.buffer_size > before
-    }
-
-    /// Before the user writes: where less than a segment waits, nothing is to be sent again and the window has room, the
-    /// flight was limited by the application (draft-cheng-iccrg-delivery-rate-estimation, `CheckIfApplicationLimited`).
-    pub(crate) fn check_application_limited(&mut self) {
-        if self.queue.len() < self.smss {
-            self.on_application_limited();
-        }
-    }
-
-    /// The user gives less than the window takes.
-    pub(crate) fn on_application_limited(&mut self) {
-        if self.congestion_traits.observes_deliveries && self.board.first_lost().is_none() {
-            let (pipe, window) = (self.recovery.pipe(&self.board), self.window());
-            if let Some(account) = self.board.delivery_rate_mut().filter(|_| pipe < window) {
-                account.on_application_limited(pipe);
-            }
-        }
-    }
-
-    /// Whether all that the user wants to send was sent and acknowledged.
-    pub(crate) fn has_nothing_left(&self) -> bool {
-        self.queue.is_empty() && self.board.is_empty() && self.fin != Fin::Wanted
-    }
-
-    /// The number for a segment without data: SND.NXT, unless that lies beyond the peer's window, as after
-    /// a probe of it; the peer would answer such a segment instead of reading it, and we that answer.
-    pub(crate) fn acceptable_seq(&self) -> Seq {
-        self.nxt.min(self.una + u32::try_from(self.peer_window.size().0).expect("a window is below 2^30"))
-    }
-
-    /// What is not sent yet. Of a user who keeps a buffer filled and has not closed, no end is in sight.
-    pub(crate) fn unsent(&self) -> Bytes {
-        let backlog = self.queue.len();
-        if backlog >= SOCKET_BUFFER && !self.is_closing() { Bytes::MAX } else { backlog }
-    }
-
-    /// When the recovery algorithm wants to act without an ACK. A deadline that was met has moved: one that has not, by
-    /// whatever fault, comes again after a clock tick and not at once, so that no endpoint ever stands still in time.
-    pub(crate) fn recovery_deadline(&self) -> Option<Instant> {
-        let deadline = self.recovery.deadline(&self.board)?;
-        Some(self.deadline_met.filter(|met| deadline <= *met).map_or(deadline, |met| met + CLOCK_TICK))
-    }
-
-    /// How many duplicate ACKs mean a loss now.
-    pub(crate) fn dup_threshold(&self) -> u32 {
-        self.fixed_threshold.unwrap_or_else(|| self.dupthresh.segments(&self.view()))
-    }
-
-    /// The window as the duplicate threshold sees it.
-    pub(crate) fn view(&self) -> View {
-        let now = || (self.board.outstanding(), self.unsent());
-        let (flight, unsent) = self.duplicates.at_first().unwrap_or_else(now);
-        let cwnd = self.recovery.window(self.congestion.cwnd()).cwnd;
-        View { flight, cwnd, advertised: self.peer_window.size(), unsent, smss: self.smss }
-    }
-
-    /// When a retransmission timer runs out that is started at `start`.
-    pub(crate) fn rto_from(&self, start: Instant) -> Instant {
+    fn rto_from(&self, start: Instant) -> Instant {
         self.rto.runs_out_at(start)
     }
 
-    /// When the retransmission timer shall run out after an ACK of new data, or `None` with nothing left.
-    pub(crate) fn rto_deadline(&self, now: Instant) -> Option<Instant> {
+    /// When the retransmission timer expires after an ACK of new data; `None` with nothing outstanding.
+    fn rto_deadline(&self, now: Instant) -> Option<Instant> {
         let timed = self.rto.counts_from_oldest() && self.is_open();
         if timed { self.rto_from_oldest(now) } else { self.board.front().map(|_| self.rto_from(now)) }
     }
 
-    /// When the retransmission timer shall run out, by the rule of the timer and whatever is being repaired.
-    pub(crate) fn rto_from_oldest(&self, now: Instant) -> Option<Instant> {
+    /// When the retransmission timer expires by its own rule, whether or not a loss is being repaired.
+    fn rto_from_oldest(&self, now: Instant) -> Option<Instant> {
         let oldest = self.board.front()?;
-        let from_oldest = self.rto.counts_from_oldest();
-        let start = if from_oldest { oldest.last_sent } else { now };
-        // A deadline that has passed already runs out at once, but not in the past.
+        let start = if self.rto.counts_from_oldest() { oldest.last_sent } else { now };
+        // A deadline that has passed already expires at once, but not in the past.
         Some(self.rto_from(start).max(now))
     }
-}
 
-/// G of RFC 6298 §2.
-const CLOCK_TICK: Duration = Duration::from_millis(1);
-
-/// Duplicate ACKs since SND.UNA last advanced.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DuplicateAcks {
-    count: u32,
-    /// FlightSize and what was not sent yet when the first of them came.
-    at_first: (Bytes, Bytes),
-}
-
-impl DuplicateAcks {
-    /// One more came, with so much in flight and so much not sent yet.
-    pub(crate) fn count_one(&mut self, flight: Bytes, unsent: Bytes) {
-        if self.count == 0 {
-            self.at_first = (flight, unsent);
+    /// RFC 6298 §5.2 and §5.3. With nothing outstanding there is no `deadline`, and the timer stops.
+    fn start_retransmission_timer(&mut self, deadline: Option<Instant>, timers: &mut Timers) {
+        match deadline {
+            None => timers.clear(Timer::Retransmission),
+            Some(deadline) if self.persist.is_idle() => self.set_retransmission_timer(deadline, timers),
+            Some(_) => {}
         }
-        self.count += 1;
     }
 
-    /// The row is over; how many there were.
-    pub(crate) fn clear(&mut self) -> u32 {
-        std::mem::take(&mut self.count)
+    /// Sets the retransmission timer, unless the recovery has timers of its own.
+    fn set_retransmission_timer(&mut self, at: Instant, timers: &mut Timers) {
+        if !self.has_own_timer {
+            self.tail_probe.disarm();
+            timers.set(Timer::Retransmission, at);
+        }
     }
 
-    /// How many came.
-    pub(crate) const fn count(&self) -> u32 {
-        self.count
+    /// Whether records are kept; off at first.
+    pub(crate) fn set_recording(&mut self, on: bool) {
+        self.records = on.then(Vec::new);
     }
 
-    /// FlightSize and what was not sent yet when the first of them came.
-    pub(crate) fn at_first(&self) -> Option<(Bytes, Bytes)> {
-        (self.count > 0).then_some(self.at_first)
+    /// The records since the last call, oldest first.
+    pub(crate) fn take_records(&mut self) -> Vec<Record> {
+        self.records.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Records a decision of the sender and its reason, where records are kept.
+    #[inline]
+    pub(crate) fn note(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
+        if self.records.is_some() {
+            self.record(now, event, reason, seq, len);
+        }
+    }
+
+    #[cold]
+    fn record(&mut self, now: Instant, event: Decision, reason: &'static str, seq: Seq, len: u32) {
+        let estimate = self.rto.estimate();
+        let record = Record {
+            at: now,
+            event,
+            reason,
+            seq,
+            len,
+            cwnd: self.window(),
+            ssthresh: self.ssthresh(),
+            flight: self.board.outstanding(),
+            advertised: self.peer_window.size(),
+            srtt: estimate.map(|estimate| estimate.srtt),
+            rttvar: estimate.map(|estimate| estimate.rttvar),
+            rto: self.rto.length(),
+            phase: self.phase(),
+        };
+        if let Some(records) = &mut self.records {
+            records.push(record);
+        }
+    }
+
+    /// The sender's phase, as tables name it.
+    pub(crate) fn phase(&self) -> &'static str {
+        match self.recovery.state() {
+            RecoveryState::FastRecovery { .. } => "fast_recovery",
+            RecoveryState::AfterTimeout { .. } => "after_timeout",
+            RecoveryState::Open if self.congestion.in_slow_start() => "slow_start",
+            RecoveryState::Open => "congestion_avoidance",
+        }
+    }
+
+    /// The round-trip estimate, once there is a sample.
+    pub(crate) const fn estimate(&self) -> Option<Estimate> {
+        self.rto.estimate()
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    pub(crate) fn srtt(&self) -> Option<Duration> {
+        self.rto.srtt()
     }
 }
-
-/// A socket buffer of the usual size. A user who has so much unsent keeps it filled, and sends as fast as it goes.
-pub const SOCKET_BUFFER: Bytes = Bytes(1 << 16);

@@ -1,49 +1,53 @@
-//! Polls: the sender's side of sparse acknowledgments, and what sparse acknowledgments do to a sender.
+//! Polls: the sender's half of sparse acknowledgments, and the changes that these need in a sender.
 //!
-//! With few ACKs in a window, the first ACK that tells of a gap also acknowledges all that came before it
-//! and was not acknowledged yet. Answered as usual, it would let out a burst of new data just before the
-//! fast retransmit, whose loss then costs a timeout. The acknowledgment fixes (AF, Landström 2008 §6.4.3)
-//! are two: such an ACK releases nothing, and the fast retransmit waits until the next ACK was due anyway,
-//! when the flight is what the window says. Limited transmit goes on meanwhile.
+//! With few ACKs in a window, the first ACK that reports a gap also acknowledges all data before it. The usual reaction
+//! would send a burst of new data just before the fast retransmit, and a loss in that burst would cost a timeout. The
+//! acknowledgment fixes (AF, Landström 2008 §6.4.3) are two: such an ACK releases nothing, and the fast retransmit waits
+//! until the next ACK was due anyway, when the flight is again what the window allows. Limited transmit continues
+//! meanwhile.
 
 use std::collections::VecDeque;
 
-use units::{Bytes, Instant, Seq};
-use wire::Flags;
+use units::{Bytes, Seq};
 
-use crate::Decision;
-use crate::endpoint::Endpoint;
 use crate::poll::{Outgoing, Poll};
 use crate::recovery::AckEvent;
 
 /// The polls of a sender, and the state of the acknowledgment fixes.
 #[derive(Debug)]
-pub(crate) struct Polls {
+pub(super) struct Polls {
     policy: Box<dyn Poll>,
     /// The ends of the segments not yet acknowledged that asked for an ACK, in order.
     due: VecDeque<Seq>,
-    /// What an ACK would have let out and did not.
+    /// Data that an ACK would have released and did not.
     held_back: Bytes,
 }
 
 impl Polls {
-    pub(crate) const fn new(policy: Box<dyn Poll>) -> Self {
+    pub(super) const fn new(policy: Box<dyn Poll>) -> Self {
         Self { policy, due: VecDeque::new(), held_back: Bytes::ZERO }
     }
 
-    /// What the window must not release yet.
-    pub(crate) const fn held_back(&self) -> Bytes {
+    /// Whether segments ask for ACKs.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.policy.is_on()
+    }
+
+    /// Data that the window must not release yet.
+    #[inline]
+    pub(super) const fn held_back(&self) -> Bytes {
         self.held_back
     }
 
-    /// The retransmission timer ran out: nothing is due any more, and nothing may be held back.
-    pub(crate) fn on_timeout(&mut self) {
+    /// The retransmission timer has expired: no ACK is due any more, and nothing is held back.
+    pub(super) fn on_timeout(&mut self) {
         self.due.clear();
         self.held_back = Bytes::ZERO;
     }
 
-    /// Whether a segment that is sent asks for an ACK.
-    fn asks(&mut self, outgoing: &Outgoing) -> bool {
+    /// Whether a departing segment asks for an ACK.
+    pub(super) fn asks(&mut self, outgoing: &Outgoing) -> bool {
         let asks = self.policy.asks(outgoing);
         if asks && self.policy.fixes() && !outgoing.again {
             self.due.push_back(outgoing.end);
@@ -52,7 +56,7 @@ impl Polls {
     }
 
     /// The second fix: whether an ACK is due yet beyond the highest SACK, so that fast retransmit waits for it.
-    fn awaits_due_ack(&mut self, number: Seq, highest_sacked: Option<Seq>) -> bool {
+    pub(super) fn awaits_due_ack(&mut self, number: Seq, highest_sacked: Option<Seq>) -> bool {
         if !self.policy.fixes() {
             return false;
         }
@@ -62,59 +66,17 @@ impl Polls {
         self.due.front().is_some_and(|due| highest_sacked.is_none_or(|highest| highest.before(*due)))
     }
 
-    /// The first fix: an ACK that acknowledges and tells of a gap releases nothing of `usable`, the room that it makes.
-    /// What each later duplicate tells to have left the network is sent as ever.
-    fn hold_back(&mut self, ack: &AckEvent, usable: Bytes) {
+    /// Holds nothing back: no gap is left, or a loss is being repaired.
+    pub(super) const fn release(&mut self) {
+        self.held_back = Bytes::ZERO;
+    }
+
+    /// The first fix: an ACK that acknowledges data and reports a gap releases nothing of `usable`, the room that it makes.
+    /// Each later duplicate releases as usual what it shows to have left the network.
+    pub(super) fn hold_back(&mut self, ack: &AckEvent, usable: Bytes) {
         if self.policy.fixes() && ack.advances && !ack.newly_sacked.is_zero() {
             self.held_back = usable;
         }
-    }
-}
-
-impl Endpoint {
-    /// The flag of a data segment that asks for an acknowledgment, if it does.
-    pub(crate) fn poll_flag(&mut self, len: Bytes, end: Seq, again: bool) -> Flags {
-        if !self.agreed.polls || !self.sending.polls.policy.is_on() {
-            return Flags::empty();
-        }
-        let sending = &mut self.sending;
-        let window = sending.congestion.cwnd().min(sending.peer_window.size());
-        let last = sending.queue.is_empty();
-        let outgoing = Outgoing { len, end, window, smss: sending.smss, again, last };
-        if sending.polls.asks(&outgoing) { Flags::POLL } else { Flags::empty() }
-    }
-
-    /// Before recovery sees an ACK: no duplicates mean a loss before the next ACK is due.
-    pub(crate) fn await_due_ack(&mut self, ack: &mut AckEvent) {
-        let sending = &mut self.sending;
-        if sending.polls.awaits_due_ack(ack.number, sending.board.highest_sacked()) && sending.is_open() {
-            ack.dupthresh = u32::MAX;
-        }
-    }
-
-    /// After recovery has seen an ACK.
-    pub(crate) fn hold_back(&mut self, ack: &AckEvent) {
-        let sending = &mut self.sending;
-        if !sending.is_open() || sending.board.sacked().is_zero() {
-            sending.polls.held_back = Bytes::ZERO;
-        } else {
-            let usable = sending.window().saturating_sub(sending.pipe());
-            sending.polls.hold_back(ack, usable);
-        }
-    }
-
-    /// The peer does not poll, or does not answer polls: each end goes on without.
-    pub(crate) fn settle_polls(&mut self, now: Instant) {
-        if self.agreed.polls || !self.config.understands_polls() {
-            return;
-        }
-        let mut reason = "the peer does not answer polls: none are sent";
-        self.sending.polls = Polls::new(crate::poll::unanswered());
-        if self.receiving.ack_policy.answers_polls() {
-            self.receiving.ack_policy = crate::ack::without_polls();
-            reason = "the peer does not poll: delayed ACKs";
-        }
-        self.note(now, Decision::Fallback, reason, self.sending.una, 0);
     }
 }
 

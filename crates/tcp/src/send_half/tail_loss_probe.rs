@@ -1,27 +1,25 @@
-//! Tail loss probes (RFC 8985 §7): when the last segments of a flight are lost, no later ones tell of it. After two round
-//! trips of silence one segment, new or the last again, draws an ACK that does, long before the retransmission timer.
+//! Tail loss probes (RFC 8985 §7): when the last segments of a flight are lost, no later segment draws an ACK that
+//! reports it. After two round trips of silence a probe, one new segment or the last one again, draws such an ACK, long
+//! before the retransmission timer expires.
 //!
-//! The probe timer takes the place of the retransmission timer while it runs (§7.2), as in Linux.
+//! The probe timer replaces the retransmission timer while it runs (§7.2), as in Linux.
 
 use units::{Duration, Instant, Seq};
 
-use crate::Cause;
-use crate::endpoint::Endpoint;
-use crate::recovery::{AckEvent, Next, Room, TailProbes};
-use crate::timers::Timer;
+use crate::recovery::{AckEvent, TailProbes};
 
 /// The probing of the tail; names in brackets are those of RFC 8985 §7.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TailLossProbe {
-    /// How to probe; absent where the tail is not probed.
+pub(super) struct TailLossProbe {
+    /// How to probe; `None` where the tail is not probed.
     probes: Option<TailProbes>,
     /// The retransmission timer stands for the probe timer.
     armed: bool,
-    /// When the retransmission timer would have run out whose place the probe timer took last.
+    /// When the retransmission timer that the probe timer replaced last would have expired.
     expiry: Option<Instant>,
-    /// The probe is to go out.
+    /// A probe is due.
     due: bool,
-    /// The probe that is not answered yet.
+    /// The probe that was not answered yet.
     outstanding: Option<Probe>,
 }
 
@@ -34,51 +32,105 @@ struct Probe {
     again: bool,
 }
 
-/// §7.2: how long a probe waits before the first round trip is measured.
+/// §7.2: wait for a probe before the first round-trip sample.
 const WITHOUT_SAMPLE: Duration = Duration::from_secs(1);
 
 impl TailLossProbe {
-    /// The handshake has settled whether the tail is probed.
-    pub(crate) fn settle(&mut self, probes: Option<TailProbes>) {
+    /// The handshake is done, which decides whether the tail is probed.
+    pub(super) fn settle(&mut self, probes: Option<TailProbes>) {
         *self = Self { probes, ..Self::default() };
     }
 
+    /// Whether the tail is probed.
     #[inline]
-    pub(crate) const fn is_on(&self) -> bool {
+    pub(super) const fn is_on(&self) -> bool {
         self.probes.is_some()
     }
 
+    /// Whether the retransmission timer stands for the probe timer.
     #[inline]
-    pub(crate) const fn is_armed(&self) -> bool {
+    pub(super) const fn is_armed(&self) -> bool {
         self.armed
     }
 
+    /// Whether a probe is due.
     #[inline]
-    pub(crate) const fn is_due(&self) -> bool {
+    pub(super) const fn is_due(&self) -> bool {
         self.due
     }
 
     /// Whether an ACK may be the answer to a probe.
     #[inline]
-    pub(crate) const fn is_outstanding(&self) -> bool {
+    pub(super) const fn is_outstanding(&self) -> bool {
         self.outstanding.is_some()
     }
 
-    /// The retransmission timer is set for its own sake.
+    /// The retransmission timer is set as such.
     #[inline]
-    pub(crate) const fn disarm(&mut self) {
+    pub(super) const fn disarm(&mut self) {
         self.armed = false;
     }
 
-    /// A loss is found: there is nothing left to probe for.
-    pub(crate) const fn end(&mut self) {
+    /// A loss was found, and no probe is needed any more.
+    pub(super) const fn end(&mut self) {
         (self.armed, self.due, self.outstanding) = (false, false, None);
+    }
+
+    /// How long to wait for an ACK before a probe, where `alone` says that one segment is in flight; `None` where no
+    /// further probe may be scheduled.
+    pub(super) fn wait(&self, srtt: Option<Duration>, alone: bool) -> Option<Duration> {
+        let probes = self.probes.filter(|_| self.outstanding.is_none())?;
+        let extra = if alone { probes.max_ack_delay } else { probes.slack };
+        Some(srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt * 2 + extra))
+    }
+
+    /// When the replaced retransmission timer would expire, while the probe timer runs.
+    pub(super) const fn replaced(&self) -> Option<Instant> {
+        if self.armed { self.expiry } else { None }
+    }
+
+    /// When the retransmission timer that was replaced last would have expired.
+    pub(super) const fn expiry(&self) -> Option<Instant> {
+        self.expiry
+    }
+
+    /// The probe timer replaces a retransmission timer that would expire at `expiry`.
+    pub(super) const fn arm(&mut self, expiry: Instant) {
+        self.armed = true;
+        self.expiry = Some(expiry);
+    }
+
+    /// The probe timer has expired (§7.3): returns whether a probe is due. One probe may be unanswered at a time.
+    pub(super) const fn begin_probe(&mut self) -> bool {
+        self.armed = false;
+        self.due = self.outstanding.is_none() || self.due;
+        self.outstanding.is_none()
+    }
+
+    /// The probe that was due cannot be sent.
+    pub(super) const fn cancel(&mut self) {
+        self.due = false;
+    }
+
+    /// The probe leaves; SND.NXT is then `end`. `again`: it repeats the last segment.
+    pub(super) const fn sent(&mut self, end: Seq, again: bool) {
+        self.due = false;
+        self.outstanding = Some(Probe { end, again });
+    }
+
+    /// An ACK arrived: what it says of the probe.
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) -> Answer {
+        let answer = self.outstanding.map_or(Answer::None, |probe| probe.answered_by(ack));
+        if answer != Answer::None {
+            self.outstanding = None;
+        }
+        answer
     }
 }
 
 /// What an ACK says of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+pub(super) enum Answer {
     /// Nothing yet.
     None,
     /// Nothing was lost.
@@ -107,101 +159,41 @@ impl Probe {
     }
 }
 
-impl Endpoint {
-    /// An ACK came and recovery has judged it: what it says of a probe, and when the next one is due.
-    pub(crate) fn judge_tail_probe(&mut self, ack: &AckEvent) {
-        let answer = self.sending.tail_probe.outstanding.map_or(Answer::None, |probe| probe.answered_by(ack));
-        if answer != Answer::None {
-            self.sending.tail_probe.outstanding = None;
-        }
-        if !self.sending.is_open() {
-            self.sending.tail_probe.end();
-        } else if answer == Answer::Repaired {
-            self.sending.reduce(ack.congestion_event(ack.flight), None, units::Bytes::ZERO);
-        }
-        if ack.advances || !ack.newly_sacked.is_zero() {
-            let armed = self.sending.tail_probe.armed;
-            if !self.schedule_tail_probe(ack.now, ack.advances) && armed {
-                // The retransmission timer takes its place again, as it ran.
-                self.restore_retransmission_timer(ack.now);
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probing() -> TailLossProbe {
+        let probes =
+            TailProbes { max_ack_delay: Duration::from_millis(200), slack: Duration::from_millis(2) };
+        let mut probe = TailLossProbe::default();
+        probe.settle(Some(probes));
+        probe
     }
 
-    /// §7.2: sets the probe timer, unless losses are known or told of. `advancing`: the retransmission timer starts over
-    /// now. Whether it was set.
-    pub(crate) fn schedule_tail_probe(&mut self, now: Instant, advancing: bool) -> bool {
-        if !self.state.is_synchronised() {
-            // Not before the handshake of a Fast Open is done (Linux `tcp_schedule_loss_probe`).
-            return false;
-        }
-        let sending = &self.sending;
-        let TailLossProbe { probes: Some(probes), outstanding: None, .. } = sending.tail_probe else {
-            return false;
-        };
-        let board = &sending.board;
-        let Some(oldest) = board.front().filter(|_| sending.is_open() && board.sacked().is_zero()) else {
-            return false;
-        };
-        let alone = board.len() == 1;
-        let wait = match sending.rto.srtt() {
-            None => WITHOUT_SAMPLE,
-            Some(srtt) => srtt * 2 + if alone { probes.max_ack_delay } else { probes.slack },
-        };
-        let running = if sending.tail_probe.armed {
-            sending.tail_probe.expiry
-        } else {
-            self.timers.at(Timer::Retransmission)
-        };
-        // A timer that counts from the last ACK runs on (RFC 6298 §5.1).
-        let expiry = match running.filter(|_| !advancing && !sending.rto.counts_from_oldest()) {
-            Some(expiry) => expiry,
-            None => sending.rto_from(if advancing { now } else { oldest.last_sent }),
-        };
-        let probe_at = now + wait;
-        let at = if expiry > now { probe_at.min(expiry) } else { probe_at };
-        self.timers.set(Timer::Retransmission, at);
-        self.sending.tail_probe.armed = true;
-        self.sending.tail_probe.expiry = Some(expiry);
-        true
+    #[test]
+    fn a_lone_segment_leaves_time_for_a_delayed_ack() {
+        let srtt = Some(Duration::from_millis(50));
+        assert_eq!(probing().wait(srtt, false), Some(Duration::from_millis(102)));
+        assert_eq!(probing().wait(srtt, true), Some(Duration::from_millis(300)));
+        assert_eq!(probing().wait(None, true), Some(WITHOUT_SAMPLE));
     }
 
-    /// The probe timer ran out (§7.3). One probe at a time; the retransmission timer follows it.
-    pub(crate) fn probe_tail(&mut self, now: Instant) {
-        let probe = &mut self.sending.tail_probe;
-        probe.armed = false;
-        if probe.outstanding.is_some() {
-            return self.restore_retransmission_timer(now);
-        }
-        probe.due = true;
-        self.set_retransmission_timer(self.sending.rto_from(now));
+    #[test]
+    fn one_probe_is_unanswered_at_a_time() {
+        let mut probe = probing();
+        assert!(probe.begin_probe() && probe.is_due());
+        probe.sent(Seq(1000), true);
+        assert_eq!((probe.is_due(), probe.wait(None, true)), (false, None));
+        assert!(!probe.begin_probe() && !probe.is_due());
     }
 
-    fn restore_retransmission_timer(&mut self, now: Instant) {
-        let sending = &self.sending;
-        let running = sending.tail_probe.expiry.filter(|_| !sending.rto.counts_from_oldest());
-        match sending.board.front() {
-            Some(oldest) => {
-                let expiry = running.unwrap_or_else(|| sending.rto_from(oldest.last_sent));
-                self.set_retransmission_timer(expiry.max(now));
-            }
-            None => self.timers.clear(Timer::Retransmission),
-        }
-    }
-
-    /// The probe: a new segment where the peer's window has room for it, else the last one again (§7.3).
-    pub(crate) fn next_tail_probe(&mut self, room: &Room) -> Next {
-        let probe = &mut self.sending.tail_probe;
-        probe.due = false;
-        let last = self.sending.board.len().checked_sub(1);
-        let next = match last {
-            _ if room.new.is_some() => Next::New,
-            Some(index) => Next::Retransmit { index, cause: Cause::TailLossProbe },
-            None => return Next::Nothing,
-        };
-        let again = next != Next::New;
-        let new = room.new.filter(|_| !again).map_or(0, |len| len.0 as u32);
-        probe.outstanding = Some(Probe { end: self.sending.nxt + new, again });
-        next
+    #[test]
+    fn an_ack_beyond_a_repeated_segment_shows_that_it_repaired_a_loss() {
+        let ack = |number| AckEvent { number: Seq(number), advances: true, ..AckEvent::default() };
+        let mut probe = probing();
+        probe.sent(Seq(1000), true);
+        assert_eq!(probe.on_ack(&ack(500)), Answer::None);
+        assert_eq!((probe.on_ack(&ack(2000)), probe.is_outstanding()), (Answer::Repaired, false));
     }
 }
