@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use units::Seq;
-use wire::{Ecn, Options};
+use units::{Seq, SeqRange};
+use wire::{Ecn, Flags, Options, Segment, Timestamps};
 
 use super::*;
 use crate::Config;
@@ -25,7 +25,7 @@ enum Step {
     /// The program writes, reads.
     Write(u32),
     Read,
-    /// So many milliseconds pass.
+    /// Milliseconds pass.
     Wait(u64),
 }
 
@@ -109,7 +109,7 @@ fn profiles() -> Vec<Value> {
     policies.chain(others).filter(|profile| Config::from_profile(profile).is_ok()).collect()
 }
 
-/// Two endpoints that hear the same, one with header prediction, one without; and their peer.
+/// Two endpoints that receive the same segments, one with header prediction, one without; and their peer.
 struct Twins {
     now: Instant,
     predicting: Endpoint,
@@ -147,13 +147,13 @@ impl Twins {
             .then_some(Timestamps { value, echo: value.saturating_sub(20) });
         let mut options = Options { timestamps, ..Options::default() };
         if header.sack {
-            options.sack.push(SeqRange::new(self.plain.sending.una, 500));
+            options.sack.push(SeqRange::new(self.plain.send.una(), 500));
         }
         Segment {
             source_port: 5000,
             destination_port: 80,
             seq,
-            ack: self.plain.sending.nxt - header.ack_lag,
+            ack: self.plain.send.nxt() - header.ack_lag,
             flags: Flags::ACK.with(header.flags),
             window: header.window,
             options,

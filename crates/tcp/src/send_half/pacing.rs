@@ -1,9 +1,9 @@
 //! Pacing: the window decides how much is in flight, a rate when the next segment may leave (Aggarwal, Savage and
 //! Anderson 2000).
 //!
-//! The rate comes from a profile's key `pacing`, as so many windows in a round trip, or from a congestion control that
-//! sets one ([`CongestionControl::pace`](crate::congestion::CongestionControl::pace)), and what leaves is then portioned as
-//! Linux does it: a quantum at once, as a host hands it to its network card, and a pause of the quantum's length after it.
+//! The profile's key `pacing` sets the rate, in windows per round trip, or a congestion control does
+//! ([`CongestionControl::pace`](crate::congestion::CongestionControl::pace)). Segments then leave in portions as in Linux:
+//! one quantum at once, as a host hands it to its network card, then a pause of the quantum's length.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -12,15 +12,12 @@ use serde_json::Value;
 use units::{Bytes, Duration, Instant, Rate};
 
 use crate::congestion::Pace;
-use crate::endpoint::Endpoint;
-use crate::sending::Sending;
-use crate::timers::Timer;
 
 /// How fast segments leave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Pacing {
-    /// So many windows in each smoothed round trip, segment by segment.
+    /// Windows per smoothed round trip, segment by segment.
     Windows(f64),
     /// By the phase, as Linux with the queue discipline `fq`.
     Phased(PhasedPacing),
@@ -36,8 +33,8 @@ pub struct PhasedPacing {
     /// Windows in a round trip after that: 1.2 (`net.ipv4.tcp_pacing_ca_ratio`, 120 %).
     #[schemars(range(min = 0.1, max = 100.0))]
     pub avoidance: f64,
-    /// Segments that leave at once at the least: 2 (`net.ipv4.tcp_min_tso_segs`). Where more than that leave in 1/1024
-    /// of a second, so much leaves at once (`tcp_tso_autosize`).
+    /// Fewest segments that leave at once: 2 (`net.ipv4.tcp_min_tso_segs`). At rates that carry more than that in 1/1024
+    /// of a second, the data of 1/1024 of a second leave at once (`tcp_tso_autosize`).
     pub least_quantum: u64,
 }
 
@@ -59,7 +56,7 @@ impl Pacing {
 }
 
 impl<'de> Deserialize<'de> for Pacing {
-    /// By hand: of an untagged enum nobody learns which key of the table is wrong.
+    /// Written by hand, as the error of an untagged enum does not name the wrong key of the table.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             table @ Value::Object(_) => {
@@ -70,18 +67,37 @@ impl<'de> Deserialize<'de> for Pacing {
     }
 }
 
-/// When the next segment may leave.
+/// The sender as pacing sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacedSender {
+    /// The smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Duration>,
+    /// The congestion window.
+    pub cwnd: Bytes,
+    /// The window that limits the sender, with the changes of recovery.
+    pub window: Bytes,
+    /// The slow-start threshold.
+    pub ssthresh: Bytes,
+    /// FlightSize.
+    pub flight: Bytes,
+    /// The segment size.
+    pub smss: Bytes,
+    /// The rate that congestion control sets.
+    pub pace: Option<Pace>,
+}
+
+/// The time at which the next segment may leave.
 #[derive(Debug)]
-pub(crate) struct Pacer {
+pub(super) struct Pacer {
     source: Source,
     /// No segment leaves before this, but those of the present quantum.
     until: Instant,
-    /// When the present quantum began to leave, and what may still leave with it.
+    /// When the present quantum began to leave, and the data that may still leave with it.
     quantum_at: Instant,
     quantum_left: Bytes,
-    /// By how much the present quantum left later than it might have: half of its pause may be made up for.
+    /// Delay of the present quantum beyond its time: up to half of its pause is made up for.
     credit: Duration,
-    /// Segments that have left.
+    /// Number of segments that have left.
     segments: u64,
 }
 
@@ -95,7 +111,7 @@ enum Source {
 }
 
 impl Pacer {
-    pub(crate) fn new(pacing: Option<&Pacing>, by_congestion_control: bool) -> Self {
+    pub(super) fn new(pacing: Option<&Pacing>, by_congestion_control: bool) -> Self {
         let source = match pacing {
             _ if by_congestion_control => Source::CongestionControl,
             None => Source::Unpaced,
@@ -106,15 +122,45 @@ impl Pacer {
         Self { source, until, quantum_at, quantum_left: Bytes::ZERO, credit: Duration::ZERO, segments: 0 }
     }
 
-    /// Whether the next segment waits, and until when.
-    fn holds(&self, now: Instant) -> Option<Instant> {
-        let goes_on = self.quantum_at == now && !self.quantum_left.is_zero();
-        (self.until > now && !goes_on).then_some(self.until)
+    /// Whether segments are paced.
+    #[inline]
+    pub(super) const fn is_on(&self) -> bool {
+        !matches!(self.source, Source::Unpaced)
     }
 
-    /// A segment of `len` bytes has left, at a rate and with a quantum; the pause is that of Linux
-    /// (`tcp_update_skb_after_send`).
-    fn on_sent(&mut self, now: Instant, len: Bytes, pace: Pace) {
+    /// When the next segment may leave, if it has to wait.
+    #[inline]
+    pub(super) fn holds_until(&self, now: Instant) -> Option<Instant> {
+        let in_quantum = self.quantum_at == now && !self.quantum_left.is_zero();
+        (self.until > now && !in_quantum).then_some(self.until)
+    }
+
+    /// A segment of `len` bytes has left: the next one waits its share of the time. Before the first round-trip sample
+    /// nothing is paced.
+    pub(super) fn on_sent(&mut self, now: Instant, len: Bytes, sender: &PacedSender) {
+        match self.source {
+            Source::Unpaced => {}
+            Source::Windows(gain) => self.pause_evenly(now, len, gain, sender),
+            Source::Phased(phased) => self.pause(now, len, phased.pace(sender)),
+            Source::CongestionControl => self.pause(now, len, sender.pace),
+        }
+    }
+
+    fn pause_evenly(&mut self, now: Instant, len: Bytes, gain: f64, sender: &PacedSender) {
+        let Some(srtt) = sender.srtt else { return };
+        let share = len.0 as f64 / (sender.window.0 as f64 * gain);
+        let gap = Duration::from_nanos((srtt.as_nanos() as f64 * share) as u64);
+        self.until = self.until.max(now) + gap;
+    }
+
+    fn pause(&mut self, now: Instant, len: Bytes, pace: Option<Pace>) {
+        if let Some(pace) = pace.filter(|pace| pace.rate.bits_per_sec() > 0) {
+            self.pause_by(now, len, pace);
+        }
+    }
+
+    /// Pauses for a rate and a quantum as Linux does (`tcp_update_skb_after_send`).
+    fn pause_by(&mut self, now: Instant, len: Bytes, pace: Pace) {
         self.segments += 1;
         if self.segments <= UNPACED_SEGMENTS {
             return;
@@ -133,67 +179,27 @@ impl Pacer {
 
 impl PhasedPacing {
     /// The rate and the quantum of a sender (`tcp_update_pacing_rate`, `tcp_tso_autosize`).
-    fn pace(&self, sending: &Sending) -> Option<Pace> {
-        let srtt = sending.rto.srtt()?;
-        let congestion = &sending.congestion;
-        let cwnd = congestion.cwnd();
-        let ratio = if cwnd < congestion.ssthresh() / 2 { self.slow_start } else { self.avoidance };
-        let window = cwnd.max(sending.board.outstanding());
-        let bytes_per_sec = ratio * window.0 as f64 / srtt.as_secs_f64();
+    fn pace(&self, sender: &PacedSender) -> Option<Pace> {
+        let slow_start = sender.cwnd < sender.ssthresh / 2;
+        let ratio = if slow_start { self.slow_start } else { self.avoidance };
+        let window = sender.cwnd.max(sender.flight);
+        let bytes_per_sec = ratio * window.0 as f64 / sender.srtt?.as_secs_f64();
         let rate = Rate::from_bits_per_sec((bytes_per_sec * 8.0) as u64);
-        Some(Pace { rate, quantum: quantum(rate, sending.smss * self.least_quantum) })
+        Some(Pace { rate, quantum: quantum(rate, sender.smss * self.least_quantum) })
     }
 }
 
-/// What leaves at once at a rate: the data of 1/1024 of a second (Linux' `sk_pacing_shift`), `least` at least, and no more
-/// than one packet with segmentation offload has.
+/// The data that leave at once at a rate: those of 1/1024 of a second (Linux' `sk_pacing_shift`), at least `least`, and at
+/// most one packet with segmentation offload.
 #[must_use]
 pub(crate) fn quantum(rate: Rate, least: Bytes) -> Bytes {
     Bytes(rate.bits_per_sec() / 8 / 1024).clamp(least, least.max(LARGEST_OFFLOAD))
 }
 
-impl Endpoint {
-    /// Whether the next segment has to wait; sets the timer that ends the wait.
-    pub(crate) fn pacing_holds(&mut self, now: Instant) -> bool {
-        let held_until = self.sending.pacer.holds(now);
-        if let Some(until) = held_until {
-            self.timers.set(Timer::Pacing, until);
-        }
-        held_until.is_some()
-    }
-
-    /// A segment of `len` bytes went out: the next one leaves after its share of time. Before the first round trip is
-    /// measured there is nothing to pace by.
-    #[inline]
-    pub(crate) fn pace(&mut self, now: Instant, len: Bytes) {
-        match self.sending.pacer.source {
-            Source::Unpaced => {}
-            Source::Windows(gain) => self.pace_evenly(now, len, gain),
-            Source::Phased(phased) => self.pace_by(now, len, phased.pace(&self.sending)),
-            Source::CongestionControl => self.pace_by(now, len, self.sending.congestion.pace()),
-        }
-    }
-
-    fn pace_evenly(&mut self, now: Instant, len: Bytes, gain: f64) {
-        let Some(srtt) = self.sending.rto.srtt() else { return };
-        let window = self.sending.window();
-        let share = len.0 as f64 / (window.0 as f64 * gain);
-        let gap = Duration::from_nanos((srtt.as_nanos() as f64 * share) as u64);
-        let pacer = &mut self.sending.pacer;
-        pacer.until = pacer.until.max(now) + gap;
-    }
-
-    fn pace_by(&mut self, now: Instant, len: Bytes, pace: Option<Pace>) {
-        if let Some(pace) = pace.filter(|pace| pace.rate.bits_per_sec() > 0) {
-            self.sending.pacer.on_sent(now, len, pace);
-        }
-    }
-}
-
 /// Linux, `tcp_update_skb_after_send`: the first segments, `TCP_INIT_CWND`, are not paced.
 const UNPACED_SEGMENTS: u64 = 10;
-/// What a segment delays the next one by at most, for the rate may change (Linux sch_fq.c, `fq_dequeue`). A control that
-/// measures the rate which its own pauses leave would slow down without end.
+/// Longest pause after a segment, as the rate may change meanwhile (Linux sch_fq.c, `fq_dequeue`). A congestion control
+/// that measures the rate which its own pauses allow would slow down without end.
 const LONGEST_GAP: Duration = Duration::from_secs(1);
 /// `GSO_MAX_SIZE` of Linux.
 const LARGEST_OFFLOAD: Bytes = Bytes(65_535);
@@ -206,13 +212,13 @@ mod tests {
 
     const SMSS: Bytes = Bytes(1000);
 
-    /// The times, in microseconds, at which so many segments leave that are always ready.
+    /// The times in microseconds at which `segments` segments leave that are always ready.
     fn departures(pacer: &mut Pacer, pace: Pace, segments: u32) -> Vec<u64> {
         let mut now = Instant::START;
         let mut times = vec![];
         for _ in 0..segments {
-            now = pacer.holds(now).unwrap_or(now);
-            pacer.on_sent(now, SMSS, pace);
+            now = pacer.holds_until(now).unwrap_or(now);
+            pacer.pause_by(now, SMSS, pace);
             times.push(now.saturating_since(Instant::START).as_nanos() / 1000);
         }
         times
@@ -251,7 +257,7 @@ mod tests {
         let mut pacer = Pacer::new(None, true);
         departures(&mut pacer, pace(4), 11);
         let later = Instant::START + Duration::from_micros(500);
-        assert_eq!(pacer.holds(later), Some(Instant::START + Duration::from_millis(1)));
+        assert_eq!(pacer.holds_until(later), Some(Instant::START + Duration::from_millis(1)));
     }
 
     #[test]
@@ -259,8 +265,8 @@ mod tests {
         let mut pacer = Pacer::new(None, true);
         departures(&mut pacer, pace(1), 11);
         let late = Instant::START + Duration::from_millis(9);
-        pacer.on_sent(late, SMSS, pace(1));
-        assert_eq!(pacer.holds(late), Some(late + Duration::from_micros(500)));
+        pacer.pause_by(late, SMSS, pace(1));
+        assert_eq!(pacer.holds_until(late), Some(late + Duration::from_micros(500)));
     }
 
     #[test]

@@ -1,24 +1,21 @@
-//! Undoing the reaction to a spurious loss signal (RFC 4015): what was in use before the signal, and what is restored of
-//! it once a detector of `spurious/` has found that nothing was lost.
+//! Undoing the reaction to a spurious loss signal (RFC 4015): the state of the sender before the signal, and what is
+//! restored of it once a detector of `spurious/` has found that nothing was lost.
 
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
-use crate::Decision;
+use super::retransmission::RetransmissionTimer;
 use crate::congestion::CongestionControl;
-use crate::endpoint::Endpoint;
 use crate::recovery::{AckEvent, Next, Room};
 use crate::registry::Choice;
-use crate::retransmission::RetransmissionTimer;
 use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
 use crate::spurious::{
     Judgement, Needs, Response, SendLimit, Signal, SignalKind, Spurious, without_evidence,
 };
-use crate::timers::Timer;
 
 /// The detector of spurious loss signals, and the state of the sender before the last signal.
 #[derive(Debug)]
-pub(crate) struct SpuriousDetection {
+pub(super) struct SpuriousDetection {
     detector: Box<dyn Spurious>,
     /// Whether it ever detects anything: most connections have none, and need not ask it at each segment.
     active: bool,
@@ -28,16 +25,16 @@ pub(crate) struct SpuriousDetection {
 
 /// The sender before a loss signal (RFC 4015 §3.1 step 0, and step 5).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PreLossState {
-    pub kind: SignalKind,
-    /// What was outstanding.
-    pub outstanding: SeqRange,
-    pub cwnd: Bytes,
-    pub ssthresh: Bytes,
-    pub flight: Bytes,
-    pub estimate: Option<Estimate>,
-    /// Duplicate ACKs that told of the gap, once it is closed.
-    pub extent: u32,
+pub(super) struct PreLossState {
+    kind: SignalKind,
+    /// The sequence numbers that were outstanding.
+    outstanding: SeqRange,
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    flight: Bytes,
+    estimate: Option<Estimate>,
+    /// Number of duplicate ACKs that reported the gap, once it is closed.
+    extent: u32,
 }
 
 /// The timer is adapted by the first round trip of data sent after a spurious timeout (RFC 4015 §3.1 step 11).
@@ -49,55 +46,44 @@ struct RtoAdaptation {
     earlier: Estimate,
 }
 
-/// What a detector finds in an ACK.
-#[derive(Debug)]
-pub(crate) enum Verdict {
-    /// Nothing that changes anything.
-    Nothing,
-    /// The loss was real; the congestion window is this after the probing that found it so.
-    Genuine(Bytes),
-    /// The last signal was spurious; the sender was in this state before it.
-    Spurious(PreLossState),
-}
-
 impl SpuriousDetection {
-    pub(crate) fn new(choice: &Choice<dyn Spurious>) -> Self {
+    pub(super) fn new(choice: &Choice<dyn Spurious>) -> Self {
         let active = choice.id != crate::spurious::NONE;
         Self { detector: choice.build(), active, pre_loss: None, rto_adaptation: None }
     }
 
     /// What the detector cannot do without.
-    pub(crate) fn needs(&self) -> Needs {
+    pub(super) fn needs(&self) -> Needs {
         self.detector.needs()
     }
 
     /// Whether it wants to see an ACK that tells of new data and of nothing else.
     #[inline]
-    pub(crate) fn observes_advances(&self) -> bool {
+    pub(super) fn observes_advances(&self) -> bool {
         self.rto_adaptation.is_some() || (self.active && self.detector.observes_advances())
     }
 
     /// The peer does not give the evidence that the detector needs: every signal is believed.
-    pub(crate) fn disable(&mut self) {
+    pub(super) fn disable(&mut self) {
         self.detector = without_evidence();
         self.active = false;
     }
 
-    /// A loss signal is believed; called before the window is reduced. A further signal without any progress belongs
-    /// to the reaction that goes on.
-    pub(crate) fn on_signal(&mut self, signal: &Signal, state: PreLossState) {
+    /// A loss signal is believed; called before the window is reduced. A further signal without any progress belongs to
+    /// the reaction that is under way.
+    pub(super) fn on_signal(&mut self, signal: &Signal, before: PreLossState) {
         self.detector.on_signal(signal);
-        let una = state.outstanding.start;
+        let una = signal.outstanding.start;
         let first = self.pre_loss.filter(|earlier| earlier.outstanding.start == una);
         self.pre_loss = Some(match first {
             Some(earlier) if signal.kind == SignalKind::FastRetransmit => earlier,
             Some(earlier) => PreLossState { kind: SignalKind::Timeout, ..earlier },
-            None => state,
+            None => before,
         });
     }
 
     /// A segment was sent again.
-    pub(crate) fn on_retransmitted(&mut self, now: Instant, range: SeqRange) {
+    pub(super) fn on_retransmitted(&mut self, now: Instant, range: SeqRange) {
         if self.active {
             self.detector.on_retransmitted(now, range);
         }
@@ -105,49 +91,59 @@ impl SpuriousDetection {
 
     /// A new segment was sent.
     #[inline]
-    pub(crate) fn on_new(&mut self, len: Bytes) {
+    pub(super) fn on_new(&mut self, len: Bytes) {
         if self.active {
             self.detector.on_new(len);
         }
     }
 
     /// A gap that `duplicates` have told of is closed while a loss is being repaired.
-    pub(crate) fn on_gap_closed(&mut self, duplicates: u32) {
+    pub(super) fn on_gap_closed(&mut self, duplicates: u32) {
         if let Some(state) = &mut self.pre_loss {
             state.extent = state.extent.max(duplicates);
         }
     }
 
-    /// An ACK came and is entered on the board.
+    /// An ACK has arrived and is entered on the board. If it shows that the last signal was spurious, returns the state
+    /// before the signal.
     #[inline]
-    pub(crate) fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Verdict {
-        if self.active { self.judge(ack, board) } else { Verdict::Nothing }
+    pub(super) fn on_ack(
+        &mut self,
+        ack: &AckEvent,
+        board: &Scoreboard,
+        congestion: &mut dyn CongestionControl,
+        rto: &mut RetransmissionTimer,
+    ) -> Option<PreLossState> {
+        self.adapt_rto(ack.number, ack.rtt, rto);
+        if self.active { self.judge(ack, board, congestion) } else { None }
     }
 
-    fn judge(&mut self, ack: &AckEvent, board: &Scoreboard) -> Verdict {
-        match self.detector.on_ack(ack, board) {
-            Judgement::Undecided => Verdict::Nothing,
-            Judgement::Spurious => self.pre_loss.take().map_or(Verdict::Nothing, Verdict::Spurious),
-            Judgement::Genuine => {
-                self.pre_loss = None;
-                Verdict::Nothing
-            }
-            Judgement::GenuineWithin(window) => {
-                self.pre_loss = None;
-                Verdict::Genuine(window)
-            }
+    fn judge(
+        &mut self,
+        ack: &AckEvent,
+        board: &Scoreboard,
+        congestion: &mut dyn CongestionControl,
+    ) -> Option<PreLossState> {
+        let judgement = self.detector.on_ack(ack, board);
+        if judgement == Judgement::Undecided {
+            return None;
         }
+        let before = self.pre_loss.take();
+        if let Judgement::GenuineWithin(window) = judgement {
+            congestion.on_restore(window, congestion.ssthresh());
+        }
+        before.filter(|_| judgement == Judgement::Spurious)
     }
 
     /// Whether a duplicate ACK answers a needless retransmission, and so tells of no loss.
     #[inline]
-    pub(crate) fn explains_duplicate(&self, ack: &AckEvent) -> bool {
+    pub(super) fn explains_duplicate(&self, ack: &AckEvent) -> bool {
         self.active && self.detector.explains_duplicate(ack)
     }
 
     /// What the detector wants sent while it waits for its answer, if it limits that.
     #[inline]
-    pub(crate) fn next(&mut self, room: &Room) -> Option<Next> {
+    pub(super) fn next(&mut self, room: &Room) -> Option<Next> {
         if self.active { self.limited(room) } else { None }
     }
 
@@ -162,8 +158,21 @@ impl SpuriousDetection {
         }
     }
 
+    /// Restores both windows as far as the detector's response permits. `initial` is the first window of a connection,
+    /// `outstanding` the present FlightSize.
+    pub(super) fn restore(
+        &self,
+        before: &PreLossState,
+        ack: &AckEvent,
+        initial: Bytes,
+        outstanding: Bytes,
+        congestion: &mut dyn CongestionControl,
+    ) {
+        before.restore(self.detector.response(), ack, initial, outstanding, congestion);
+    }
+
     /// The timer is to be adapted after a spurious timeout.
-    fn adapt_rto_later(&mut self, state: &PreLossState) {
+    pub(super) fn adapt_rto_later(&mut self, state: &PreLossState) {
         if self.detector.response() == Response::Eifel {
             let recover = state.outstanding.end;
             self.rto_adaptation = state.estimate.map(|earlier| RtoAdaptation { recover, earlier });
@@ -181,8 +190,29 @@ impl SpuriousDetection {
 }
 
 impl PreLossState {
-    /// Restores both windows as far as `response` says. `initial` is the first window of a connection, `outstanding`
-    /// the FlightSize now.
+    /// The state before a signal of `kind`, with data `outstanding`; `flight` is what a reduction is based on.
+    pub(super) fn new(
+        kind: SignalKind,
+        outstanding: SeqRange,
+        flight: Bytes,
+        congestion: &dyn CongestionControl,
+        estimate: Option<Estimate>,
+    ) -> Self {
+        let (cwnd, ssthresh) = (congestion.cwnd(), congestion.ssthresh());
+        Self { kind, outstanding, cwnd, ssthresh, flight, estimate, extent: 0 }
+    }
+
+    /// The signal.
+    pub(super) const fn kind(&self) -> SignalKind {
+        self.kind
+    }
+
+    /// Number of duplicate ACKs that reported the gap, once it is closed.
+    pub(super) const fn extent(&self) -> u32 {
+        self.extent
+    }
+
+    /// Restores both windows as far as `response` permits.
     fn restore(
         &self,
         response: Response,
@@ -207,57 +237,6 @@ impl PreLossState {
         congestion.on_restore(cwnd, ssthresh);
         // Step 10.
         congestion.reset_idle_time(ack.now);
-    }
-}
-
-impl Endpoint {
-    /// A loss signal is believed; called before the window is reduced, with the flight that the reduction goes by.
-    pub(crate) fn remember_signal(&mut self, now: Instant, kind: SignalKind, again: bool, flight: Bytes) {
-        let sending = &mut self.sending;
-        let outstanding = SeqRange { start: sending.una, end: sending.nxt };
-        let (cwnd, ssthresh) = (sending.congestion.cwnd(), sending.congestion.ssthresh());
-        let estimate = sending.rto.estimate();
-        let state = PreLossState { kind, outstanding, cwnd, ssthresh, flight, estimate, extent: 0 };
-        sending.spurious.on_signal(&Signal { now, kind, outstanding, again }, state);
-    }
-
-    /// Asks the detector what an ACK says of the last loss signal. If that was spurious, its reaction is undone; returns
-    /// how far the reordering went. `marked`: whether the ACK echoes a congestion mark.
-    pub(crate) fn undo_spurious_signal(&mut self, ack: &AckEvent, marked: bool) -> Option<u32> {
-        let sending = &mut self.sending;
-        sending.spurious.adapt_rto(ack.number, ack.rtt, &mut sending.rto);
-        let state = match sending.spurious.on_ack(ack, &sending.board) {
-            Verdict::Nothing => return None,
-            Verdict::Genuine(window) => {
-                sending.congestion.on_restore(window, sending.congestion.ssthresh());
-                return None;
-            }
-            Verdict::Spurious(state) => state,
-        };
-        sending.board.clear_lost();
-        sending.recovery.on_spurious();
-        // RFC 4015 §3.1 step 9: nothing is restored on an ACK that echoes a congestion mark.
-        if !marked {
-            let initial = self.config.plain.initial_window.bytes(ack.smss);
-            let response = sending.spurious.detector.response();
-            let outstanding = sending.board.outstanding();
-            state.restore(response, ack, initial, outstanding, sending.congestion.as_mut());
-        }
-        self.resume_after_undo(&state, ack);
-        Some(state.extent.max(self.sending.duplicates.count()))
-    }
-
-    fn resume_after_undo(&mut self, state: &PreLossState, ack: &AckEvent) {
-        if state.kind == SignalKind::Timeout {
-            self.sending.rto.end_backoff();
-            self.sending.spurious.adapt_rto_later(state);
-        }
-        if let Some(deadline) = self.sending.rto_deadline(ack.now) {
-            self.set_retransmission_timer(deadline);
-        } else {
-            self.timers.clear(Timer::Retransmission);
-        }
-        self.note(ack.now, Decision::Undo, state.kind.id(), ack.number, 0);
     }
 }
 

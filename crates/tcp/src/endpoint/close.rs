@@ -1,22 +1,13 @@
-//! The end of a connection: FIN, reset, TIME-WAIT, and what RFC 5961 asks against blind attacks.
+//! The end of a connection: FIN, reset, TIME-WAIT, and the defences of RFC 5961 against blind attacks.
 
-use units::{Duration, Instant, Seq};
+use units::{Instant, Seq};
 use wire::{Flags, Payload, Segment};
 
-use crate::endpoint::{CloseReason, Endpoint};
+use super::{CloseReason, Endpoint, Event, Ports};
 use crate::options::Agreed;
-use crate::receiving::Receiving;
-use crate::sending::{Fin, Sending};
 use crate::state::{Change, State};
 use crate::timers::{Timer, Timers};
-use crate::{Event, Kind, Transmit};
-
-/// Challenge ACKs given in the present interval (RFC 5961 §7).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Challenges {
-    since: Instant,
-    given: u32,
-}
+use crate::{Kind, Transmit};
 
 impl Endpoint {
     /// Ends our stream: the FIN follows the data. Before the handshake the connection is closed without a FIN
@@ -28,21 +19,14 @@ impl Endpoint {
                 self.timers = Timers::UNSET;
                 self.events.push_back(Event::Closed);
             }
-            _ if self.sending.fin == Fin::Open => self.sending.fin = Fin::Wanted,
-            _ => {}
+            _ => self.send.close(),
         }
     }
 
-    /// The user reads no more. Data that arrive are still acknowledged, until our own stream is closed too: then nobody
-    /// is left to take them, and they reset the connection (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13).
+    /// The user reads no more. Arriving data are still acknowledged, until our own stream is closed too: then they reset the
+    /// connection (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13).
     pub const fn shut_receiving(&mut self) {
-        self.receiving.shut = true;
-    }
-
-    /// Whether a segment brings new data to an end that is closed in both directions.
-    pub(crate) fn reaches_nobody(&self, segment: &Segment) -> bool {
-        let end = segment.seq + segment.payload.len();
-        self.sending.is_closing() && end.after(self.receiving.stream.next())
+        self.receive.shut();
     }
 
     /// Gives the connection up, with a reset unless both streams have ended (RFC 9293 §3.10.5).
@@ -50,8 +34,8 @@ impl Endpoint {
         use State::{CloseWait, Established, FinWait1, FinWait2, SynReceived};
         if matches!(self.state, SynReceived | Established | FinWait1 | FinWait2 | CloseWait) {
             let mut reset =
-                self.segment(self.sending.acceptable_seq(), Flags::RST.with(Flags::ACK), Payload::EMPTY);
-            reset.ack = self.receiving.stream.next();
+                self.segment(self.send.acceptable_seq(), Flags::RST.with(Flags::ACK), Payload::EMPTY);
+            reset.ack = self.receive.next();
             self.outbox.push_back(Transmit { segment: reset, kind: Kind::Reset });
         }
         if self.state != State::Closed {
@@ -61,11 +45,11 @@ impl Endpoint {
 
     /// A segment that belongs to no connection is answered with a reset that the peer will believe
     /// (RFC 9293 §3.5.2, groups 1 and 2).
-    pub(crate) fn refuse(&mut self, segment: &Segment) {
+    pub(super) fn refuse(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
-        let ports = crate::Ports { local: segment.destination_port, remote: segment.source_port };
+        let ports = Ports { local: segment.destination_port, remote: segment.source_port };
         let mut reset = self.segment(Seq::default(), Flags::RST, Payload::EMPTY);
         (reset.source_port, reset.destination_port) = (ports.local, ports.remote);
         if segment.flags.contains(Flags::ACK) {
@@ -79,8 +63,8 @@ impl Endpoint {
 
     /// A reset inside the window. Only the exact next number counts (RFC 5961 §3.2). Any other may be an attacker's
     /// guess and draws a challenge ACK, which the peer, if the reset was its own, answers with the right number.
-    pub(crate) fn on_reset(&mut self, now: Instant, seq: Seq) {
-        if seq != self.receiving.stream.next() {
+    pub(super) fn on_reset(&mut self, now: Instant, seq: Seq) {
+        if seq != self.receive.next() {
             return self.challenge(now);
         }
         match self.state {
@@ -92,7 +76,7 @@ impl Endpoint {
 
     /// A SYN inside the window: a passive open before the handshake is done starts over (RFC 9293 §3.10.7.4, fourth), a
     /// synchronised connection answers with a challenge ACK (RFC 5961 §4.2).
-    pub(crate) fn on_syn_in_window(&mut self, now: Instant) {
+    pub(super) fn on_syn_in_window(&mut self, now: Instant) {
         if self.state == State::SynReceived && self.can_listen_again() {
             self.listen_again();
         } else {
@@ -101,38 +85,30 @@ impl Endpoint {
     }
 
     fn can_listen_again(&self) -> bool {
-        self.passive && self.sending.fin == Fin::Open
+        self.passive && !self.send.is_closing()
     }
 
     /// Back to LISTEN after a passive open that failed (RFC 9293 §3.10.7.4, second). The send queue stays.
     fn listen_again(&mut self) {
         self.change(Change::OpenRefused);
-        let queue = std::mem::take(&mut self.sending.queue);
-        self.sending = Sending::new(&self.config, self.sending.iss);
-        self.sending.queue = queue;
-        self.receiving.window.leave();
-        let window = std::mem::replace(&mut self.receiving.window, self.config.window.build());
-        self.receiving = Receiving { window, ..Receiving::new(&self.config) };
+        self.send.restart();
+        self.receive.restart(&self.config);
         self.agreed = Agreed::NOTHING;
         self.fast_open.forget_peer();
         self.ports.remote = 0;
         self.timers = Timers::UNSET;
     }
 
-    /// A challenge ACK (RFC 5961 §3 and §4), of which there are at most so many per interval (§7).
-    pub(crate) fn challenge(&mut self, now: Instant) {
-        if now.saturating_since(self.challenges.since) >= CHALLENGE_INTERVAL {
-            self.challenges = Challenges { since: now, given: 0 };
-        }
-        if self.challenges.given < CHALLENGES_PER_INTERVAL {
-            self.challenges.given += 1;
-            self.receiving.ack_due = crate::receiving::AckDue::Now;
+    /// A challenge ACK (RFC 5961 §3 and §4), unless too many were sent (§7).
+    pub(super) fn challenge(&mut self, now: Instant) {
+        if self.challenges.permit(now) {
+            self.receive.acknowledge_now();
         }
     }
 
     /// Our FIN is acknowledged.
-    pub(crate) fn on_fin_acked(&mut self, now: Instant) {
-        self.sending.fin_acked = true;
+    pub(super) fn on_fin_acked(&mut self, now: Instant) {
+        self.send.on_fin_acked();
         self.timers.clear(Timer::Retransmission);
         self.change(Change::FinAcked);
         match self.state {
@@ -146,14 +122,9 @@ impl Endpoint {
     }
 
     /// Enters TIME-WAIT: old segments have twice their lifetime to leave the network (RFC 9293 §3.6.1).
-    pub(crate) fn enter_time_wait(&mut self, now: Instant) {
+    pub(super) fn enter_time_wait(&mut self, now: Instant) {
         self.timers = Timers::UNSET;
         self.timers.set(Timer::TimeWait, now + self.config.plain.msl * 2);
         self.events.push_back(Event::Closed);
     }
 }
-
-/// RFC 5961 §7 suggests ten in five seconds.
-const CHALLENGES_PER_INTERVAL: u32 = 10;
-/// See [`CHALLENGES_PER_INTERVAL`].
-const CHALLENGE_INTERVAL: Duration = Duration::from_secs(5);

@@ -1,10 +1,9 @@
-//! What an endpoint knows of its connection at a moment, as a program may ask for it: `TCP_INFO` of Linux and BSD.
+//! The state of a connection as a program may read it: `TCP_INFO` of Linux and BSD.
 
 use units::{Bytes, Duration};
 
-use crate::endpoint::Endpoint;
+use super::Endpoint;
 use crate::recovery::RecoveryState;
-use crate::sending::Persist;
 use crate::{Mark, Sent, State};
 
 /// The state of a connection. Segments are counted on the scoreboard.
@@ -14,7 +13,7 @@ pub struct Info {
     pub state: State,
     /// Where the sender stands in its reaction to losses and marks.
     pub congestion_state: CongestionState,
-    /// The congestion window, with what recovery adds to it.
+    /// The congestion window, with the changes of recovery.
     pub cwnd: Bytes,
     /// The slow-start threshold; [`Bytes::MAX`] until there was a loss.
     pub ssthresh: Bytes,
@@ -32,9 +31,9 @@ pub struct Info {
     pub lost: u32,
     /// Of them, those whose retransmission is in the network.
     pub retransmitted: u32,
-    /// How many duplicate ACKs mean a loss.
+    /// Number of duplicate ACKs that mean a loss.
     pub reordering: u32,
-    /// How often the retransmission timer has run out in a row.
+    /// Number of retransmission timeouts in a row.
     pub expirations: u32,
     /// Probes of a closed window without an answer.
     pub probes: u32,
@@ -67,41 +66,38 @@ pub enum CongestionState {
     Disorder,
     /// The window was reduced for a congestion mark.
     Reduced,
-    /// Losses that ACKs told of are being repaired.
+    /// Losses that ACKs have reported are being repaired.
     Recovery,
-    /// Losses that the timer told of are being repaired.
+    /// Losses that the timer has found are being repaired.
     Loss,
 }
 
 impl Endpoint {
-    /// The state of the connection. Walks the scoreboard: for those who ask now and then.
+    /// The state of the connection. It walks the scoreboard, and is meant for an occasional question.
     #[must_use]
     pub fn info(&self) -> Info {
-        let (sending, estimate) = (&self.sending, self.sending.rto.estimate());
+        let (send, rto, estimate) = (&self.send, self.send.rto(), self.send.estimate());
         Info {
             state: self.state,
             congestion_state: self.congestion_state(),
             cwnd: self.cwnd(),
             ssthresh: self.ssthresh(),
-            smss: sending.smss,
+            smss: send.smss(),
             announced_mss: self.config.plain.mss,
-            largest_received: self.receiving.largest_segment,
+            largest_received: self.receive.largest_segment(),
             unacked: self.count(|_| true),
             sacked: self.count(|sent| sent.sacked),
             lost: self.count(is_lost),
             retransmitted: self
                 .count(|sent| !sent.sacked && sent.transmissions > 1 && sent.mark == Mark::InFlight),
-            reordering: sending.dup_threshold(),
-            expirations: sending.rto.expirations(),
-            probes: match sending.persist {
-                Persist::Probing { probes, .. } => probes,
-                Persist::Idle => 0,
-            },
-            rto: self.rto(),
+            reordering: send.dup_threshold(),
+            expirations: rto.expirations(),
+            probes: send.probes(),
+            rto: rto.length(),
             srtt: estimate.map(|estimate| estimate.srtt),
             rttvar: estimate.map(|estimate| estimate.rttvar),
-            peer_window: sending.peer_window.size(),
-            offered_window: self.receiving.wnd(),
+            peer_window: send.peer_window(),
+            offered_window: self.receive.wnd(),
             unsent: self.unsent(),
             acked: self.acked(),
             received: self.received(),
@@ -110,20 +106,17 @@ impl Endpoint {
     }
 
     fn congestion_state(&self) -> CongestionState {
-        let sending = &self.sending;
-        match sending.recovery.state() {
+        match self.send.recovery_state() {
             RecoveryState::FastRecovery { .. } => CongestionState::Recovery,
             RecoveryState::AfterTimeout { .. } => CongestionState::Loss,
             RecoveryState::Open if self.ecn.has_reduced_window() => CongestionState::Reduced,
-            RecoveryState::Open if !sending.board.sacked().is_zero() || sending.duplicates.count() > 0 => {
-                CongestionState::Disorder
-            }
+            RecoveryState::Open if self.send.has_gap() => CongestionState::Disorder,
             RecoveryState::Open => CongestionState::Open,
         }
     }
 
     fn count(&self, counts: impl Fn(&Sent) -> bool) -> u32 {
-        let board = &self.sending.board;
+        let board = self.send.board();
         let segments = (0..board.len()).filter_map(|index| board.get(index)).filter(|sent| counts(sent));
         u32::try_from(segments.count()).unwrap_or(u32::MAX)
     }

@@ -11,13 +11,19 @@
 //! is recognised, and the first lost segment is found, in constant time; a block that extends a run touches
 //! its new segments only.
 
+pub mod delivery_rate;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use units::{Bytes, Instant, Seq, SeqRange};
 use wire::Payload;
 
-use crate::delivery_rate::DeliveryRate;
 use crate::ranges::RangeSet;
+use crate::scoreboard::delivery_rate::DeliveryRate;
 
 /// One segment that was sent.
 #[derive(Clone, Debug)]
@@ -699,8 +705,3 @@ impl Sent {
         std::mem::take(&mut self.syn)
     }
 }
-
-#[cfg(test)]
-mod oracle;
-#[cfg(test)]
-mod tests;
