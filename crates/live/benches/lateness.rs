@@ -1,7 +1,7 @@
 //! How late the driver releases packets, and how much of a link a kernel's transfer gets.
 //!
-//! `cargo bench -p lasthop-live --bench lateness` prints one JSON object for each figure, the median
-//! of [`RUNS`] runs; with a word behind `--`, only figures with that in their names. They mean something on an idle machine only.
+//! `cargo bench -p lasthop-live --bench lateness` prints one JSON object for each figure, the median of [`RUNS`] runs;
+//! with a word behind `--`, only figures with that in their names. They mean something on an idle machine only.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -83,7 +83,13 @@ fn spec(config: Value, mtu: u64, seconds: u64) -> Spec {
         // What is in the send buffer when the time is up need not be waited for.
         stop: Some(Duration::from_secs(seconds)),
         nodes: vec![host("server", 1), host("mobile", 2)],
-        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1].map(NodeId::new), down, up, mtu: Bytes(mtu) }],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(mtu),
+        }],
         flows: vec![flow],
         record: RecordSpec::default(),
     }

@@ -6,6 +6,7 @@ use live::{LiveOutcome, Machine, Machines, Options, Program, Streams};
 use pyo3::prelude::*;
 use scenario::Resolved;
 use sim::Spec;
+use units::NodeId;
 
 use crate::error::Failure;
 use crate::interrupt::look;

@@ -9,12 +9,12 @@ mod figures;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use workload::Application;
 use lasthop_sim::{
     Amount, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Summary, Workload, World,
 };
 use serde_json::json;
 use units::{Bytes, Duration, NodeId};
+use workload::Application;
 
 use figures::{RUNS, cpu_seconds, median, print};
 

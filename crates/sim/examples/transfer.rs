@@ -64,7 +64,11 @@ fn spec() -> Result<Spec, Box<dyn std::error::Error>> {
             milestones: vec![Bytes(10 * 1024)],
         }],
         record: RecordSpec {
-            captures: vec![CapturePoint::Node(NodeId::new(0)), CapturePoint::Link(LinkId::new(0)), CapturePoint::Node(NodeId::new(1))],
+            captures: vec![
+                CapturePoint::Node(NodeId::new(0)),
+                CapturePoint::Link(LinkId::new(0)),
+                CapturePoint::Node(NodeId::new(1)),
+            ],
             ..RecordSpec::default()
         },
     })

@@ -20,9 +20,9 @@ use crate::record::Recorder;
 use crate::route::{Graph, Routes};
 use crate::schedule::Schedule;
 use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec};
-use workload::Workload;
 use crate::stop::MOST_PACKETS_INSIDE;
 use crate::tcb_sharing::TcbSharing;
+use workload::Workload;
 
 /// Why no world can be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -204,11 +204,12 @@ fn flows_and_connections(
         let links = forward.iter().chain(backward).map(|direction| spec.link(direction.link()));
         let mtu = links.map(|link| link.mtu).min();
         let [from, to] = hosts(flow);
-        let [forth, back] = [(forward, from, to), (backward, to, from)].map(|(path, source, destination)| Egress {
-            first_hop: routes.add(cells.hops(path)),
-            first_link: path[0],
-            header: IpHeader { source, destination, class: flow.class },
-        });
+        let [forth, back] =
+            [(forward, from, to), (backward, to, from)].map(|(path, source, destination)| Egress {
+                first_hop: routes.add(cells.hops(path)),
+                first_link: path[0],
+                header: IpHeader { source, destination, class: flow.class },
+            });
         let id = FlowId::from_index(index);
         connections.push(Connection::new(id, index as u32, PerSide::new(forth, back), &flow.milestones));
         let tcps = PerSide::new(&flow.sender, &flow.receiver).map(|config| fitted(config, mtu));
@@ -284,8 +285,12 @@ pub(crate) fn check(spec: &Spec) -> Result<(), BuildError> {
     })?;
     spec.flows.iter().try_for_each(|flow| check_flow(spec, flow))?;
     spec.record.captures.iter().try_for_each(|point| match *point {
-        CapturePoint::Node(index) => check_index("a capture".to_owned(), "node", index.index(), spec.nodes.len()),
-        CapturePoint::Link(index) => check_index("a capture".to_owned(), "link", index.index(), spec.links.len()),
+        CapturePoint::Node(index) => {
+            check_index("a capture".to_owned(), "node", index.index(), spec.nodes.len())
+        }
+        CapturePoint::Link(index) => {
+            check_index("a capture".to_owned(), "link", index.index(), spec.links.len())
+        }
     })
 }
 

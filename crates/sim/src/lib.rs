@@ -51,8 +51,8 @@ pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan, OneWayDelays};
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};
 pub use spec::{
-    CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec,
-    RecordSpec, Spec, WindowSpec,
+    CapturePoint, CellSpec, CellUserSpec, FlowSpec, LinkSpec, MeasureSpec, NodeKind, NodeSpec, RecordSpec,
+    Spec, WindowSpec,
 };
 pub use stop::RunError;
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};

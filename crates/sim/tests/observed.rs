@@ -25,9 +25,19 @@ fn spec(events: serde_json::Value) -> Spec {
         seed: 1,
         stop: None,
         nodes: vec![node("left", LEFT), node("right", RIGHT)],
-        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1].map(NodeId::new), down, up, mtu: Bytes(1500) }],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(1500),
+        }],
         flows: Vec::new(),
-        record: RecordSpec { packets: true, captures: vec![CapturePoint::Node(NodeId::new(0))], ..RecordSpec::default() },
+        record: RecordSpec {
+            packets: true,
+            captures: vec![CapturePoint::Node(NodeId::new(0))],
+            ..RecordSpec::default()
+        },
     }
 }
 
@@ -49,7 +59,10 @@ fn data() -> Vec<u8> {
 #[test]
 fn the_loss_of_an_external_packet_is_told_with_its_rule() {
     let mut world = World::new(spec(json!([{ "packet": 1, "effect": "drop" }]))).unwrap();
-    let id = world.inject(Instant::START, NodeId::new(0), data()).unwrap().expect("the packet leads to the other node");
+    let id = world
+        .inject(Instant::START, NodeId::new(0), data())
+        .unwrap()
+        .expect("the packet leads to the other node");
     world.run_until(Instant::from_nanos(1_000_000_000)).unwrap();
     assert!(world.poll_external().is_none());
     let event = world.poll_external_event().expect("the loss is told");

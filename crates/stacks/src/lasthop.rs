@@ -13,7 +13,7 @@ use wire::{Oddity, Payload, Segment, Transport};
 use workload::{Ends, ObservedRecord};
 
 use crate::entry::{Entry, Transport as Speaks};
-use crate::stack::{Phase, Setup, StackSocket, Sockets, Stack};
+use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "lasthop",

@@ -6,8 +6,8 @@ use sim::{Clock, FlowSpec, NodeKind, ObservedFlow, Outcome, Records, RunError, S
 use units::{Duration, FlowId, Instant, NodeId};
 use workload::{ClientPorts, HostTable, ProgramHost};
 
-use crate::captures::HostCaptures;
 use crate::addresses::ends;
+use crate::captures::HostCaptures;
 use crate::flows::{Assignment, Refusal, hosts};
 use crate::host::Host;
 use crate::observe::{Observer, observe, observe_program};

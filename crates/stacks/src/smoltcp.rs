@@ -16,7 +16,7 @@ use workload::Ends;
 
 use crate::entry::{Entry, Transport};
 use crate::lasthop::read_segment;
-use crate::stack::{Phase, Setup, StackSocket, Sockets, Stack};
+use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "smoltcp",

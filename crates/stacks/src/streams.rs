@@ -16,7 +16,7 @@ use workload::{Ends, ObservedRecord};
 use crate::arrived::Arrived;
 use crate::lasthop::read_segment;
 use crate::registry::StackId;
-use crate::stack::{Phase, Setup, StackSocket, Stack};
+use crate::stack::{Phase, Setup, Stack, StackSocket};
 use crate::unreachable;
 
 /// A host with byte streams.

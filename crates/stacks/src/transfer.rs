@@ -111,7 +111,12 @@ impl TransferEnd {
         (left > 0).then(|| left.min(PIECE) as u32)
     }
 
-    fn receive(&mut self, now: Instant, stack: &mut dyn Stack, socket: StackSocket) -> Result<bool, Corrupted> {
+    fn receive(
+        &mut self,
+        now: Instant,
+        stack: &mut dyn Stack,
+        socket: StackSocket,
+    ) -> Result<bool, Corrupted> {
         if self.has_ended {
             return Ok(false);
         }

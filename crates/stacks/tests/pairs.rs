@@ -53,7 +53,13 @@ fn pair(down: Config, bytes: u64) -> Spec {
         seed: 7,
         stop: Some(Duration::from_secs(600)),
         nodes: vec![node("left", 1), node("right", 2)],
-        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1].map(NodeId::new), down, up, mtu: Bytes(1500) }],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(1500),
+        }],
         flows: vec![flow("download", 0, 1, bytes)],
         record: RecordSpec::default(),
     }
@@ -62,7 +68,8 @@ fn pair(down: Config, bytes: u64) -> Spec {
 fn stacks(names: &[&str]) -> Assignment {
     let mut assignment = Assignment::default();
     for (node, name) in names.iter().enumerate() {
-        assignment.set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
+        assignment
+            .set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
     }
     assignment
 }
@@ -152,8 +159,13 @@ fn same_in_bytes_as_in_the_world(spec: Spec) {
         kind: NodeKind::Host { address: Ipv4Addr::new(10, 88, 0, 3) },
     });
     let free = config(json!({ "rate": "100 Mbit/s" }));
-    let link =
-        LinkSpec { name: "spur".to_owned(), ends: [1, 2].map(NodeId::new), down: free.clone(), up: free, mtu: Bytes(1500) };
+    let link = LinkSpec {
+        name: "spur".to_owned(),
+        ends: [1, 2].map(NodeId::new),
+        down: free.clone(),
+        up: free,
+        mtu: Bytes(1500),
+    };
     with_third.links.push(link);
     with_third.flows.push(FlowSpec { start: Duration::from_secs(300), ..flow("last", 1, 2, 10) });
     let in_bytes = outcome(&with_third, &["lasthop", "lasthop", "smoltcp"]);

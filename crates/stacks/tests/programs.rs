@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use sim::{FlowSpec, LinkSpec, NodeKind, NodeSpec, Outcome, RecordSpec, Spec, Workload, World};
 use units::{Bytes, Duration, FlowId, Instant, NodeId, Side};
 use workload::{
-    ClientPorts, EndEvent, Ends, HostEvent, HostTable, Key, OutgoingDatagram, ProgramHost, Remains, SocketCall,
-    SocketId,
+    ClientPorts, EndEvent, Ends, HostEvent, HostTable, Key, OutgoingDatagram, ProgramHost, Remains,
+    SocketCall, SocketId,
 };
 
 fn config(value: Value) -> Config {
@@ -66,7 +66,8 @@ fn spec(workload: Value) -> Spec {
 fn outcome(spec: &Spec, names: [&str; 2]) -> Outcome {
     let mut assignment = Assignment::default();
     for (node, name) in names.iter().enumerate() {
-        assignment.set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
+        assignment
+            .set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
     }
     let mut run = Run::new(spec.clone(), &assignment).unwrap_or_else(|error| panic!("{names:?}: {error}"));
     run.run().unwrap_or_else(|error| panic!("{names:?}: {error}"));

@@ -43,7 +43,13 @@ fn transfer(ack: &Value, probability: f64, seed: u64) -> Outcome {
         seed,
         stop: Some(Duration::from_secs(600)),
         nodes: vec![node("server", 1), node("mobile", 2)],
-        links: vec![LinkSpec { name: "path".to_owned(), ends: [0, 1].map(NodeId::new), down, up, mtu: Bytes(1500) }],
+        links: vec![LinkSpec {
+            name: "path".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(1500),
+        }],
         flows: vec![flow],
         record: RecordSpec::default(),
     };

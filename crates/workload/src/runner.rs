@@ -191,7 +191,9 @@ impl Runner {
 
     fn next_event(&self, now: Instant, hosts: &mut dyn HostTable) -> Option<(Side, HostEvent)> {
         let RunnerSetup { flow, nodes, .. } = &self.state.setup;
-        let poll = |side| hosts.host(nodes[side])?.poll_event(now, &|wanted| wanted == *flow).map(|event| (side, event));
+        let poll = |side| {
+            hosts.host(nodes[side])?.poll_event(now, &|wanted| wanted == *flow).map(|event| (side, event))
+        };
         Side::BOTH.into_iter().find_map(poll)
     }
 
@@ -338,7 +340,8 @@ impl Execution<'_> {
     fn remove(&mut self, socket: SocketId) {
         let Some(Connection { place, .. }) = self.state.open.remove(&socket) else { return };
         let (key, now, nodes) = (self.key(socket), self.now, self.state.setup.nodes);
-        let remove = |side| self.hosts.host(nodes[side]).map(|host| host.remove(now, key)).unwrap_or_default();
+        let remove =
+            |side| self.hosts.host(nodes[side]).map(|host| host.remove(now, key)).unwrap_or_default();
         let remains = PerSide::from_fn(remove);
         self.state.count(place, remains);
     }

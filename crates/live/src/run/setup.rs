@@ -33,7 +33,7 @@ pub(crate) struct Setup<'a> {
     /// The events at kernels' ends of programs with a stack in this process at the other side.
     kernel_events: Arc<KernelEvents>,
     /// The nodes that are not in the emulator's process.
-    elsewhere: BTreeSet<NodeId>,
+    remote: BTreeSet<NodeId>,
 }
 
 /// Returns the amount of a bulk flow. Those have senders and receivers of their own, which block: a flow as fast as a
@@ -56,17 +56,17 @@ impl<'a> Setup<'a> {
     ) -> Self {
         let ports = Arc::new(ClientPorts::after(flows.len()));
         let (hosts, kernel_events) = (hosts.to_vec(), Arc::default());
-        Self { spec, flows, hosts, stacks, ports, kernel_events, elsewhere: BTreeSet::new() }
+        Self { spec, flows, hosts, stacks, ports, kernel_events, remote: BTreeSet::new() }
     }
 
     /// The same, with some of the hosts in other processes than the emulator's.
-    pub(crate) fn with_elsewhere(self, nodes: impl Iterator<Item = NodeId>) -> Self {
-        Self { elsewhere: nodes.collect(), ..self }
+    pub(crate) fn with_remote(self, nodes: impl Iterator<Item = NodeId>) -> Self {
+        Self { remote: nodes.collect(), ..self }
     }
 
     /// Whether the program of a flow has two copies, since its hosts are not both in the emulator's process.
     pub(crate) fn is_split(&self, flow: &FlowSpec) -> bool {
-        [flow.from, flow.to].iter().any(|node| self.elsewhere.contains(node))
+        [flow.from, flow.to].iter().any(|node| self.remote.contains(node))
     }
 
     /// Whether a host of a flow has a stack in a process of lasthop's, here or on another machine.
@@ -142,7 +142,9 @@ impl<'a> Setup<'a> {
 
     /// Returns the programs that have an end at a kernel's node.
     fn programs(&self, node: NodeId, options: &Options<'_>) -> Vec<ProgramSpec> {
-        self.flows().filter_map(|(id, flow)| self.program(id, flow.nodes().side_of(&node)?, options)).collect()
+        self.flows()
+            .filter_map(|(id, flow)| self.program(id, flow.nodes().side_of(&node)?, options))
+            .collect()
     }
 
     /// Returns the program of a flow with its placement, as seen from a kernel's host at one side. Between two kernels in
@@ -202,8 +204,8 @@ impl<'a> Setup<'a> {
         nodes.map(copies).filter(|(_, programs)| !programs.is_empty()).collect()
     }
 
-    /// Returns the lines from which a program that is the stack of a host learns its flows, one for each: `send` or `read`,
-    /// its own port, the other's address and port, bytes, and when the flow starts, in seconds.
+    /// Returns the lines from which a program that is the stack of a host learns its flows, one for each: `send` or
+    /// `read`, its own port, the other's address and port, bytes, and when the flow starts, in seconds.
     fn flow_lines(&self, node: NodeId) -> String {
         let line = |(id, flow): (FlowId, &FlowSpec)| {
             let Some(Amount::Bytes(bytes)) = amount(&flow.workload) else { return None };

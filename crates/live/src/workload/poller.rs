@@ -120,7 +120,9 @@ mod tests {
         all.extend(sides.map(Token::Listener));
         all.extend(sides.map(Token::Datagrams));
         all.push(Token::Message);
-        all.extend([0, 1, 7, u32::MAX].into_iter().flat_map(|n| sides.map(|side| Token::End(SocketId(n), side))));
+        all.extend(
+            [0, 1, 7, u32::MAX].into_iter().flat_map(|n| sides.map(|side| Token::End(SocketId(n), side))),
+        );
         for token in all {
             assert_eq!(Token::decode(token.encode()), token);
         }

@@ -149,9 +149,7 @@ impl RemoteHost {
                 let change = |one: &mut Connection| one.other = Ending::BothOver;
                 self.advance(at, socket, change).then(|| (at, over(socket)))
             }
-            PeerEvent::Broken { socket, why, at } => {
-                Some((at, EndEvent::Over { socket, broken: Some(why) }))
-            }
+            PeerEvent::Broken { socket, why, at } => Some((at, EndEvent::Over { socket, broken: Some(why) })),
             PeerEvent::Arrived { number, size, at } => Some((at, EndEvent::Datagram { number, size })),
             // The replica handles these.
             PeerEvent::Send { .. } | PeerEvent::Finished { .. } => None,

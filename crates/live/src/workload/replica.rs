@@ -49,8 +49,11 @@ impl Replica {
         let (side, flow) = (self.side, self.runner.setup().flow);
         loop {
             // What was due before an event happens before it, and the host here comes before the other.
-            did |= self.runner.wake(now, &mut Pair::new(side, self.runner.setup().nodes, host, &mut self.remote));
-            let own = host.poll_event(now, &|wanted| wanted == flow).inspect(|event| self.remote.forward(event));
+            did |= self
+                .runner
+                .wake(now, &mut Pair::new(side, self.runner.setup().nodes, host, &mut self.remote));
+            let own =
+                host.poll_event(now, &|wanted| wanted == flow).inspect(|event| self.remote.forward(event));
             let event = own.map(|event| (side, event));
             let next = event.or_else(|| Some((side.other(), self.remote.poll_event(now, &|_| true)?)));
             let Some((at_side, event)) = next else { break };

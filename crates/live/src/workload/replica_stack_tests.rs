@@ -100,8 +100,9 @@ fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<ProgramOutcome> {
                 }
             }
         }
-        let due =
-            |one: &mut Station| one.host.poll_timeout(now).into_iter().chain(one.replicas.poll_timeout()).min();
+        let due = |one: &mut Station| {
+            one.host.poll_timeout(now).into_iter().chain(one.replicas.poll_timeout()).min()
+        };
         let due = stations.iter_mut().filter_map(due).chain(under_way.keys().next().map(|key| key.0)).min();
         now = due.unwrap_or(Instant::NEVER).max(now + Duration::from_nanos(1));
     }

@@ -16,10 +16,10 @@ use workload::{
     SocketId, Transport,
 };
 
+use super::ProgramSpec;
 use super::datagram::DatagramEnd;
 use super::kernel_socket::KernelSocket;
 use super::poller::{Poller, Token};
-use super::ProgramSpec;
 use crate::LiveError;
 
 /// A host's ends of one flow.
@@ -118,7 +118,8 @@ impl SocketHost {
 
     /// Opens the listener. Each side listens on the port of `to`.
     fn listen(&mut self, ends: PerSide<SocketAddrV4>) -> io::Result<()> {
-        let listener = self.options.listen(SocketAddrV4::new(*ends[self.side].ip(), ends[Side::To].port()))?;
+        let listener =
+            self.options.listen(SocketAddrV4::new(*ends[self.side].ip(), ends[Side::To].port()))?;
         listener.set_nonblocking(true)?;
         self.listener = Some(listener);
         Ok(())

@@ -57,7 +57,8 @@ fn run(spec: &ProgramSpec, until_stopped: impl FnOnce(&Stop, &mpsc::Receiver<()>
     let running = Running { clock: Clock::start(), stop: &stop, bus: &bus, namespaces: &namespaces };
     let report = threads::scope(|scope| {
         let program = spec.open().expect("free ports");
-        let thread = scope.spawn(move || program.run(running, &mut || tell.send(()).expect("the test waits")));
+        let thread =
+            scope.spawn(move || program.run(running, &mut || tell.send(()).expect("the test waits")));
         until_stopped(&stop, &done);
         stop.stop();
         thread.join().expect("no panic").expect("no error")

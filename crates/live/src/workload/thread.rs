@@ -27,7 +27,12 @@ pub(crate) enum OpenProgram {
     /// Between two kernels. Its ports are opened when the namespaces are known.
     Kernels { spec: ProgramSpec, peer: String },
     /// With a stack at the other side, whose driver gives orders.
-    BesideStack { spec: ProgramSpec, sockets: SocketHost, orders: Arc<Mailbox<Order>>, events: Arc<KernelEvents> },
+    BesideStack {
+        spec: ProgramSpec,
+        sockets: SocketHost,
+        orders: Arc<Mailbox<Order>>,
+        events: Arc<KernelEvents>,
+    },
     /// A copy, with the other on another machine.
     Split { spec: ProgramSpec, sockets: SocketHost },
 }
@@ -113,7 +118,8 @@ impl<'a> KernelPair<'a> {
     fn run(mut self, done: &mut dyn FnMut()) -> Result<ProgramReport, LiveError> {
         let Running { clock, stop, .. } = self.running;
         let poller = self.hosts.hosts[Side::From].poller();
-        let watched = poller.watch(stop).and_then(|()| self.hosts.hosts.iter().try_for_each(SocketHost::watch));
+        let watched =
+            poller.watch(stop).and_then(|()| self.hosts.hosts.iter().try_for_each(SocketHost::watch));
         watched.map_err(self.spec.failed("wait"))?;
         let mut is_open = true;
         while !stop.stopped() {
@@ -211,12 +217,7 @@ fn advance(
 }
 
 /// Gives a copy the messages that have arrived.
-fn hear(
-    replica: &mut Replica,
-    inbox: &ReportReceiver<PeerEvent>,
-    sockets: &mut SocketHost,
-    clock: Clock,
-) {
+fn hear(replica: &mut Replica, inbox: &ReportReceiver<PeerEvent>, sockets: &mut SocketHost, clock: Clock) {
     while let Some(event) = inbox.try_recv() {
         replica.handle_message(clock.now(), event, sockets);
     }

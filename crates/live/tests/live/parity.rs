@@ -60,7 +60,9 @@ fn replay(spec: &Spec, passages: &[Passage]) -> Vec<Passage> {
         let from = usize::from(passage.direction == "up");
         let at = Instant::from_nanos(passage.entered as u64);
         world.run_until(at).unwrap();
-        world.inject(at, NodeId::new(from), packet(addresses[from], addresses[1 - from], passage.bytes as u32)).unwrap();
+        world
+            .inject(at, NodeId::new(from), packet(addresses[from], addresses[1 - from], passage.bytes as u32))
+            .unwrap();
     }
     world.run_until(Instant::from_nanos(60_000_000_000)).unwrap();
     self::passages(&world.finish().tables)
@@ -90,7 +92,9 @@ fn the_link_treats_packets_alike_under_both_clocks() {
     }
     let down = config(json!({
         "rate": "4 Mbit/s", "propagation": "10 ms", "queue": { "limit": "10 packets" },
-        "errors": { "per": "packet", "probability": 0.02, "effect": "delay", "delay": { "uniform": ["10 ms", "50 ms"] } },
+        "errors": {
+            "per": "packet", "probability": 0.02, "effect": "delay", "delay": { "uniform": ["10 ms", "50 ms"] },
+        },
         "dropper": { "probability": 0.01 },
     }));
     let spec = download(down, 400_000);

@@ -65,12 +65,22 @@ pub(crate) fn pair(down: Config, flows: Vec<FlowSpec>) -> Spec {
         seed: 1,
         stop: Some(Duration::from_secs(60)),
         nodes: vec![host("left", 1), host("right", 2)],
-        links: vec![LinkSpec { name: "lasthop".to_owned(), ends: [0, 1].map(NodeId::new), down, up, mtu: Bytes(1500) }],
+        links: vec![LinkSpec {
+            name: "lasthop".to_owned(),
+            ends: [0, 1].map(NodeId::new),
+            down,
+            up,
+            mtu: Bytes(1500),
+        }],
         flows,
         record: RecordSpec {
             packets: true,
             segments: true,
-            captures: vec![CapturePoint::Node(NodeId::new(0)), CapturePoint::Link(LinkId::new(0)), CapturePoint::Node(NodeId::new(1))],
+            captures: vec![
+                CapturePoint::Node(NodeId::new(0)),
+                CapturePoint::Link(LinkId::new(0)),
+                CapturePoint::Node(NodeId::new(1)),
+            ],
             ..RecordSpec::default()
         },
     }

@@ -27,7 +27,6 @@ use trace::ledger::{Diagnosis, Verdict};
 use units::{Bytes, Instant, PacketId};
 
 use crate::external::ObservedFlow;
-use workload::ObservedRecord;
 use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, Side};
 use crate::packet::Packet;
 use crate::spec::{NodeKind, RecordSpec, Spec};
@@ -35,6 +34,7 @@ use crate::summary::Summary;
 use capture::Tap;
 use passage::{Passage, Passages};
 use sent::{Extent, Register};
+use workload::ObservedRecord;
 
 /// Rows and bytes that are recorded of a run: those that became complete since they were last taken. Of each table and
 /// capture, all that was taken, in order, is the whole.

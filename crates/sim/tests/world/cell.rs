@@ -4,11 +4,11 @@ use cell::mobility::{MobilityConfig, Motion};
 use cell::quantity::{Metres, Speed};
 use cell::scheduler::{SchedulerChoice, proportional_fair};
 use cell::{Config, UserConfig};
-use workload::Application;
 use lasthop_sim::{CellSpec, CellUserSpec, Outcome, Spec, Workload, World};
 use link::config::HeldPackets;
 use serde_json::json;
 use units::{Duration, LinkId, NodeId, Rate};
+use workload::Application;
 
 use crate::support::*;
 

@@ -1,9 +1,9 @@
 //! Queues that tell packets apart: users by their hosts, flows, traffic classes.
 
-use workload::Application;
 use lasthop_sim::{Amount, FlowSpec, Outcome, Spec, Workload, World};
 use serde_json::{Value, json};
 use units::{Duration, Instant, LinkId, NodeId};
+use workload::Application;
 
 use crate::support::*;
 

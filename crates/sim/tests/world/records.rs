@@ -184,7 +184,11 @@ fn a_capture_at_a_router_sees_what_it_forwards() {
 fn a_capture_keeps_the_headers_unless_the_payload_is_asked_for() {
     let mut frames = [false, true].map(|payload| {
         let mut spec = pair(slow(), 20_000);
-        spec.record = RecordSpec { captures: vec![CapturePoint::Link(LinkId::new(0))], payload, ..RecordSpec::default() };
+        spec.record = RecordSpec {
+            captures: vec![CapturePoint::Link(LinkId::new(0))],
+            payload,
+            ..RecordSpec::default()
+        };
         let file = run(spec).captures.remove(0).1;
         wire::capture::open(&file[..]).unwrap().map(Result::unwrap).collect::<Vec<Frame>>()
     });

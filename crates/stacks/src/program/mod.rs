@@ -101,7 +101,12 @@ impl Programs {
     }
 
     /// Ends the program of a flow, and gives up its open connections.
-    pub fn finish(&mut self, now: Instant, flow: FlowId, hosts: &mut dyn HostTable) -> Option<ProgramOutcome> {
+    pub fn finish(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        hosts: &mut dyn HostTable,
+    ) -> Option<ProgramOutcome> {
         Some(self.runners.remove(&flow)?.finish(now, hosts))
     }
 

@@ -36,7 +36,7 @@ use self::crypto::{NumberKey, Plain};
 use self::receiver::Receiver;
 use self::watch::{Log, SharedLog, Watched, probe_timeouts};
 use crate::entry::{Entry, Transport};
-use crate::stack::{Phase, Setup, StackSocket, Sockets, Stack};
+use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
 pub(crate) const ENTRY: Entry = Entry {
     id: "quinn",

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Side, Streams};
 
-use crate::program::Program;
 use super::arrivals::{Arrivals, Process};
 use super::{FindLines, Service, Setting};
+use crate::program::Program;
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {

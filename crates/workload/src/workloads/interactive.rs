@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Side, Streams};
 
-use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer, held_to_schedule};
 use super::{Service, Setting};
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer, held_to_schedule};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use crate::program::Program;
 use super::train::{Rest, Spurts, Train, time_at};
 use super::{BULK_PORT, Service, Setting, Transport, check_packets};
+use crate::program::Program;
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {

@@ -58,8 +58,10 @@ fn acts_when_woken_late(value: &serde_json::Value, late: Duration) -> Vec<Instan
         program.handle_timeout(asked_for + late);
         let acts = commands(&mut *program).into_iter();
         due.extend(
-            acts.filter(|c| matches!(c, Command::SendDatagram { .. } | Command::Call { call: SocketCall::Write(_), .. }))
-                .map(|_| asked_for),
+            acts.filter(|c| {
+                matches!(c, Command::SendDatagram { .. } | Command::Call { call: SocketCall::Write(_), .. })
+            })
+            .map(|_| asked_for),
         );
     }
     due
@@ -300,8 +302,12 @@ fn background_traffic_offers_its_shares_over_a_long_run() {
         program.handle_timeout(now);
         for command in commands(&mut *program) {
             match command {
-                Command::Call { side: Side::From, call: SocketCall::Write(bytes), .. } => offered[0] += bits(bytes.0, 1500),
-                Command::Call { side: Side::To, call: SocketCall::Write(bytes), .. } => offered[1] += bits(bytes.0, 576),
+                Command::Call { side: Side::From, call: SocketCall::Write(bytes), .. } => {
+                    offered[0] += bits(bytes.0, 1500)
+                }
+                Command::Call { side: Side::To, call: SocketCall::Write(bytes), .. } => {
+                    offered[1] += bits(bytes.0, 576)
+                }
                 Command::Call { socket, call: SocketCall::NotifyRead(position), .. } => {
                     medium += if position > 300_000 { 1.0 } else { 0.0 };
                     program.handle_event(now, socket, SocketEvent::Closed);

@@ -18,8 +18,8 @@ use units::{Bytes, Duration, Instant, Rate, Side, Streams};
 
 use self::receiver::{Feedback, Header, Receiver};
 use self::sender::Sender;
-use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId};
 use super::{BULK_PORT, Service, Setting, check_packets};
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {

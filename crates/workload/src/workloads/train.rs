@@ -3,8 +3,8 @@
 use link::distribution::Source;
 use units::{Bytes, Duration, Instant, Side};
 
-use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, held_to_schedule};
 use super::Transport;
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, held_to_schedule};
 
 /// Sends a packet, waits, sends the next; perhaps with pauses between spurts.
 #[derive(Debug)]

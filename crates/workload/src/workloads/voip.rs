@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use units::text::write_duration;
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use crate::program::Program;
 use super::train::{Rest, Spurts, Train};
 use super::{Service, Setting, Transport, check_rate};
+use crate::program::Program;
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {

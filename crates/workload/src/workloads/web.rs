@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Side, Streams};
 
-use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
 use super::{Service, Setting};
+use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
 
 /// This workload in the registry.
 pub const ENTRY: Entry = Entry {
