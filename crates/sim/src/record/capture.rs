@@ -19,7 +19,7 @@ use wire::pcapng::{Section, Writer};
 use wire::udp::Datagram;
 
 use super::passage::{Blocks, Fate, Passage};
-use super::sent::{Content, DATAGRAM_HEADERS, Described, Extent, LONGEST_HEADERS, captured_len};
+use super::packet_table::{Content, DATAGRAM_HEADERS, Described, Extent, LONGEST_HEADERS, captured_len};
 use super::tables::direction;
 use super::{Kept, ROWS, Until, Verdicts};
 use crate::ids::{ConversationId, DirectionId, Heading, Id, LinkId};

@@ -12,7 +12,7 @@
 
 mod capture;
 mod passage;
-mod sent;
+mod packet_table;
 mod tables;
 
 pub(crate) use tables::{cell_users, progress, queue_lengths, transfers};
@@ -33,7 +33,7 @@ use crate::spec::{NodeKind, RecordSpec, Spec};
 use crate::summary::Summary;
 use capture::Tap;
 use passage::{Passage, Passages};
-use sent::{Extent, Register};
+use packet_table::{Extent, Register};
 
 /// Rows and bytes that are recorded of a run: those that became complete since they were last taken. Of each table and
 /// capture, all that was taken, in order, is the whole.

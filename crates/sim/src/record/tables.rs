@@ -8,7 +8,7 @@ use parquet::Columns;
 use units::Bytes;
 
 use super::passage::Passage;
-use super::sent::Register;
+use super::packet_table::Register;
 use super::{Decided, QueueLength, Sighting, Verdicts};
 use crate::cell_summary::{CellSummary, CellUserSummary};
 use crate::ids::{CellId, ConversationId, DirectionId, Id};
@@ -129,7 +129,7 @@ pub(super) fn segments(
     let found: Vec<_> =
         sent().map(|packet| verdicts(ConversationId::from_index(packet.flow as usize), packet.id)).collect();
     let verdicts = || found.iter().map(Option::as_ref);
-    let host = |(row, packet): (&Sighting, &super::sent::Described)| {
+    let host = |(row, packet): (&Sighting, &super::packet_table::Described)| {
         let node = if row.received { packet.to } else { packet.from };
         spec.nodes[node as usize].name.as_str()
     };
