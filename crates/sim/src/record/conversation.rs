@@ -68,9 +68,9 @@ impl DirectionState {
 }
 
 impl Conversation {
-    /// The first connection of a flow of the scenario.
-    pub(super) fn of_flow(flow: FlowId, name: String) -> Self {
-        Self { flow: Some(flow), ..Self::new(name, None) }
+    /// Connection `number` of a flow of the scenario.
+    pub(super) fn of_flow(flow: FlowId, name: String, number: u32) -> Self {
+        Self { flow: Some(flow), number, ..Self::new(name, None) }
     }
 
     /// A connection from outside, named after its addresses until its flow is known.

@@ -33,7 +33,7 @@ impl PacketTable {
     pub(super) fn new(spec: &Spec) -> Self {
         let flows = spec.flows.iter().enumerate();
         let conversation = |(flow, spec): (usize, &crate::spec::FlowSpec)| {
-            Conversation::of_flow(FlowId::from_index(flow), spec.name.clone())
+            Conversation::of_flow(FlowId::from_index(flow), spec.name.clone(), 1)
         };
         Self {
             rows: VecDeque::new(),
@@ -49,7 +49,7 @@ impl PacketTable {
         self.opened[flow] += 1;
         let number = self.opened[flow];
         let name = self.conversations[ConversationId::first_of(flow)].name.clone();
-        self.conversations.push(Conversation { number, ..Conversation::of_flow(flow, name) })
+        self.conversations.push(Conversation::of_flow(flow, name, number))
     }
 
     /// Adds the row of a packet that is sent now, and returns its number. Without a snap length the content is not kept.
