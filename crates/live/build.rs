@@ -37,6 +37,6 @@ fn add(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
 
-const CRATES: [&str; 8] = ["link", "live", "scenario", "sim", "stacks", "tcp", "units", "wire"];
+const CRATES: [&str; 9] = ["link", "linux", "live", "scenario", "sim", "stacks", "tcp", "units", "wire"];
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::doctor::Check;
+use linux::doctor::Check;
 
 /// A live run could not start, or failed.
 #[derive(Debug, thiserror::Error)]
@@ -88,7 +88,7 @@ pub enum LiveError {
         /// The step that failed.
         step: &'static str,
         /// The kernel's error.
-        source: io::Error,
+        source: linux::Error,
     },
 
     /// A flow's connection failed.
@@ -148,6 +148,11 @@ pub enum LiveError {
     /// Waiting for the clock or the devices failed.
     #[error("waiting failed: {0}")]
     Wait(#[source] io::Error),
+}
+
+/// Returns a function that makes the error of a host's step, for `map_err`.
+pub(crate) fn failed<E: Into<linux::Error>>(host: &str, step: &'static str) -> impl FnOnce(E) -> LiveError {
+    move |source| LiveError::Host { host: host.to_owned(), step, source: source.into() }
 }
 
 fn sentences(checks: &[Check]) -> String {

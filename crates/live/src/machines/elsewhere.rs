@@ -11,6 +11,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::Duration as StdDuration;
 
+use linux::channel::ReportSender;
+use linux::drops::Drops;
+use linux::sysctl::Sysctls;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use units::{Duration, Instant};
 
@@ -21,13 +24,10 @@ use super::protocol::{Begin, Ended, FromPart, Ready, ToPart, bytes_of};
 use super::tunnel::Tunnel;
 use super::{Machine, Machines};
 use crate::LiveError;
-use crate::channel::ReportSender;
 use crate::clock::Clock;
-use crate::drops::Drops;
-use crate::host::Report;
-use crate::options::Options;
-use crate::session::Starting;
-use crate::sysctl::Sysctls;
+use crate::run::host::Report;
+use crate::run::options::Options;
+use crate::run::session::Starting;
 use crate::workload::MessageBus;
 
 /// The parts of other machines.

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 
+use linux::scheduling::Priority;
+use linux::tun::{Buffers, Tun};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use stacks::{Corrupted, EndedTransfer};
@@ -15,9 +17,7 @@ use wire::offload::Coalesced;
 use super::device_capture::DeviceCapture;
 use super::tunnel::{Counts, Tunnel};
 use crate::clock::Clock;
-use crate::scheduling::Priority;
-use crate::tun::{Buffers, Tun};
-use crate::waiting::Waiting;
+use crate::drive::waiting::Waiting;
 use crate::workload::{HalfRan, StackHalves};
 
 /// The thread, until it is told to end.
@@ -61,7 +61,7 @@ impl Forwarder {
         let same = Arc::clone(&shared);
         let thread = Builder::new()
             .name("tunnel".to_owned())
-            .spawn(move || Forwarding { tun, tunnel, capture, buffers: Buffers::new() }.run(&same))?;
+            .spawn(move || Forwarding { tun, tunnel, capture, buffers: Buffers::default() }.run(&same))?;
         Ok(Self { shared, thread })
     }
 

@@ -30,7 +30,7 @@ pub use summary::{MachineSummary, TunnelSummary, WaySummary};
 pub use tunnel::Delay;
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 
 /// A fingerprint of the sources that the processes of one run must have in common: sixteen hexadecimal digits.
 pub const SOURCES: &str = env!("LASTHOP_SOURCES");
@@ -50,12 +50,8 @@ impl Streams {
     /// # Errors
     /// If they are not open.
     pub fn take_over(input: RawFd, output: RawFd) -> io::Result<Self> {
-        for number in [input, output] {
-            // SAFETY: it only asks for the flags of a number, which need not be open.
-            nix::errno::Errno::result(unsafe { nix::libc::fcntl(number, nix::libc::F_GETFD) })?;
-        }
-        // SAFETY: both are open, and the caller hands them over.
-        unsafe { Ok(Self { input: OwnedFd::from_raw_fd(input), output: OwnedFd::from_raw_fd(output) }) }
+        let [input, output] = linux::process::take_over([input, output])?;
+        Ok(Self { input, output })
     }
 }
 

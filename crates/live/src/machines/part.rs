@@ -8,6 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::Duration as StdDuration;
 
+use linux::channel::{ReportReceiver, report_channel};
+use linux::doctor::{kernel_version, obstacles};
+use linux::drops::Drops;
+use linux::namespace::{self, Privilege};
 use scenario::Resolved;
 use sim::{CapturePoint, FlowSpec, Spec};
 use units::Instant;
@@ -22,15 +26,12 @@ use super::outputs::Outputs;
 use super::protocol::{Begin, Ended, FromPart, Ready, ReportLine, ToPart, ended_line, hex};
 use super::tunnel::Tunnel;
 use crate::LiveError;
-use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
-use crate::doctor::{kernel_version, obstacles};
-use crate::drops::Drops;
-use crate::host::{Host, HostSpec, Report};
-use crate::namespace::{self, Right};
-use crate::options::{Options, Program};
-use crate::session::{Named, named, start_all};
-use crate::setup::Setup;
+use crate::error::failed;
+use crate::run::host::{Host, HostSpec, Report};
+use crate::run::options::{Options, Program};
+use crate::run::session::{Named, named, start_all};
+use crate::run::setup::Setup;
 use crate::stop::Stop;
 use crate::workload::{HalfSpec, MessageBus, StackHalves};
 
@@ -61,7 +62,7 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
     let outputs = Outputs::new(begin.programs.len() + 1).map_err(LiveError::Control)?;
     let options = options(begin, &resolved, &outputs);
     let (all, own, mut stacks) = host_specs(begin, &spec, &options);
-    let right = right_for(&own, &options)?;
+    let right = privilege_for(&own, &options)?;
     let has_command = own.iter().any(|host| host.command.is_some());
     let clock = Clock::start();
     let of_stacks = stacks.values().flat_map(|(_, halves)| halves);
@@ -105,16 +106,16 @@ fn own_programs(begin: &Begin) -> Vec<usize> {
     places.filter(|(_, (host, _))| begin.hosts.contains(host)).map(|(place, _)| place).collect()
 }
 
-/// Obtains the right to set up namespaces, where there are kernels' hosts.
-fn right_for(own: &[HostSpec], options: &Options<'_>) -> Result<Right, LiveError> {
+/// Obtains the privilege to make namespaces, where there are kernels' hosts.
+fn privilege_for(own: &[HostSpec], options: &Options<'_>) -> Result<Privilege, LiveError> {
     if own.is_empty() {
-        return Ok(Right::NotNeeded);
+        return Ok(Privilege::NotNeeded);
     }
     let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
     if !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
-    namespace::obtain_right().map_err(LiveError::UserNamespace)
+    namespace::obtain_privilege().map_err(LiveError::UserNamespace)
 }
 
 /// The names and addresses of all hosts, how many have programs, and the hosts that are set up here: those of kernels, and
@@ -195,15 +196,11 @@ impl Part {
         let mut ports = Vec::new();
         for (place, node) in begin.hosts.iter().enumerate() {
             let name = self.names[*node].clone();
-            let failed = |step| {
-                let host = name.clone();
-                move |source| LiveError::Host { host, step, source }
-            };
             let number = begin.first + place as u16;
             let port = begin.port.map_or(0, |port| port.saturating_add(place as u16));
-            let tunnel =
-                Tunnel::open(token, number, self.clock, port, None).map_err(failed("open its tunnel"))?;
-            ports.push(tunnel.port().map_err(failed("open its tunnel"))?);
+            let tunnel = Tunnel::open(token, number, self.clock, port, None)
+                .map_err(failed(&name, "open its tunnel"))?;
+            ports.push(tunnel.port().map_err(failed(&name, "open its tunnel"))?);
             let captured = spec.record.captures.contains(&CapturePoint::Node(*node));
             let of_device = format!("{name}-device");
             let capture = captured.then(|| DeviceCapture::new(of_device, self.clock, spec.record.payload));
@@ -220,7 +217,7 @@ impl Part {
                     Forwarder::start_stack(stack.transpose()?, tunnel, capture, self.clock)
                 }
             };
-            self.forwarders.push((*node, started.map_err(failed("forward its packets"))?));
+            self.forwarders.push((*node, started.map_err(failed(&name, "forward its packets"))?));
         }
         Ok(ports)
     }
@@ -303,11 +300,8 @@ impl Part {
     /// Looks whether packets still come and go.
     fn look(&self, started: bool) -> Result<(), LiveError> {
         for (node, forwarder) in &self.forwarders {
-            let failed = |words: String| LiveError::Host {
-                host: self.names[*node].clone(),
-                step: "forward its packets",
-                source: io::Error::other(words),
-            };
+            let failed =
+                |words: String| failed(&self.names[*node], "forward its packets")(io::Error::other(words));
             if forwarder.has_failed() {
                 return Err(failed("its device or its tunnel has failed".to_owned()));
             }
@@ -350,7 +344,7 @@ impl Part {
         (ended.device_drops, ended.socket_drops) = (drops.device, drops.socket);
         for (name, samples) in self.specs.iter().filter_map(|spec| Some((&spec.name, spec.samples.as_ref()?)))
         {
-            let line = |sample: crate::sock_diag::Sample| {
+            let line = |sample: crate::run::samples::Sample| {
                 (drift.correct(sample.at).as_nanos(), sample.ends, sample.info)
             };
             ended.samples.push((name.clone(), samples.take().into_iter().map(line).collect()));

@@ -1,5 +1,6 @@
 //! What is told of the machines of a run.
 
+use linux::namespace::Privilege;
 use serde::Serialize;
 use stacks::EndedTransfer;
 use units::Duration;
@@ -8,8 +9,7 @@ use super::elsewhere::{Elsewhere, Peer};
 use super::protocol::{ended_of, sample};
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
-use crate::namespace::Right;
-use crate::sock_diag::Sample;
+use crate::run::samples::Sample;
 
 /// A machine of a run, with the tunnels to its hosts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,7 +19,7 @@ pub struct MachineSummary {
     /// Name and release of its kernel.
     pub kernel: String,
     /// The right by which its namespaces were made.
-    pub right: Right,
+    pub right: Privilege,
     /// By how much its clock is ahead of the emulator's at the beginning: date and time of day, in milliseconds.
     pub clock_ahead_ms: f64,
     /// How much its clock gained on the emulator's, in millionths.

@@ -3,12 +3,10 @@
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use hdrhistogram::Histogram;
-use nix::libc;
-use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
+use linux::socket::{allow_fragments, enlarge_receive_buffer};
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
@@ -271,22 +269,9 @@ fn socket_for(peer: Option<SocketAddr>, port: u16) -> io::Result<UdpSocket> {
         None => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port)).or_else(|_| v4()),
     }?;
     socket.set_nonblocking(true)?;
-    let _ = setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)
-        .or_else(|_| setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER));
-    fragment(&socket);
+    enlarge_receive_buffer(&socket, RECEIVE_BUFFER);
+    allow_fragments(&socket);
     Ok(socket)
-}
-
-/// Lets routers fragment datagrams that are longer than the path's MTU: with "don't fragment" they would be lost.
-fn fragment(socket: &UdpSocket) {
-    let set = |level, name, value: libc::c_int| {
-        let length = size_of::<libc::c_int>() as libc::socklen_t;
-        // SAFETY: the descriptor is open, and the value is read while the call lasts. A family that does not have the
-        // option refuses it.
-        unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), length) };
-    };
-    set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DONT);
-    set(libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DONT);
 }
 
 /// The largest IPv4 packet (RFC 791 §3.1).

@@ -1,0 +1,193 @@
+//! A client of a real server: our own TCP opens one connection through the links, and a program talks over it.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use linux::channel::{ReportReceiver, ReportSender, report_channel};
+use linux::scheduling::Priority;
+use sim::Spec;
+use stacks::ConnectionId;
+use units::Instant;
+
+use crate::LiveError;
+use crate::clock::Clock;
+use crate::drive::driver::Driver;
+use crate::drive::network::Network;
+use crate::error::failed;
+use crate::gateway::outside::{self, OutsideProgram};
+use crate::gateway::way_out::{Place, WayOut};
+use crate::run::options::Progress;
+use crate::run::outcome::LiveOutcome;
+use crate::stop::Stop;
+use crate::web::station::{
+    ConnectionSummary, Conversation, LONGEST_CLOSE, PROGRESS_EVERY, Station, ephemeral_port,
+};
+
+/// What a client asks for.
+pub struct FetchOptions<'a> {
+    /// The server's address; without it, the far end of the links.
+    pub server: Option<Ipv4Addr>,
+    /// Its port.
+    pub port: u16,
+    /// The client's TCP.
+    pub profile: Arc<tcp::Config>,
+    /// A program at the far end, and its arguments; none if empty. It is ended with the run.
+    pub outside: Vec<OsString>,
+    /// What the links are called.
+    pub name: String,
+    /// Talks with the server. The run ends when it is done.
+    pub conversation: Conversation,
+    /// Is told what is set up, changed on the machine and taken back, line by line.
+    pub announce: &'a mut dyn FnMut(&str),
+    /// The progress callback.
+    pub progress: Option<Progress<'a>>,
+}
+
+/// What became of a client's connection.
+#[derive(Clone, Debug)]
+pub struct FetchOutcome {
+    /// The run, as others in real time.
+    pub run: LiveOutcome,
+    /// The connection.
+    pub connection: ConnectionSummary,
+}
+
+/// What the threads report.
+enum Report {
+    /// The conversation is over.
+    Done,
+    /// The program outside has ended.
+    OutsideExited(Result<ExitStatus, LiveError>),
+}
+
+/// Opens one connection to a real server through the links of `spec`, whose two hosts are the server and the client.
+///
+/// Call it in a process that has one thread: without privilege the process moves into a user namespace and stays there.
+///
+/// # Errors
+/// If this machine does not allow it, a program cannot be started, or a system call fails. A connection that breaks is an
+/// outcome.
+pub fn fetch(spec: &Spec, options: FetchOptions<'_>) -> Result<FetchOutcome, LiveError> {
+    let FetchOptions { server, port, profile, outside, name, conversation, announce, mut progress } = options;
+    let network = Network::passage(spec)?;
+    let station = Station::set_up(spec, CLIENT)?;
+    let server = SocketAddrV4::new(server.unwrap_or(station.ends.outside), port);
+    if station.place == Place::Own && *server.ip() != station.ends.outside {
+        return Err(LiveError::NoWayOut(*server.ip()));
+    }
+    let stop = Arc::new(Stop::default());
+    let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
+    // The far end itself is reached without a way on.
+    let leads_on = *server.ip() != station.ends.outside;
+    let way_out = leads_on.then(|| WayOut::open(station.place, &station.ends, None, None, &mut *announce));
+    announce(&station.place.introduction(&name, &station.ends));
+    let outside = start_outside(&outside, &station, &stop, &sender, &reports, announce)?;
+    let mut bridge = station.bridge(spec.record.tcp)?;
+    let local = ephemeral_port().map_err(failed("client", "draw a port"))?;
+    let connection = bridge.host.connect(Instant::START, local, server, &profile);
+    let stream = bridge.join(connection).map_err(failed("client", "make a socket pair"))?;
+    let clock = Clock::start();
+    let priority = Priority::raise();
+    let mut driver = station.driver(network, clock, bridge);
+    let talking = talk(conversation, stream, sender)?;
+    let mut client = Client { station: &station, reports: &reports, clock, connection, announce };
+    let ended = client.run(&mut driver, progress.as_mut());
+    let scheduling = priority.scheduling();
+    drop(priority);
+    let summary = station.summary(&mut driver, connection);
+    let observed = station.observe(&mut driver, spec, connection, "fetch");
+    let run = station.finish(driver, observed.into_iter().collect(), clock.now(), scheduling, STOPPED_BY);
+    // Its stream is gone with the driver, so that it ends.
+    let _ = talking.join();
+    drop(outside);
+    if let Some(way) = way_out {
+        way.close(client.announce);
+    }
+    ended?;
+    Ok(FetchOutcome { run, connection: summary.expect("a connection is known until it is forgotten") })
+}
+
+/// Starts the conversation in a thread of its own.
+fn talk(
+    conversation: Conversation,
+    stream: std::os::unix::net::UnixStream,
+    reports: ReportSender<Report>,
+) -> Result<JoinHandle<()>, LiveError> {
+    let run = move || {
+        conversation(stream);
+        reports.send(Report::Done);
+    };
+    thread::Builder::new().name("client".into()).spawn(run).map_err(failed("client", "start its thread"))
+}
+
+/// Starts the program at the far end and waits until it listens, has ended, or some seconds have passed.
+fn start_outside(
+    words: &[OsString],
+    station: &Station,
+    stop: &Arc<Stop>,
+    sender: &ReportSender<Report>,
+    reports: &ReportReceiver<Report>,
+    announce: &mut dyn FnMut(&str),
+) -> Result<OutsideProgram, LiveError> {
+    let (sender, mut over) = (sender.clone(), None);
+    let report = move |ended| sender.send(Report::OutsideExited(ended));
+    let program = OutsideProgram::start_server(words, &station.ends, stop, report, || {
+        over = reports.try_recv();
+        over.is_some()
+    })?;
+    if let Some(Report::OutsideExited(ended)) = over {
+        announce(&outside::ended(ended?));
+    }
+    Ok(program)
+}
+
+struct Client<'a, 'b> {
+    station: &'a Station,
+    reports: &'a ReportReceiver<Report>,
+    clock: Clock,
+    connection: ConnectionId,
+    announce: &'b mut dyn FnMut(&str),
+}
+
+impl Client<'_, '_> {
+    /// Drives until the conversation is over and the connection closed, or has had the time for it.
+    fn run(
+        &mut self,
+        driver: &mut Driver<'_>,
+        mut progress: Option<&mut Progress<'_>>,
+    ) -> Result<(), LiveError> {
+        let mut done_at = None;
+        loop {
+            let now = self.clock.now();
+            while let Some(report) = self.reports.try_recv() {
+                match report {
+                    Report::Done => done_at = Some(now),
+                    Report::OutsideExited(ended) => (self.announce)(&outside::ended(ended?)),
+                }
+            }
+            let closed = self.is_closed(driver);
+            if done_at.is_some_and(|done| closed || now >= done + LONGEST_CLOSE) || driver.network.is_over() {
+                break;
+            }
+            if progress.as_mut().is_some_and(|callback| callback(now).is_break()) {
+                return Err(LiveError::Interrupted);
+            }
+            driver.run(self.reports, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
+        }
+        let latest = self.clock.now() + LONGEST_CLOSE;
+        driver.drain(self.reports, latest).map_err(LiveError::Wait)
+    }
+
+    fn is_closed(&self, driver: &mut Driver<'_>) -> bool {
+        let bridge = self.station.bridge_of(driver);
+        while bridge.poll_over().is_some_and(|over| over != self.connection) {}
+        bridge.is_idle()
+    }
+}
+
+/// The place of the client among the scenario's hosts.
+const CLIENT: usize = 1;
+const STOPPED_BY: &str = "the client was done";
