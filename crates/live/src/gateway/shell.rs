@@ -1,8 +1,8 @@
 //! A program behind an emulated link.
 //!
-//! The program runs in a network namespace with one device. The far end of the links is a second device: in the caller's
-//! network namespace, where root allows it, with a way out by address translation; otherwise in a namespace of our own,
-//! outside of the links and empty but for what `outside` runs there.
+//! The program runs in a network namespace with one device. The far end of the links is a second device. With privilege
+//! it is in the caller's network namespace, and address translation leads on from there. Without, it is in a namespace
+//! of our own, in which only the program of `outside` runs.
 //!
 //! Shells nest: the caller's namespace is then that of the outer shell's program.
 
@@ -30,35 +30,35 @@ use crate::clock::Clock;
 use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::drive::network::smallest_mtu;
 use crate::error::failed;
-use crate::gateway::forwarding::Forwarder;
+use crate::gateway::driver::GatewayDriver;
+use crate::gateway::egress::{Egress, FarEnd};
+use crate::gateway::link_pair::LinkPair;
 use crate::gateway::outside::{self, OutsideProgram, command_line, status_of};
-use crate::gateway::passage::Passage;
 use crate::gateway::resolver::Resolver;
-use crate::gateway::way_out::{Place, WayOut};
 use crate::run::command::Environment;
 use crate::run::options::Progress;
 use crate::stop::Stop;
 
-/// What a shell runs, and whom it tells.
+/// The options of a shell.
 pub struct ShellOptions<'a> {
     /// The program behind the links, and its arguments.
     pub command: Vec<OsString>,
-    /// A program at the far end, and its arguments; none if empty. It is ended with the shell.
+    /// A program at the far end, and its arguments; none if empty. It ends with the shell.
     pub outside: Vec<OsString>,
-    /// What the links are called, for the program.
+    /// The name of the links, for the program's environment.
     pub name: String,
-    /// Is told what is set up, changed on the machine and taken back, line by line.
+    /// Receives a line for each thing that is set up, changed on the machine or taken back.
     pub announce: &'a mut dyn FnMut(&str),
     /// The progress callback.
     pub progress: Option<Progress<'a>>,
 }
 
-/// How a shell ended.
+/// The outcome of a shell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellOutcome {
-    /// The program's exit status; 128 and the signal's number where a signal ended it.
+    /// The program's exit status; 128 plus the number of the signal if a signal ended it.
     pub status: i32,
-    /// How late packets were delivered.
+    /// The lateness of deliveries.
     pub lateness: Lateness,
 }
 
@@ -73,32 +73,32 @@ pub fn shell(spec: &Spec, mut options: ShellOptions<'_>) -> Result<ShellOutcome,
     if !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
-    let passage = Passage::new(spec)?;
-    let place = Place::obtain()?;
+    let links = LinkPair::new(spec)?;
+    let far_end = FarEnd::obtain()?;
     let ends = Ends::free().map_err(failed("outside", "find free addresses"))?;
     let mtu = smallest_mtu(&spec.links);
     let outside = device::make_far_end(&ends, mtu).map_err(failed("outside", "make its device"))?;
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
-    let resolver = Resolver::on_loopback().filter(|_| matches!(place, Place::Caller));
+    let resolver = Resolver::on_loopback().filter(|_| matches!(far_end, FarEnd::Caller));
     let settings = Settings { ends: ends.clone(), mtu, names_resolver: resolver.is_some() };
     let inside = Inside::set_up(settings, &options, Arc::clone(&stop), sender.clone())?;
-    let way_out = WayOut::open(place, &ends, resolver.as_ref(), None, &mut *options.announce);
+    let egress = Egress::open(far_end, &ends, resolver.as_ref(), None, &mut *options.announce);
     let outside_program = start_outside(&mut options, &ends, &stop, &sender, &reports)?;
     let clock = Clock::start();
     let priority = Priority::raise();
     let Inside { tun, start, thread } = inside;
-    let mut forwarder = Forwarder::new(passage, clock, [outside, tun], LatenessRecorder::new(TAINTED_FROM));
-    (options.announce)(&place.introduction(&options.name, &ends));
+    let mut driver = GatewayDriver::new(links, clock, [outside, tun], LatenessRecorder::new(TAINTED_FROM));
+    (options.announce)(&far_end.introduction(&options.name, &ends));
     let _ = start.send(environment(&options.name, &ends));
-    let ended = drive(&mut forwarder, &reports, &mut options);
+    let ended = drive(&mut driver, &reports, &mut options);
     drop(priority);
     stop.stop();
     drop(start);
     let _ = thread.join();
     drop(outside_program);
-    way_out.close(&mut *options.announce);
-    let (status, lateness) = (status_of(ended?), forwarder.lateness.summary());
+    egress.close(&mut *options.announce);
+    let (status, lateness) = (status_of(ended?), driver.lateness.summary());
     if lateness.tainted {
         (options.announce)(&late(&lateness));
     }
@@ -110,7 +110,7 @@ fn late(lateness: &Lateness) -> String {
     format!("{misses} of {releases} packets were delivered over {bound_ms} ms late, at most {max_ms:.1} ms")
 }
 
-/// What the threads of a shell report.
+/// A report of a shell's thread.
 enum Report {
     /// The program behind the links has ended.
     Exited(ExitStatus),
@@ -120,9 +120,9 @@ enum Report {
 
 type Reports = ReportSender<Result<Report, LiveError>>;
 
-/// Forwards until the program ends. What waits on the links then is lost.
+/// Forwards until the program ends. Packets that are on the links then are lost.
 fn drive(
-    forwarder: &mut Forwarder,
+    driver: &mut GatewayDriver,
     reports: &ReportReceiver<Result<Report, LiveError>>,
     options: &mut ShellOptions<'_>,
 ) -> Result<ExitStatus, LiveError> {
@@ -133,18 +133,18 @@ fn drive(
                 Report::OutsideExited(status) => (options.announce)(&outside::ended(status)),
             }
         }
-        let now = forwarder.clock.now();
+        let now = driver.clock.now();
         if options.progress.as_mut().is_some_and(|callback| callback(now).is_break()) {
             return Err(LiveError::Interrupted);
         }
-        forwarder.run(reports, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
+        driver.run(reports, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
     }
 }
 
 /// The variables of the program behind the links.
 fn environment(name: &str, ends: &Ends) -> Environment {
     let gateway = ends.outside.to_string();
-    // In a shell within a shell the outermost far end is known already.
+    // In a shell within a shell, the variable names the outermost far end.
     let outside = std::env::var("LASTHOP_OUTSIDE").unwrap_or_else(|_| gateway.clone());
     let links =
         std::env::var("LASTHOP_LINK").map_or_else(|_| name.to_owned(), |outer| format!("{outer}, {name}"));
@@ -157,11 +157,11 @@ fn environment(name: &str, ends: &Ends) -> Environment {
     ])
 }
 
-/// How the namespace of the program is set up.
+/// The settings of the program's namespace.
 struct Settings {
     ends: Ends,
     mtu: u32,
-    /// Whether it has the far end as its resolver.
+    /// Whether the far end is its resolver.
     names_resolver: bool,
 }
 
@@ -204,7 +204,7 @@ impl Inside {
     }
 }
 
-/// Moves this thread to the namespace of the program. Returns its device and the namespace's cookie.
+/// Moves this thread to the namespace of the program. Returns its device and the namespace's number.
 fn enter(settings: &Settings) -> Result<(Tun, u64), LiveError> {
     namespace::enter_new_network().map_err(failed("inside", "make a network namespace"))?;
     sysctl::set_defaults();
