@@ -6,6 +6,7 @@
 use cell::BlockRecord;
 use parquet::Columns;
 use units::Bytes;
+use workload::Transfer;
 
 use super::packet_row::PacketRow;
 use super::packet_table::PacketTable;
@@ -16,7 +17,6 @@ use crate::ids::{CellId, DirectionId, Id, Side};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
-use workload::Transfer;
 
 pub(super) type Table = (&'static str, arrow_array::RecordBatch);
 
