@@ -43,8 +43,9 @@ def _written(registry: dict[str, Any]) -> Iterator[str]:
 def _flows(draw: random.Random, workloads: Sequence[str]) -> Iterator[str]:
     yield f'[[flows]]\nname = "download"\nfrom = "server"\nto = "mobile"\nbytes = "{draw.choice((20, 200, 1000))} kB"'
     for number in range(draw.randrange(3)):
-        ends = draw.choice(('from = "server"\nto = "mobile"', 'from = "mobile"\nto = "server"'))
-        workload = draw.choice(workloads)
+        source, target, way = draw.choice((("server", "mobile", "down"), ("mobile", "server", "up")))
+        ends = f'from = "{source}"\nto = "{target}"'
+        workload = draw.choice(workloads).replace("lasthop.down", f"lasthop.{way}")
         kind = f"workload = {workload}" if workload.startswith("{") else workload
         yield f'[[flows]]\nname = "other-{number}"\n{ends}\nstart = "{draw.randrange(3000)} ms"\n{kind}'
         if workload.startswith("{"):
