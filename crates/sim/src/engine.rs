@@ -480,8 +480,7 @@ impl<R: Recorder> Engine<R> {
     }
 }
 
-/// Sets the next wake-up of a link that was called; the run is over if the link stopped it.
-#[inline(always)]
+/// A packet that was taken out of a link, as another world can carry it on.
 fn waiting(hop: NextHop, mut packet: PacketBox) -> Option<WaitingPacket> {
     let IpHeader { source, destination, .. } = packet.0.header;
     match std::mem::take(&mut packet.0.body) {
@@ -490,6 +489,8 @@ fn waiting(hop: NextHop, mut packet: PacketBox) -> Option<WaitingPacket> {
     }
 }
 
+/// Sets the next wake-up of a link that was called; the run is over if the link stopped it.
+#[inline(always)]
 fn rearm(
     schedule: &mut Schedule,
     stopped: &mut Option<Stop>,
