@@ -32,8 +32,8 @@ mod workload;
 
 pub use drive::lateness::{Lateness, LatenessBin, TAINTED_FROM};
 pub use error::LiveError;
-pub use gateway::control::Reload;
-pub use gateway::passage::LinkState;
+pub use gateway::control_socket::Reload;
+pub use gateway::link_pair::LinkState;
 pub use gateway::router::{RouterOptions, RouterState, router};
 pub use gateway::shell::{ShellOptions, ShellOutcome, shell};
 pub use linux::doctor::{Check, doctor};
@@ -42,7 +42,7 @@ pub use linux::scheduling::Scheduling;
 pub use linux::sysctl::Sysctls;
 pub use linux::tcp_info::KernelCounts;
 pub use machines::{
-    Delay, Machine, MachineSummary, Machines, SOURCES, Streams, TunnelSummary, WaySummary, part,
+    Delay, Machine, MachineSummary, Machines, SOURCES, Streams, TunnelDirection, TunnelSummary, part,
 };
 pub use run::options::{Options, Program, Progress};
 pub use run::outcome::{
@@ -51,4 +51,4 @@ pub use run::outcome::{
 pub use run::run;
 pub use web::fetch::{FetchOptions, FetchOutcome, fetch};
 pub use web::serve::{Answer, ServeOptions, ServeOutcome, serve};
-pub use web::station::{ConnectionSummary, Conversation};
+pub use web::userspace_host::{ConnectionSummary, Conversation};

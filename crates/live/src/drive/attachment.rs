@@ -1,4 +1,5 @@
-//! What stands at each end of the network: a kernel's device, or a stack in this process, with transfers or with programs.
+//! The attachment at each host's end of the network: the device of a kernel, or a stack in this process with transfers or
+//! with programs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,21 +17,21 @@ use crate::machines::Tunnel;
 use crate::run::host;
 use crate::workload::kernel_hosts::KernelHosts;
 
-/// Where a kernel's packets come out and go in.
+/// The device by which a kernel's packets are read and written.
 #[derive(Clone, Copy)]
 pub(crate) enum Device<'a> {
-    /// The device of a namespace here.
-    Here(&'a Tun),
+    /// The device of a namespace of this process.
+    Local(&'a Tun),
     /// The tunnel to a host on another machine.
-    Elsewhere(&'a Tunnel),
+    Remote(&'a Tunnel),
 }
 
 impl Device<'_> {
-    /// Reads what comes next and returns its packets; none if there is nothing.
+    /// Reads the next packets, or `None` if there are none.
     pub(crate) fn receive(self, buffers: &mut Buffers) -> io::Result<Option<Segments>> {
         match self {
-            Self::Here(tun) => tun.receive(buffers),
-            Self::Elsewhere(tunnel) => {
+            Self::Local(tun) => tun.receive(buffers),
+            Self::Remote(tunnel) => {
                 let buffer = buffers.room();
                 let Some(length) = tunnel.receive(buffer)? else { return Ok(None) };
                 Ok(segments(VirtioNetHeader::default(), buffer[..length].to_vec()).ok())
@@ -38,35 +39,35 @@ impl Device<'_> {
         }
     }
 
-    /// Whether the kernel takes a train of datagrams as one.
+    /// Returns whether the kernel accepts a train of datagrams as one packet.
     pub(crate) fn takes_trains(self) -> bool {
         match self {
-            Self::Here(tun) => tun.takes_trains(),
-            Self::Elsewhere(_) => false,
+            Self::Local(tun) => tun.takes_trains(),
+            Self::Remote(_) => false,
         }
     }
 
     /// Gives packets to the kernel.
     pub(crate) fn send(self, packets: Coalesced<'_>) -> io::Result<()> {
         match self {
-            Self::Here(tun) => tun.send(packets),
-            Self::Elsewhere(tunnel) => {
+            Self::Local(tun) => tun.send(packets),
+            Self::Remote(tunnel) => {
                 packets.segments().for_each(|packet| tunnel.send(&packet.to_bytes()));
                 Ok(())
             }
         }
     }
 
-    /// What is readable when a packet has come.
+    /// The descriptor that is readable when a packet has come.
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Here(tun) => tun.as_fd(),
-            Self::Elsewhere(tunnel) => tunnel.as_fd(),
+            Self::Local(tun) => tun.as_fd(),
+            Self::Remote(tunnel) => tunnel.as_fd(),
         }
     }
 }
 
-/// What stands at a host's end of the network.
+/// The attachment of a host to the network.
 pub(crate) enum Attachment<'a> {
     /// A kernel.
     Device(Device<'a>),
@@ -74,15 +75,15 @@ pub(crate) enum Attachment<'a> {
     Stack(Box<stacks::Host>),
     /// A stack in this process whose streams are those of programs.
     Programs(Box<Bridge>),
-    /// A stack in this process that has nothing to do: packets to it vanish.
+    /// A stack in this process that has no flow: packets to it vanish.
     Nothing,
 }
 
-/// The hosts of programs of which one has a stack in this process, by their nodes.
+/// The hosts of programs of which at least one has a stack in this process, by their nodes.
 pub(crate) struct Attached<'a, 'b> {
     /// The nodes of the network's hosts.
     pub(crate) nodes: &'a [usize],
-    /// What stands at these hosts.
+    /// The attachments of these hosts.
     pub(crate) attachments: &'a mut [Attachment<'b>],
     /// The kernels that have the other ends of such programs.
     pub(crate) kernels: &'a mut KernelHosts,
@@ -99,8 +100,8 @@ impl HostTable for Attached<'_, '_> {
     }
 }
 
-/// Attaches kernels and stacks to the network's hosts. Some kernels are behind tunnels; those here come in the order of the network's
-/// other hosts.
+/// Attaches kernels and stacks to the network's hosts. Some kernels are reached by tunnels; `kernels` are the others, in the
+/// order of the network's hosts.
 pub(crate) fn attach<'a>(
     network: &Network,
     kernels: &'a [host::Host],
@@ -114,15 +115,15 @@ pub(crate) fn attach<'a>(
         Some(host) => Attachment::Stack(Box::new(host)),
         None if is_in_process(*node) => Attachment::Nothing,
         None => match tunnel(*node) {
-            Some(tunnel) => Attachment::Device(Device::Elsewhere(tunnel)),
-            None => devices.next().map_or(Attachment::Nothing, |tun| Attachment::Device(Device::Here(tun))),
+            Some(tunnel) => Attachment::Device(Device::Remote(tunnel)),
+            None => devices.next().map_or(Attachment::Nothing, |tun| Attachment::Device(Device::Local(tun))),
         },
     };
     network.nodes().iter().map(attachment).collect()
 }
 
 impl Attachment<'_> {
-    /// The stack in this process.
+    /// Returns the stack in this process.
     pub(crate) fn stack(&self) -> Option<&stacks::Host> {
         match self {
             Self::Stack(host) => Some(host),
@@ -130,7 +131,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// The same, taken out.
+    /// Takes out the stack in this process.
     pub(crate) fn into_stack(self) -> Option<stacks::Host> {
         match self {
             Self::Stack(host) => Some(*host),
@@ -138,7 +139,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// The streams of programs.
+    /// Returns the streams of programs.
     pub(crate) fn bridge(&mut self) -> Option<&mut Bridge> {
         match self {
             Self::Programs(bridge) => Some(bridge),
@@ -146,7 +147,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// When the stack wants to be woken.
+    /// Returns the time at which the stack is to be woken.
     pub(crate) fn poll_timeout(&mut self, now: Instant) -> Option<Instant> {
         match self {
             Self::Stack(host) => host.poll_timeout(now),
@@ -155,7 +156,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// Wakes the stack if it is time, and carries programs' bytes.
+    /// Wakes the stack if it is due, and carries programs' bytes.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         let is_due = self.poll_timeout(now).is_some_and(|due| due <= now);
         match self {
@@ -166,7 +167,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// The next packet that the stack sends.
+    /// Returns the next packet that the stack sends.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
         match self {
             Self::Stack(host) => host.poll_transmit(now),
@@ -175,7 +176,7 @@ impl Attachment<'_> {
         }
     }
 
-    /// What to wait for: a device only where its link accepts packets.
+    /// Returns the descriptors to wait for: a device's only while its link accepts packets.
     pub(crate) fn descriptors(&self, accepts: bool) -> Vec<PollFd<'_>> {
         match self {
             Self::Device(device) if accepts => vec![PollFd::new(device.as_fd(), PollFlags::POLLIN)],

@@ -14,7 +14,7 @@ use crate::drive::attachment::{Attached, Attachment, Device};
 use crate::drive::lateness::LatenessRecorder;
 use crate::drive::network::Network;
 use crate::drive::outgoing::{Outgoing, together};
-use crate::drive::waiting::{Came, Waiting};
+use crate::drive::waiting::{ArrivalTimes, Waiting};
 use crate::workload::kernel_hosts::KernelHosts;
 use crate::workload::{HalfRan, StackHalves};
 
@@ -35,7 +35,7 @@ pub(crate) struct Driver<'a> {
     /// Whether a stack has more to send than a batch, or a program more to do.
     stacks_have_more: bool,
     waiting: Waiting,
-    came: Came,
+    arrivals: ArrivalTimes,
     buffers: Buffers,
     /// Packets that have arrived and are not yet given to kernels.
     outgoing: Vec<Outgoing>,
@@ -74,7 +74,7 @@ impl<'a> Driver<'a> {
             clock,
             stacks_have_more: false,
             waiting: Waiting::new(clock),
-            came: Came::default(),
+            arrivals: ArrivalTimes::default(),
             buffers: Buffers::default(),
             outgoing: Vec::new(),
         }
@@ -183,7 +183,7 @@ impl<'a> Driver<'a> {
         self.stacks_have_more = false;
         let mut hosts = 0..self.attachments.len();
         let received = hosts.try_fold(0, |received, host| Ok(received + self.receive(host)?));
-        self.came.forget();
+        self.arrivals.forget();
         self.kernel_hosts.collect();
         let now = self.catch_up()?;
         self.run_programs(now);
@@ -258,7 +258,7 @@ impl<'a> Driver<'a> {
         let (mut received, mut reads) = (0, 0);
         while received < BATCH && self.network.accepts(host) {
             let Some(packets) = device.receive(&mut self.buffers)? else { break };
-            let now = self.came.take(host).unwrap_or_else(|| self.clock.now());
+            let now = self.arrivals.take(host).unwrap_or_else(|| self.clock.now());
             for packet in packets {
                 received += 1;
                 if let Some(id) = self.network.handle_packet(now, host, packet.clone()) {
@@ -303,7 +303,7 @@ impl<'a> Driver<'a> {
                 Attachment::Nothing => {}
             }
             // What is captured at a host is captured in order.
-            self.came.forget_wait();
+            self.arrivals.forget_wait();
             self.lateness.record(packet.due, now);
             self.captures.handle_received(now, host, &packet);
             // A stack answers each packet before the next one comes.
@@ -329,8 +329,8 @@ impl<'a> Driver<'a> {
             device.send(coalesced)?;
             let now = self.clock.now();
             self.waiting.delivered(began, now);
-            self.came.forget_wait();
-            self.came.gave(host, now);
+            self.arrivals.forget_wait();
+            self.arrivals.given_to(host, now);
             for (_, packet) in packets {
                 self.lateness.record(packet.due, now);
                 self.captures.handle_received(now, host, packet);
@@ -359,7 +359,7 @@ impl<'a> Driver<'a> {
         if ready.descriptor >= packets {
             return Ok(WakeReason::Program);
         }
-        self.came.woke(ready.since);
+        self.arrivals.wait_ended(ready.since);
         Ok(WakeReason::Packet)
     }
 }

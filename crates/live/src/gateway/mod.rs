@@ -1,16 +1,16 @@
-//! Real traffic through the links of a scenario, between two devices, with nothing recorded.
+//! Real traffic through the links of a scenario, between two devices, without records.
 //!
-//! `shell.rs` runs a program behind the links, `router.rs` joins two places of this machine by them. `forwarding.rs` is the
-//! event loop of both, `passage.rs` the World between the two devices. `way_out.rs` leads on from the far end of a shell,
-//! `place.rs` is an end of a router, `control.rs` the socket by which a running router is changed, `resolver.rs` passes on
-//! queries for names, and `outside.rs` is a program at the far end.
+//! `shell.rs` runs a program behind the links, `router.rs` joins two places of this machine by them. Both drive a
+//! [`link_pair::LinkPair`] between two devices (`driver.rs`). `egress.rs` connects the far end of a shell to the network of
+//! this machine, and `resolver.rs` forwards its queries for names; `router_end.rs` is one end of a router, and
+//! `control_socket.rs` the socket by which a running router is changed. `outside.rs` is a program at the far end.
 
-pub(crate) mod control;
-pub(crate) mod forwarding;
+pub(crate) mod control_socket;
+pub(crate) mod driver;
+pub(crate) mod egress;
+pub(crate) mod link_pair;
 pub(crate) mod outside;
-pub(crate) mod passage;
-pub(crate) mod place;
 pub(crate) mod resolver;
 pub(crate) mod router;
+pub(crate) mod router_end;
 pub(crate) mod shell;
-pub(crate) mod way_out;

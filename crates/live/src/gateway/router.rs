@@ -16,17 +16,17 @@ use crate::LiveError;
 use crate::clock::Clock;
 use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::drive::network::smallest_mtu;
-use crate::gateway::control::{Change, Control, Reload};
-use crate::gateway::forwarding::Forwarder;
-use crate::gateway::passage::{LinkState, Passage};
-use crate::gateway::place::{Place, RouterEnd};
+use crate::gateway::control_socket::{Change, ControlSocket, Reload};
+use crate::gateway::driver::GatewayDriver;
+use crate::gateway::link_pair::{LinkPair, LinkState};
+use crate::gateway::router_end::{Location, RouterEnd};
 use crate::run::options::Progress;
 
 /// Where a router stands and whom it tells.
 pub struct RouterOptions<'a> {
     /// The name by which `lasthop set` finds it.
     pub name: String,
-    /// The places of the scenario's hosts, in their order: a network namespace, by name (`ip netns`) or path, or an
+    /// The locations of the scenario's hosts, in their order: a network namespace, by name (`ip netns`) or path, or an
     /// interface of the caller's.
     pub between: [String; 2],
     /// Reads the scenario again, with other overrides.
@@ -64,25 +64,29 @@ pub fn router(spec: &Spec, options: RouterOptions<'_>) -> Result<RouterState, Li
         return Err(LiveError::CannotStart(missing));
     }
     let RouterOptions { name, between: [first, second], reload, announce, show, progress } = options;
-    let passage = Passage::new(spec)?;
-    let [left, right] = addresses(spec, passage.nodes());
+    let links = LinkPair::new(spec)?;
+    let [left, right] = addresses(spec, links.nodes());
     let mtu = smallest_mtu(&spec.links);
     for interface in remove_left() {
         announce(&format!("took back the routing rule that a killed router left for {interface}"));
     }
-    let places = [Place::find(&first)?, Place::find(&second)?];
+    let locations = [Location::find(&first)?, Location::find(&second)?];
     let (changes, changed) = report_channel().map_err(LiveError::Wait)?;
-    let control = Control::open(&name, spec.clone(), reload, changes)?;
-    let first = RouterEnd::set_up(&places[0], left, right, mtu, announce)?;
-    let second = RouterEnd::set_up(&places[1], right, left, mtu, announce)?;
+    let control = ControlSocket::open(&name, spec.clone(), reload, changes)?;
+    let first = RouterEnd::set_up(&locations[0], left, right, mtu, announce)?;
+    let second = RouterEnd::set_up(&locations[1], right, left, mtu, announce)?;
     announce(&format!("router {name} runs; its links are changed by: lasthop set {name} KEY=VALUE"));
     let priority = Priority::raise();
-    let forwarder =
-        Forwarder::new(passage, Clock::start(), [first.tun, second.tun], LatenessRecorder::new(TAINTED_FROM));
-    let mut running = Running { forwarder, changed, changes: 0 };
+    let driver = GatewayDriver::new(
+        links,
+        Clock::start(),
+        [first.tun, second.tun],
+        LatenessRecorder::new(TAINTED_FROM),
+    );
+    let mut running = Running { driver, changed, changes: 0 };
     let ended = running.run(show, progress);
     drop((priority, control));
-    for end in [first.way, second.way].into_iter().flatten() {
+    for end in [first.diversion, second.diversion].into_iter().flatten() {
         end.close(announce);
     }
     ended.map(|()| running.state())
@@ -94,24 +98,24 @@ fn addresses(spec: &Spec, nodes: [usize; 2]) -> [Ipv4Addr; 2] {
 }
 
 struct Running {
-    forwarder: Forwarder,
+    driver: GatewayDriver,
     changed: ReportReceiver<Change>,
     changes: usize,
 }
 
 impl Running {
     fn run(&mut self, show: &mut dyn FnMut(&RouterState), progress: Progress<'_>) -> Result<(), LiveError> {
-        let mut shown = self.forwarder.clock.now();
+        let mut shown = self.driver.clock.now();
         loop {
-            let now = self.forwarder.clock.now();
-            if progress(now).is_break() || self.forwarder.passage.is_over() {
+            let now = self.driver.clock.now();
+            if progress(now).is_break() || self.driver.links.is_over() {
                 return Ok(());
             }
             if now >= shown + SHOW_EVERY {
                 shown = now;
                 show(&self.state());
             }
-            self.forwarder.run(&self.changed, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
+            self.driver.run(&self.changed, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
             while let Some(change) = self.changed.try_recv() {
                 self.apply(change);
             }
@@ -119,8 +123,8 @@ impl Running {
     }
 
     fn apply(&mut self, change: Change) {
-        let now = self.forwarder.clock.now();
-        let applied = self.forwarder.passage.exchange(now, &change.spec).map_err(|error| error.to_string());
+        let now = self.driver.clock.now();
+        let applied = self.driver.links.exchange(now, &change.spec).map_err(|error| error.to_string());
         self.changes += usize::from(applied.is_ok());
         // Whoever asked may be gone.
         let _ = change.answer.send(applied);
@@ -128,10 +132,10 @@ impl Running {
 
     fn state(&self) -> RouterState {
         RouterState {
-            elapsed_s: self.forwarder.clock.now().as_secs_f64(),
-            links: self.forwarder.passage.link_states(),
-            lateness: self.forwarder.lateness.summary(),
-            refused: self.forwarder.refused,
+            elapsed_s: self.driver.clock.now().as_secs_f64(),
+            links: self.driver.links.link_states(),
+            lateness: self.driver.lateness.summary(),
+            refused: self.driver.refused,
             changes: self.changes,
         }
     }

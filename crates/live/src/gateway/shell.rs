@@ -30,11 +30,11 @@ use crate::clock::Clock;
 use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::drive::network::smallest_mtu;
 use crate::error::failed;
-use crate::gateway::forwarding::Forwarder;
+use crate::gateway::driver::GatewayDriver;
+use crate::gateway::egress::{Egress, FarEnd};
+use crate::gateway::link_pair::LinkPair;
 use crate::gateway::outside::{self, OutsideProgram, command_line, status_of};
-use crate::gateway::passage::Passage;
 use crate::gateway::resolver::Resolver;
-use crate::gateway::way_out::{Place, WayOut};
 use crate::run::command::Environment;
 use crate::run::options::Progress;
 use crate::stop::Stop;
@@ -73,32 +73,32 @@ pub fn shell(spec: &Spec, mut options: ShellOptions<'_>) -> Result<ShellOutcome,
     if !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
-    let passage = Passage::new(spec)?;
-    let place = Place::obtain()?;
+    let links = LinkPair::new(spec)?;
+    let far_end = FarEnd::obtain()?;
     let ends = Ends::free().map_err(failed("outside", "find free addresses"))?;
     let mtu = smallest_mtu(&spec.links);
     let outside = device::make_far_end(&ends, mtu).map_err(failed("outside", "make its device"))?;
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
-    let resolver = Resolver::on_loopback().filter(|_| matches!(place, Place::Caller));
+    let resolver = Resolver::on_loopback().filter(|_| matches!(far_end, FarEnd::Caller));
     let settings = Settings { ends: ends.clone(), mtu, names_resolver: resolver.is_some() };
     let inside = Inside::set_up(settings, &options, Arc::clone(&stop), sender.clone())?;
-    let way_out = WayOut::open(place, &ends, resolver.as_ref(), None, &mut *options.announce);
+    let egress = Egress::open(far_end, &ends, resolver.as_ref(), None, &mut *options.announce);
     let outside_program = start_outside(&mut options, &ends, &stop, &sender, &reports)?;
     let clock = Clock::start();
     let priority = Priority::raise();
     let Inside { tun, start, thread } = inside;
-    let mut forwarder = Forwarder::new(passage, clock, [outside, tun], LatenessRecorder::new(TAINTED_FROM));
-    (options.announce)(&place.introduction(&options.name, &ends));
+    let mut driver = GatewayDriver::new(links, clock, [outside, tun], LatenessRecorder::new(TAINTED_FROM));
+    (options.announce)(&far_end.introduction(&options.name, &ends));
     let _ = start.send(environment(&options.name, &ends));
-    let ended = drive(&mut forwarder, &reports, &mut options);
+    let ended = drive(&mut driver, &reports, &mut options);
     drop(priority);
     stop.stop();
     drop(start);
     let _ = thread.join();
     drop(outside_program);
-    way_out.close(&mut *options.announce);
-    let (status, lateness) = (status_of(ended?), forwarder.lateness.summary());
+    egress.close(&mut *options.announce);
+    let (status, lateness) = (status_of(ended?), driver.lateness.summary());
     if lateness.tainted {
         (options.announce)(&late(&lateness));
     }
@@ -122,7 +122,7 @@ type Reports = ReportSender<Result<Report, LiveError>>;
 
 /// Forwards until the program ends. What waits on the links then is lost.
 fn drive(
-    forwarder: &mut Forwarder,
+    driver: &mut GatewayDriver,
     reports: &ReportReceiver<Result<Report, LiveError>>,
     options: &mut ShellOptions<'_>,
 ) -> Result<ExitStatus, LiveError> {
@@ -133,11 +133,11 @@ fn drive(
                 Report::OutsideExited(status) => (options.announce)(&outside::ended(status)),
             }
         }
-        let now = forwarder.clock.now();
+        let now = driver.clock.now();
         if options.progress.as_mut().is_some_and(|callback| callback(now).is_break()) {
             return Err(LiveError::Interrupted);
         }
-        forwarder.run(reports, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
+        driver.run(reports, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
     }
 }
 

@@ -9,24 +9,24 @@
 //! Here nothing opens a connection to another machine but the tunnels' datagrams, asks for a password, or listens for
 //! anybody who does not know the run's token. A part whose control stream ends takes everything down.
 
-mod control;
+mod control_stream;
 mod datagram;
 mod device_capture;
-mod elsewhere;
 mod forwarder;
 mod offset;
 mod outputs;
 mod part;
 mod protocol;
+mod remote;
 mod summary;
 mod tunnel;
 
-pub(crate) use elsewhere::Elsewhere;
-pub(crate) use summary::Others;
+pub(crate) use remote::RemoteMachines;
+pub(crate) use summary::RemoteResults;
 pub(crate) use tunnel::Tunnel;
 
 pub use part::part;
-pub use summary::{MachineSummary, TunnelSummary, WaySummary};
+pub use summary::{MachineSummary, TunnelDirection, TunnelSummary};
 pub use tunnel::Delay;
 
 use std::io;

@@ -17,7 +17,7 @@ use sim::{CapturePoint, FlowSpec, Spec};
 use units::Instant;
 
 use super::Streams;
-use super::control::{Listener, Speaker};
+use super::control_stream::{Listener, Speaker};
 use super::datagram::Token;
 use super::device_capture::DeviceCapture;
 use super::forwarder::Forwarder;
@@ -128,7 +128,7 @@ fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<Ho
     let hosts: Vec<usize> = (0..spec.nodes.len())
         .filter(|node| spec.nodes[*node].kind.address().is_some() && !is_simulated(*node))
         .collect();
-    let setup = Setup::new(spec, &flows, &hosts, &stacks).with_elsewhere(begin.hosts.iter().copied());
+    let setup = Setup::new(spec, &flows, &hosts, &stacks).with_remote(begin.hosts.iter().copied());
     let specs = setup.host_specs(options);
     let with_programs = specs.iter().filter(|host| !host.programs.is_empty()).count();
     let flow_names = flows.iter().map(|flow| flow.name.clone()).collect();

@@ -5,8 +5,8 @@ use serde::Serialize;
 use stacks::EndedTransfer;
 use units::Duration;
 
-use super::elsewhere::{Elsewhere, Peer};
 use super::protocol::{ended_of, sample};
+use super::remote::{Peer, RemoteMachines};
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
 use crate::run::samples::Sample;
@@ -43,14 +43,14 @@ pub struct TunnelSummary {
     /// The host.
     pub host: String,
     /// From the emulator to the host.
-    pub to_host: WaySummary,
+    pub to_host: TunnelDirection,
     /// From the host to the emulator.
-    pub from_host: WaySummary,
+    pub from_host: TunnelDirection,
 }
 
 /// One direction of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct WaySummary {
+pub struct TunnelDirection {
     /// Packets that were sent.
     pub packets: u64,
     /// Those that did not come.
@@ -63,7 +63,7 @@ pub struct WaySummary {
 
 /// What the machines of a run tell.
 #[derive(Debug, Default)]
-pub(crate) struct Others {
+pub(crate) struct RemoteResults {
     pub(crate) summaries: Vec<MachineSummary>,
     /// Samples of the kernels' connections, by host.
     pub(crate) samples: Vec<(String, Vec<Sample>)>,
@@ -73,10 +73,10 @@ pub(crate) struct Others {
     pub(crate) stacks: Vec<(usize, Vec<EndedTransfer>)>,
 }
 
-impl Elsewhere {
+impl RemoteMachines {
     /// Returns what the machines have told. A delay that varies by more than `bound` taints the run.
-    pub(crate) fn others(self, bound: Duration, name: &dyn Fn(usize) -> String) -> Others {
-        let mut others = Others { captures: self.captures(), ..Others::default() };
+    pub(crate) fn results(self, bound: Duration, name: &dyn Fn(usize) -> String) -> RemoteResults {
+        let mut others = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
             others.summaries.push(summary(&part, self.clock, control, bound, name));
             let stacks = part.ended.stacks.drain(..);
@@ -126,8 +126,8 @@ fn summary(
     }
 }
 
-fn way(sender: &Counts, receiver: &Counts) -> WaySummary {
-    WaySummary {
+fn way(sender: &Counts, receiver: &Counts) -> TunnelDirection {
+    TunnelDirection {
         packets: sender.sent,
         lost: sender.sent.saturating_sub(receiver.received),
         reordered: receiver.reordered,
@@ -135,7 +135,7 @@ fn way(sender: &Counts, receiver: &Counts) -> WaySummary {
     }
 }
 
-impl WaySummary {
+impl TunnelDirection {
     fn taints(&self, bound_ms: f64) -> bool {
         self.lost > 0 || self.reordered > 0 || self.delay.max_ms - self.delay.min_ms > bound_ms
     }

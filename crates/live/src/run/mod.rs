@@ -56,7 +56,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
     options.stacks.check(spec, &flows, StackId::KERNEL)?;
     let elsewhere: Vec<usize> = (0..spec.nodes.len()).filter(|node| is_elsewhere(*node)).collect();
-    let setup = Setup::new(spec, &flows, network.nodes(), &stacks).with_elsewhere(elsewhere.into_iter());
+    let setup = Setup::new(spec, &flows, network.nodes(), &stacks).with_remote(elsewhere.into_iter());
     let captures = HostCaptures::new(spec, setup.hosts.len(), &flows);
     let kernels = setup.host_specs(&options);
     if let Some(host) = kernels.iter().find(|host| host.lacks_its_program()) {
@@ -68,7 +68,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
         kernels,
         stacks: stacks::hosts(spec, &flows, &here),
         in_process: here.keys().copied().collect(),
-        stacks_elsewhere: stacks::hosts(spec, &flows, &there).len(),
+        remote_stacks: stacks::hosts(spec, &flows, &there).len(),
         stack_halves: setup.stack_halves(here.keys().copied(), &options),
         programs: Programs::new(
             spec,
@@ -88,7 +88,7 @@ pub fn run(spec: &Spec, mut options: Options<'_>) -> Result<LiveOutcome, LiveErr
     let progress = options.progress.take();
     let mut session = session::run(hosts, network, captures, setup.end(), &options, progress)?;
     session.join_halves(&setup);
-    let mut elsewhere = std::mem::take(&mut session.others.samples);
+    let mut elsewhere = std::mem::take(&mut session.remote.samples);
     let samples: Vec<(String, Vec<Sample>)> = sampled
         .into_iter()
         .map(|(host, samples)| match elsewhere.iter().position(|(name, _)| *name == host) {

@@ -162,7 +162,7 @@ pub(crate) fn gather(
         what.clone_into(&mut outcome.summary.stopped_by);
     }
     // With no kernel here, those under test are elsewhere.
-    let elsewhere = session.others.summaries.first().filter(|_| session.right == Privilege::NotNeeded);
+    let elsewhere = session.remote.summaries.first().filter(|_| session.right == Privilege::NotNeeded);
     let kernel = Kernel {
         version: elsewhere.map_or_else(kernel_version, |machine| machine.kernel.clone()),
         congestion: options.congestion.clone(),
@@ -170,7 +170,7 @@ pub(crate) fn gather(
         flows: kernel_flows,
     };
     let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.right);
-    let machines = session.others.summaries;
+    let machines = session.remote.summaries;
     let of_kernels = kernel.flows.iter().filter_map(|flow| Some((flow.flow.as_str(), flow.woken_late_ms?)));
     let of_stacks = programs.iter().map(|program| (program.flow.as_str(), program.woken_late_ms));
     let woken_late: Vec<_> = of_kernels.chain(of_stacks).collect();
@@ -187,7 +187,7 @@ pub(crate) fn gather(
         machines,
         tainted_by,
     };
-    outcome.captures.extend(session.others.captures);
+    outcome.captures.extend(session.remote.captures);
     LiveOutcome { summary, tables: outcome.tables, captures: outcome.captures }
 }
 

@@ -19,7 +19,7 @@ use crate::drive::attachment::{Attachment, attach};
 use crate::drive::driver::Driver;
 use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
 use crate::drive::network::Network;
-use crate::machines::{Elsewhere, Machines, Others};
+use crate::machines::{Machines, RemoteMachines, RemoteResults};
 use crate::run::command::Environment;
 use crate::run::host::{Host, HostSpec, Report, Start};
 use crate::run::options::{Options, Progress};
@@ -48,7 +48,7 @@ pub(crate) struct Session {
     /// The programs of flows over these stacks, by the places of their flows.
     pub(crate) programs: BTreeMap<usize, ProgramOutcome>,
     /// What the other machines tell.
-    pub(crate) others: Others,
+    pub(crate) remote: RemoteResults,
 }
 
 /// The hosts of a run.
@@ -60,7 +60,7 @@ pub(crate) struct Hosts {
     /// The nodes of all with stacks in this process.
     pub(crate) in_process: BTreeSet<usize>,
     /// How many hosts with stacks are in processes of other machines and have a flow.
-    pub(crate) stacks_elsewhere: usize,
+    pub(crate) remote_stacks: usize,
     /// The sides at these of flows whose programs run in halves, by node.
     pub(crate) stack_halves: BTreeMap<usize, Vec<HalfSpec>>,
     /// The programs of flows between these.
@@ -84,9 +84,9 @@ pub(crate) fn run(
     options: &Options<'_>,
     mut progress: Option<Progress<'_>>,
 ) -> Result<Session, LiveError> {
-    let Hosts { kernels, mut stacks, in_process, stacks_elsewhere, stack_halves, programs, flows, elsewhere } =
+    let Hosts { kernels, mut stacks, in_process, remote_stacks, stack_halves, programs, flows, elsewhere } =
         hosts;
-    let expected = kernels.iter().map(HostSpec::reports).sum::<usize>() + stacks_elsewhere;
+    let expected = kernels.iter().map(HostSpec::reports).sum::<usize>() + remote_stacks;
     let with_programs = kernels.iter().filter(|host| !host.programs.is_empty()).count();
     let named = named(&kernels);
     let kernel_hosts = KernelHosts::new(&kernels).map_err(LiveError::Wait)?;
@@ -102,10 +102,10 @@ pub(crate) fn run(
     let bus = Arc::new(MessageBus::new(halves).map_err(LiveError::Wait)?);
     let stack_halves = halves_of_stacks(stack_halves, &mut stacks, &bus)?;
     let hosts = set_up(hosts, &stop, &sender)?;
-    let starting = Starting { expected: with_programs, left: Arc::new(AtomicUsize::new(with_programs)) };
-    let reach = |machines| Elsewhere::set_up(machines, options, sender.clone(), starting.clone(), &bus);
+    let starting = StartBarrier { expected: with_programs, left: Arc::new(AtomicUsize::new(with_programs)) };
+    let reach = |machines| RemoteMachines::set_up(machines, options, sender.clone(), starting.clone(), &bus);
     let mut elsewhere = elsewhere.map(reach).transpose()?;
-    let clock = elsewhere.as_mut().map_or_else(|| Ok(Clock::start()), Elsewhere::start)?;
+    let clock = elsewhere.as_mut().map_or_else(|| Ok(Clock::start()), RemoteMachines::start)?;
     let priority = Priority::raise();
     let tunnel = |node| elsewhere.as_ref().and_then(|elsewhere| elsewhere.tunnel(node));
     let attachments = attach(&network, &hosts, &tunnel, stacks, &|node| in_process.contains(&node));
@@ -130,7 +130,7 @@ pub(crate) fn run(
     };
     stop.stop();
     let mut taken = take_down(hosts, elsewhere, tainted_from, &network);
-    for (node, ended) in taken.others.stacks.drain(..) {
+    for (node, ended) in taken.remote.stacks.drain(..) {
         if let Some(place) = network.nodes().iter().position(|known| *known == node) {
             stacks[place] = Some(stacks::Host::reported(ended));
         }
@@ -154,7 +154,7 @@ pub(crate) fn run(
         ended,
         stacks,
         programs,
-        others: taken.others,
+        remote: taken.remote,
     })
 }
 
@@ -177,29 +177,29 @@ fn halves_of_stacks(
 struct TakenDown {
     sysctls: Vec<Sysctls>,
     drops: Drops,
-    others: Others,
+    remote: RemoteResults,
 }
 
 fn take_down(
     hosts: Vec<Host>,
-    elsewhere: Option<Elsewhere>,
+    elsewhere: Option<RemoteMachines>,
     bound: Duration,
     network: &Network,
 ) -> TakenDown {
     let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
     let drops = hosts.into_iter().map(Host::join).sum();
-    let mut taken = TakenDown { sysctls, drops, others: Others::default() };
+    let mut taken = TakenDown { sysctls, drops, remote: RemoteResults::default() };
     if let Some(elsewhere) = elsewhere {
         taken.sysctls.extend(elsewhere.sysctls());
         taken.drops = [taken.drops, elsewhere.drops()].into_iter().sum();
-        taken.others = elsewhere.others(bound, &|node| network.name(node));
+        taken.remote = elsewhere.results(bound, &|node| network.name(node));
     }
     taken
 }
 
 /// How many hosts have programs, and how many of these have yet to open their ports.
 #[derive(Clone, Debug)]
-pub(crate) struct Starting {
+pub(crate) struct StartBarrier {
     pub(crate) expected: usize,
     pub(crate) left: Arc<AtomicUsize>,
 }
@@ -268,7 +268,7 @@ struct MainLoop<'a> {
     end: Instant,
     /// The names of the flows.
     flows: &'a [String],
-    elsewhere: Option<&'a Elsewhere>,
+    elsewhere: Option<&'a RemoteMachines>,
 }
 
 impl MainLoop<'_> {
@@ -293,7 +293,7 @@ impl MainLoop<'_> {
             if progress.as_mut().is_some_and(|callback| callback(self.clock.now()).is_break()) {
                 return Err(LiveError::Interrupted);
             }
-            self.elsewhere.map_or(Ok(()), Elsewhere::look)?;
+            self.elsewhere.map_or(Ok(()), RemoteMachines::look)?;
             let pause = self.clock.now() + PROGRESS_EVERY;
             driver.run(self.reports, pause.min(self.end)).map_err(LiveError::Wait)?;
             while let Some(report) = self.reports.try_recv() {

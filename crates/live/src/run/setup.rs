@@ -61,7 +61,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The same, with some of the hosts in other processes than the emulator's.
-    pub(crate) fn with_elsewhere(self, nodes: impl Iterator<Item = usize>) -> Self {
+    pub(crate) fn with_remote(self, nodes: impl Iterator<Item = usize>) -> Self {
         Self { elsewhere: nodes.collect(), ..self }
     }
 

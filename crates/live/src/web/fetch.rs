@@ -17,13 +17,13 @@ use crate::clock::Clock;
 use crate::drive::driver::Driver;
 use crate::drive::network::Network;
 use crate::error::failed;
+use crate::gateway::egress::{Egress, FarEnd};
 use crate::gateway::outside::{self, OutsideProgram};
-use crate::gateway::way_out::{Place, WayOut};
 use crate::run::options::Progress;
 use crate::run::outcome::LiveOutcome;
 use crate::stop::Stop;
-use crate::web::station::{
-    ConnectionSummary, Conversation, LONGEST_CLOSE, PROGRESS_EVERY, Station, ephemeral_port,
+use crate::web::userspace_host::{
+    ConnectionSummary, Conversation, LONGEST_CLOSE, PROGRESS_EVERY, UserspaceHost, ephemeral_port,
 };
 
 /// What a client asks for.
@@ -73,38 +73,38 @@ enum Report {
 pub fn fetch(spec: &Spec, options: FetchOptions<'_>) -> Result<FetchOutcome, LiveError> {
     let FetchOptions { server, port, profile, outside, name, conversation, announce, mut progress } = options;
     let network = Network::passage(spec)?;
-    let station = Station::set_up(spec, CLIENT)?;
-    let server = SocketAddrV4::new(server.unwrap_or(station.ends.outside), port);
-    if station.place == Place::Own && *server.ip() != station.ends.outside {
+    let host = UserspaceHost::set_up(spec, CLIENT)?;
+    let server = SocketAddrV4::new(server.unwrap_or(host.ends.outside), port);
+    if host.far_end == FarEnd::Own && *server.ip() != host.ends.outside {
         return Err(LiveError::NoWayOut(*server.ip()));
     }
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
     // The far end itself is reached without a way on.
-    let leads_on = *server.ip() != station.ends.outside;
-    let way_out = leads_on.then(|| WayOut::open(station.place, &station.ends, None, None, &mut *announce));
-    announce(&station.place.introduction(&name, &station.ends));
-    let outside = start_outside(&outside, &station, &stop, &sender, &reports, announce)?;
-    let mut bridge = station.bridge(spec.record.tcp)?;
+    let leads_on = *server.ip() != host.ends.outside;
+    let egress = leads_on.then(|| Egress::open(host.far_end, &host.ends, None, None, &mut *announce));
+    announce(&host.far_end.introduction(&name, &host.ends));
+    let outside = start_outside(&outside, &host, &stop, &sender, &reports, announce)?;
+    let mut bridge = host.bridge(spec.record.tcp)?;
     let local = ephemeral_port().map_err(failed("client", "draw a port"))?;
     let connection = bridge.host.connect(Instant::START, local, server, &profile);
     let stream = bridge.join(connection).map_err(failed("client", "make a socket pair"))?;
     let clock = Clock::start();
     let priority = Priority::raise();
-    let mut driver = station.driver(network, clock, bridge);
+    let mut driver = host.driver(network, clock, bridge);
     let talking = talk(conversation, stream, sender)?;
-    let mut client = Client { station: &station, reports: &reports, clock, connection, announce };
+    let mut client = Client { host: &host, reports: &reports, clock, connection, announce };
     let ended = client.run(&mut driver, progress.as_mut());
     let scheduling = priority.scheduling();
     drop(priority);
-    let summary = station.summary(&mut driver, connection);
-    let observed = station.observe(&mut driver, spec, connection, "fetch");
-    let run = station.finish(driver, observed.into_iter().collect(), clock.now(), scheduling, STOPPED_BY);
+    let summary = host.summary(&mut driver, connection);
+    let observed = host.observe(&mut driver, spec, connection, "fetch");
+    let run = host.finish(driver, observed.into_iter().collect(), clock.now(), scheduling, STOPPED_BY);
     // Its stream is gone with the driver, so that it ends.
     let _ = talking.join();
     drop(outside);
-    if let Some(way) = way_out {
-        way.close(client.announce);
+    if let Some(egress) = egress {
+        egress.close(client.announce);
     }
     ended?;
     Ok(FetchOutcome { run, connection: summary.expect("a connection is known until it is forgotten") })
@@ -126,7 +126,7 @@ fn talk(
 /// Starts the program at the far end and waits until it listens, has ended, or some seconds have passed.
 fn start_outside(
     words: &[OsString],
-    station: &Station,
+    host: &UserspaceHost,
     stop: &Arc<Stop>,
     sender: &ReportSender<Report>,
     reports: &ReportReceiver<Report>,
@@ -134,7 +134,7 @@ fn start_outside(
 ) -> Result<OutsideProgram, LiveError> {
     let (sender, mut over) = (sender.clone(), None);
     let report = move |ended| sender.send(Report::OutsideExited(ended));
-    let program = OutsideProgram::start_server(words, &station.ends, stop, report, || {
+    let program = OutsideProgram::start_server(words, &host.ends, stop, report, || {
         over = reports.try_recv();
         over.is_some()
     })?;
@@ -145,7 +145,7 @@ fn start_outside(
 }
 
 struct Client<'a, 'b> {
-    station: &'a Station,
+    host: &'a UserspaceHost,
     reports: &'a ReportReceiver<Report>,
     clock: Clock,
     connection: ConnectionId,
@@ -182,7 +182,7 @@ impl Client<'_, '_> {
     }
 
     fn is_closed(&self, driver: &mut Driver<'_>) -> bool {
-        let bridge = self.station.bridge_of(driver);
+        let bridge = self.host.bridge_of(driver);
         while bridge.poll_over().is_some_and(|over| over != self.connection) {}
         bridge.is_idle()
     }

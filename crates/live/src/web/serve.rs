@@ -17,13 +17,13 @@ use crate::clock::Clock;
 use crate::drive::bridge::Bridge;
 use crate::drive::driver::Driver;
 use crate::drive::network::Network;
+use crate::gateway::egress::{Egress, FarEnd};
 use crate::gateway::outside::{OutsideProgram, status_of};
-use crate::gateway::way_out::{Place, WayOut};
 use crate::run::command::Output;
 use crate::run::options::Progress;
 use crate::run::outcome::LiveOutcome;
 use crate::stop::Stop;
-use crate::web::station::{ConnectionSummary, PROGRESS_EVERY, Station};
+use crate::web::userspace_host::{ConnectionSummary, PROGRESS_EVERY, UserspaceHost};
 
 /// Answers one connection: it is called in a thread of its own, with the program's end.
 pub type Answer = Arc<dyn Fn(UnixStream) + Send + Sync>;
@@ -68,31 +68,31 @@ pub struct ServeOutcome {
 /// If this machine does not allow it, the program cannot be started, or a system call fails.
 pub fn serve(spec: &Spec, options: ServeOptions<'_>) -> Result<ServeOutcome, LiveError> {
     let network = Network::passage(spec)?;
-    let station = Station::set_up(spec, SERVER)?;
-    if station.place == Place::Own && options.command.is_empty() {
+    let host = UserspaceHost::set_up(spec, SERVER)?;
+    if host.far_end == FarEnd::Own && options.command.is_empty() {
         return Err(LiveError::NoWayIn);
     }
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
-    let way = WayOut::open(station.place, &station.ends, None, Some(options.port), &mut *options.announce);
-    let url = format!("http://{}:{}{}", station.ends.inside, options.port, options.path);
+    let egress = Egress::open(host.far_end, &host.ends, None, Some(options.port), &mut *options.announce);
+    let url = format!("http://{}:{}{}", host.ends.inside, options.port, options.path);
     (options.announce)(&format!("{url} is behind {}", options.name));
-    let mut bridge = station.bridge(spec.record.tcp)?;
+    let mut bridge = host.bridge(spec.record.tcp)?;
     bridge.host.listen(options.port, options.profiles);
     answer_by(&mut bridge, options.answer);
     let clock = Clock::start();
     let priority = Priority::raise();
-    let mut driver = station.driver(network, clock, bridge);
+    let mut driver = host.driver(network, clock, bridge);
     let environment = BTreeMap::from([
         ("LASTHOP_URL".to_owned(), url),
-        ("LASTHOP_ADDRESS".to_owned(), station.ends.outside.to_string()),
-        ("LASTHOP_PEER".to_owned(), station.ends.inside.to_string()),
+        ("LASTHOP_ADDRESS".to_owned(), host.ends.outside.to_string()),
+        ("LASTHOP_PEER".to_owned(), host.ends.inside.to_string()),
     ]);
     let program = OutsideProgram::start(&options.command, Output::Shown, environment, &stop, move |ended| {
         sender.send(ended)
     })?;
     let mut server = Server {
-        station: &station,
+        host: &host,
         spec,
         reports: &reports,
         clock,
@@ -104,8 +104,8 @@ pub fn serve(spec: &Spec, options: ServeOptions<'_>) -> Result<ServeOutcome, Liv
     let scheduling = priority.scheduling();
     drop((priority, program));
     let observed = server.observed;
-    let run = station.finish(driver, observed, clock.now(), scheduling, STOPPED_BY);
-    way.close(&mut *options.announce);
+    let run = host.finish(driver, observed, clock.now(), scheduling, STOPPED_BY);
+    egress.close(&mut *options.announce);
     Ok(ServeOutcome { run, status: ended?.map(status_of) })
 }
 
@@ -118,7 +118,7 @@ fn answer_by(bridge: &mut Bridge, answer: Answer) {
 }
 
 struct Server<'a, 'b> {
-    station: &'a Station,
+    host: &'a UserspaceHost,
     spec: &'a Spec,
     reports: &'a ReportReceiver<Result<ExitStatus, LiveError>>,
     clock: Clock,
@@ -143,7 +143,7 @@ impl Server<'_, '_> {
                 // The last ACKs of its connections may be on their way.
                 driver.drain(self.reports, now + PROGRESS_EVERY * 10).map_err(LiveError::Wait)?;
             }
-            while let Some(over) = self.station.bridge_of(driver).poll_over() {
+            while let Some(over) = self.host.bridge_of(driver).poll_over() {
                 self.settle(driver, over);
             }
             if ended.is_some() || driver.network.is_over() || progress(now).is_break() {
@@ -155,15 +155,15 @@ impl Server<'_, '_> {
     /// Tells of a connection that is over, and forgets it.
     fn settle(&mut self, driver: &mut Driver<'_>, over: ConnectionId) {
         self.accepted += 1;
-        if let Some(summary) = self.station.summary(driver, over) {
+        if let Some(summary) = self.host.summary(driver, over) {
             (self.tell)(&summary);
         }
         if self.spec.record.is_on() {
             let name = format!("connection-{}", self.accepted);
-            self.observed.extend(self.station.observe(driver, self.spec, over, &name));
+            self.observed.extend(self.host.observe(driver, self.spec, over, &name));
         }
-        self.station.bridge_of(driver).host.forget(over);
-        if self.station.bridge_of(driver).is_idle() {
+        self.host.bridge_of(driver).host.forget(over);
+        if self.host.bridge_of(driver).is_idle() {
             // A server may run for days: nothing is kept of what is over but its records, if they are wanted.
             driver.captures = HostCaptures::without_flows(2);
         }

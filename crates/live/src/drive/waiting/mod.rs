@@ -12,14 +12,14 @@ use units::{Duration, Instant};
 
 use crate::clock::Clock;
 
+mod arrival_times;
 mod budget;
-mod came;
 mod lead;
 mod recent;
 mod wake_ups;
 
+pub(crate) use arrival_times::ArrivalTimes;
 use budget::{Budget, Verdict};
-pub(crate) use came::Came;
 use lead::Lead;
 use recent::LOOK_EVERY;
 use wake_ups::WakeUps;
