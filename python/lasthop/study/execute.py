@@ -82,7 +82,7 @@ def run_parts(
 
 @contextmanager
 def _without_cycle_collection() -> Iterator[None]:
-    """Keep Python from looking for reference cycles among the millions of objects of a study's outcomes: they have none."""
+    """Spare Python the search for reference cycles: the millions of objects of a study's outcomes have none."""
     was_on = gc.isenabled()
     gc.disable()
     try:
