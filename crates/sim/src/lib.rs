@@ -13,15 +13,18 @@
 
 mod build;
 mod cell_summary;
+mod cell_traffic;
 mod cells;
 mod commands;
 mod connection;
 mod datagrams;
+mod directed_link;
 mod engine;
 mod external;
 mod fetch_ahead;
 mod flow;
 mod ids;
+mod injection;
 mod link_observer;
 mod measure;
 mod observed_program;
@@ -29,6 +32,7 @@ mod outcome;
 mod packet;
 mod ports;
 mod queue;
+mod readings;
 mod record;
 mod route;
 mod schedule;
@@ -42,12 +46,14 @@ mod world;
 
 pub use build::BuildError;
 pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
+pub use directed_link::LinkState;
 pub use external::{
     ExternalEvent, ExternalFate, ExternalPacket, ObservedConnection, ObservedFlow, ObservedRecord,
     WaitingPacket,
 };
 pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan, OneWayDelays};
 pub use observed_program::ObservedProgram;
+pub use outcome::Outcome;
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};
 pub use spec::{
@@ -56,4 +62,4 @@ pub use spec::{
 };
 pub use stop::RunError;
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};
-pub use world::{LinkState, Outcome, World};
+pub use world::World;

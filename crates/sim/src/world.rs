@@ -1,17 +1,17 @@
 //! The world: what a driver sees of a run.
 
-use arrow_array::RecordBatch;
-use units::{Bytes, Duration, Instant, PacketId};
+use units::{Duration, Instant, PacketId};
 use wire::offload::RawPacket;
 
 use crate::build::{self, BuildError};
+use crate::directed_link::LinkState;
 use crate::engine::Engine;
 use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow, WaitingPacket};
 use crate::ids::{DirectionId, Heading, Id, LinkId, NodeId};
+use crate::outcome::{self, Outcome};
 use crate::record::{Metering, Nothing, Off, Recording, Records};
 use crate::spec::Spec;
 use crate::stop::{RunError, Stop};
-use crate::summary::Summary;
 
 /// A run in progress.
 ///
@@ -23,28 +23,6 @@ use crate::summary::Summary;
 pub struct World {
     engine: AnyEngine,
     spec: Spec,
-}
-
-/// A direction of a link during a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkState {
-    /// The link and its direction: "lasthop.down".
-    pub name: String,
-    /// What it has counted.
-    pub counters: link::Counters,
-    /// What waits in its queue: packets, and their bytes with framing.
-    pub waiting: (usize, Bytes),
-}
-
-/// What is left of a run.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Its numbers.
-    pub summary: Summary,
-    /// The tables that were asked for, by name, and `flows`: what [`World::take_records`] has not given before.
-    pub tables: Vec<(&'static str, RecordBatch)>,
-    /// The captures that were asked for, pcapng files by the name of their point: the rest of each likewise.
-    pub captures: Vec<(String, Vec<u8>)>,
 }
 
 /// An engine that records, one that only meters links, and one that does neither and pays for neither.
@@ -246,7 +224,7 @@ impl World {
     /// stand in the summary, and tables and captures know them by name and verdict.
     #[must_use]
     pub fn finish_observed(self, flows: Vec<ObservedFlow>) -> Outcome {
-        each!(self.engine, engine => crate::outcome::gather(*engine, &self.spec, flows))
+        each!(self.engine, engine => outcome::gather(*engine, &self.spec, flows))
     }
 
     fn stop_time(&self) -> Instant {
