@@ -1,7 +1,7 @@
 //! The way of packets through shared channels: into a `cell::Cell` as into a link, and out of it.
 //!
-//! A packet's fate on a channel is a fate on the direction that the channel takes the place of, for observers, tables and
-//! captures alike.
+//! A packet's fate on a channel is a fate on the direction that the channel takes the place of, for observers, tables
+//! and captures alike.
 
 use std::collections::VecDeque;
 

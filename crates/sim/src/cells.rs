@@ -84,7 +84,8 @@ impl Cells {
         self.cells.iter().map(read).collect()
     }
 
-    /// What the channel has done for the user of a direction, counted as a link counts, and the time that it has sent to it.
+    /// What the channel has done for the user of a direction, counted as a link counts, and the time that it has sent
+    /// to it.
     pub(crate) fn had_by_user_of(&self, direction: DirectionId) -> Option<(link::Counters, Duration)> {
         let user = &self.users[*self.by_direction.get(&direction)?];
         let channel = &self.cells[user.cell];
@@ -177,8 +178,8 @@ fn placed(spec: &Spec, cell: &CellSpec, streams: &Streams) -> Vec<PlacedUser> {
     cell.users.iter().zip(sectors(cell, layout.sectors())).map(placed).collect()
 }
 
-/// The sector that is to serve each user, so that as many of each service are in every sector: in turn, delay-bound users
-/// from the first sector on, elastic ones from the last.
+/// The sector that is to serve each user, so that as many of each service are in every sector: in turn, delay-bound
+/// users from the first sector on, elastic ones from the last.
 fn sectors(cell: &CellSpec, sectors: usize) -> Vec<SectorId> {
     let (mut bound, mut elastic) = ((0..sectors as u32).cycle(), (0..sectors as u32).rev().cycle());
     let next = |user: &CellUserSpec| match user.config.budget {

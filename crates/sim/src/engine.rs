@@ -2,8 +2,8 @@
 //!
 //! Written once for any recorder; with [`crate::record::Off`] recording costs nothing.
 //!
-//! The rest of `impl Engine`: `transport.rs` for the ends of connections, `commands.rs` for programs, `cell_traffic.rs` for
-//! shared channels, `injection.rs` for packets from outside, `readings.rs` for totals.
+//! The rest of `impl Engine`: `transport.rs` for the ends of connections, `commands.rs` for programs, `cell_traffic.rs`
+//! for shared channels, `injection.rs` for packets from outside, `readings.rs` for totals.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -58,7 +58,7 @@ pub(crate) struct Engine<R> {
     /// When a packet last reached an end or a program last issued a command.
     pub(crate) progress: Instant,
     pub(crate) failure: Option<RunError>,
-    /// More packets in one link end the run.
+    /// Largest number of packets in one link; with more the run ends.
     pub(crate) most_packets_inside: usize,
 }
 
@@ -80,7 +80,7 @@ impl<R: Recorder> Engine<R> {
         self.act_until(until);
     }
 
-    /// Whether the run goes on though no event is left: until `stop`, or because a packet may still come
+    /// Whether the run continues though no event is left: until `stop`, or because a packet may still come
     /// in from outside. Readings are then due in idle times too, and before what comes in next.
     fn outlasts_idleness(&self, stop: Instant) -> bool {
         stop < Instant::NEVER || self.gateway.nodes() > 0

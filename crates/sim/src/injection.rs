@@ -1,4 +1,4 @@
-//! Packets from outside: how they enter a run, and how those that wait pass into another world.
+//! Packets from outside: how they enter a run, and how waiting packets pass into another world.
 
 use units::{Instant, PacketId};
 use wire::offload::RawPacket;
@@ -12,7 +12,7 @@ use crate::record::Recorder;
 use crate::route::NextHop;
 
 impl<R: Recorder> Engine<R> {
-    /// A packet comes in from outside; its identity, unless it leads nowhere.
+    /// A packet comes in from outside; returns its identity, unless its address leads nowhere.
     pub(crate) fn inject(&mut self, now: Instant, node: NodeId, bytes: RawPacket) -> Option<PacketId> {
         self.now = self.now.max(now);
         let admitted = self.gateway.admit(node, bytes.common_header())?;
@@ -38,7 +38,7 @@ impl<R: Recorder> Engine<R> {
         let directions: Vec<DirectionId> = self.links.ids().collect();
         for direction in directions {
             let (link, mut observer) = observed!(self, direction);
-            // Inside a link the next hop is the one behind it.
+            // Inside a link the next hop is the hop after it.
             let queued = link.take_waiting(now, &mut observer).into_iter();
             taken.extend(queued.map(|packet| (packet.0.next_hop.before(), packet)));
             while link.has_delivery() {
@@ -52,7 +52,7 @@ impl<R: Recorder> Engine<R> {
         taken.into_iter().filter_map(|(hop, packet)| waiting(hop, packet)).collect()
     }
 
-    /// A packet that was taken out of the queue of another world's link goes on from there.
+    /// A packet that was taken out of the queue of another world's link continues from there.
     pub(crate) fn resume(&mut self, now: Instant, waiting: WaitingPacket) {
         self.now = self.now.max(now);
         let WaitingPacket { source, destination, hop, bytes } = waiting;
@@ -75,7 +75,7 @@ impl<R: Recorder> Engine<R> {
     }
 }
 
-/// A packet that was taken out of a link, as another world can carry it on.
+/// A packet that was taken out of a link, in the form in which another world resumes it.
 fn waiting(hop: NextHop, mut packet: PacketBox) -> Option<WaitingPacket> {
     let IpHeader { source, destination, .. } = packet.0.header;
     match std::mem::take(&mut packet.0.body) {

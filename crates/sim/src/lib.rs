@@ -5,8 +5,8 @@
 //! links and the rules are the same. What is left of it is an [`Outcome`].
 //!
 //! Where to read: `spec.rs` for what a run is made of; `engine.rs` for the way of a packet; `schedule.rs` and `queue/`
-//! for the order of events; `ids.rs` for how links, flows and connections are counted; `connection.rs` and `flow.rs` for
-//! what they send and count; `measure/` for totals over spans of the run; `record/` for tables and captures.
+//! for the order of events; `ids.rs` for how links, flows and connections are counted; `connection.rs` and `flow.rs`
+//! for what they send and count; `measure/` for totals over spans of the run; `record/` for tables and captures.
 //!
 //! This crate must never read a clock, a file or a device, decide what a TCP or a link does, or
 //! let the order of a hash map or the presence of an unrelated component change a packet.

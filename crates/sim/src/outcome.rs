@@ -1,4 +1,4 @@
-//! Gathers what is left of a run: the summary, the tables, the captures.
+//! The results of a run: the summary, the tables, the captures.
 
 use arrow_array::RecordBatch;
 use trace::ledger::Diagnosis;
@@ -13,14 +13,15 @@ use crate::spec::{NodeKind, Spec};
 use crate::stop::Stop;
 use crate::summary::{Clock, FlowSummary, LinkSummary, Summary};
 
-/// What is left of a run.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Its numbers.
     pub summary: Summary,
-    /// The tables that were asked for, by name, and `flows`: what [`World::take_records`] has not given before.
+    /// The tables that were asked for, by name, and `flows`: the rows that `World::take_records` has not returned.
     pub tables: Vec<(&'static str, RecordBatch)>,
-    /// The captures that were asked for, pcapng files by the name of their point: the rest of each likewise.
+    /// The captures that were asked for, pcapng files by the name of their point: likewise the part not returned
+    /// before.
     pub captures: Vec<(String, Vec<u8>)>,
 }
 
