@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command import Lasthop
-from lasthop.cli import console
+from lasthop.cli import study_tables
 from lasthop.cli.study_tables import print_study_table
 from lasthop.results.folder import STORE_FILE
 from lasthop.study import Precision, load_study, open_study, run_study
@@ -317,7 +317,7 @@ def test_a_table_wider_than_the_terminal_stands_in_several(
     small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = run_study(load_study(small_study), tmp_path / "r").rows
-    monkeypatch.setattr(console.stdout, "_width", 60)
+    monkeypatch.setattr(study_tables, "width", lambda: 60)
     print_study_table(1, [row for row in rows if row["table"] == 1])
     lines = capsys.readouterr().out.splitlines()
     heads = [line.split() for line in lines if line.startswith("queue")]

@@ -5,7 +5,6 @@ The engine looks names up in it (a path works too); here it is only listed.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -36,5 +35,7 @@ def entries(kind: Kind) -> list[Entry]:
 
 def _summary(path: Path) -> str:
     """Return what a file says of itself: its `summary`, or a study's `title`."""
+    import tomllib
+
     keys = tomllib.loads(path.read_text())
     return str(keys.get("summary") or keys.get("title") or "")

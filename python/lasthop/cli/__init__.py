@@ -101,8 +101,20 @@ class _Commands(click.Group):
             raise click.UsageError(message, ctx) from error
 
 
+def _print_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Print the engine's version: importing it takes a fifth of the time that the package's metadata takes."""
+    if not wanted:
+        return
+    from lasthop._native import __version__
+
+    click.echo(f"lasthop {__version__}")
+    context.exit()
+
+
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="lasthop", message="lasthop %(version)s")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 def cli() -> None:
     """A laboratory for TCP over difficult last hops.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from lasthop.analysis import Analysis, analyze, analyze_to_folder, remarks
-from lasthop.cli.console import print_json, print_table, remark, stdout
+from lasthop.cli.console import print_json, print_line, print_table, remark
 
 if TYPE_CHECKING:
     from lasthop.joining import Joined
@@ -74,10 +74,10 @@ def command(captures: tuple[Path, ...], out: Path | None, clocks: str, both: boo
         return
     for place, one in enumerate(found):
         if place:
-            stdout.print()
+            print_line()
         _print(one, both)
     if joined:
-        stdout.print()
+        print_line()
         _print_joined(joined)
 
 
@@ -118,7 +118,7 @@ def _print_joined(joined: Sequence[Joined]) -> None:
     print_table("Both ends joined", ["from", "to", *columns, *headings], rows[:MOST_ROWS])
     for one in joined[:MOST_ROWS]:
         clocks = one.clocks
-        stdout.print(
+        print_line(
             f"{one.flow}: the receiver's clock is {1e3 * clocks.offset_s:+.3f} ms off and gains"
             f" {1e6 * clocks.skew:+.1f} ppm ({clocks.assumption})"
         )
@@ -127,11 +127,11 @@ def _print_joined(joined: Sequence[Joined]) -> None:
 def _print(found: Analysis, both: bool) -> None:
     frames = sum(point["frames"] for point in found.report["points"])
     length = found.report["length_s"]
-    stdout.print(f"{found.path}: {frames} packets in {length:.3f} s, {len(found.connections)} TCP connections\n")
+    print_line(f"{found.path}: {frames} packets in {length:.3f} s, {len(found.connections)} TCP connections\n")
     rows = [row for connection in found.connections for row in _rows(connection, both)]
     print_table(None, ["from", "to", *(words for words, _ in _COLUMNS.values())], rows[:MOST_ROWS])
     if len(rows) > MOST_ROWS:
-        stdout.print(f"{len(rows) - MOST_ROWS} more; --json has them")
+        print_line(f"{len(rows) - MOST_ROWS} more; --json has them")
     if found.report["quic"]:
         _print_quic(found.report["quic"])
     for words in remarks(found.report):

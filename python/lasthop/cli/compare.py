@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from lasthop.cli.console import print_json, print_table, remark, shown, stdout
+from lasthop.cli.console import print_json, print_line, print_table, remark, shown
 
 if TYPE_CHECKING:
     from lasthop.experiments.comparison import Comparison, Difference, Value
@@ -69,12 +69,12 @@ def _compare_packets(results: Sequence[Path], as_json: bool) -> None:
     ]
     print_table(None, head, rows)
     offsets = {row.flow: f"{row.flow} {row.offset_ms:.3f} ms" for row in found.seen}
-    stdout.print(f"\nWithout the offset of the second run's clock: {', '.join(offsets.values())}.")
+    print_line(f"\nWithout the offset of the second run's clock: {', '.join(offsets.values())}.")
     same = all(row.same for row in found.seen)
-    stdout.print("\nThe same packets in the same order." if same else "\nThe runs have not decided alike throughout.")
+    print_line("\nThe same packets in the same order." if same else "\nThe runs have not decided alike throughout.")
     if found.error_ms is not None:
         shares = [row.within_error for row in found.seen if row.within_error is not None]
-        stdout.print(
+        print_line(
             f"Stated error (the greatest lateness): {found.error_ms:.3f} ms; within it: {100 * min(shares):.1f} % "
             "of the packets of the worst row."
         )
@@ -102,9 +102,9 @@ def _print(found: Comparison, all_rows: bool) -> None:
         head += [name, "change"]
     print_table(None, head, [_row(row) for row in rows[:MOST_ROWS]])
     if len(rows) > MOST_ROWS:
-        stdout.print(f"{len(rows) - MOST_ROWS} more differences; --json has them")
+        print_line(f"{len(rows) - MOST_ROWS} more differences; --json has them")
     if equal:
-        stdout.print(f"\n{equal} measures do not differ; --all tells them")
+        print_line(f"\n{equal} measures do not differ; --all tells them")
 
 
 def _row(row: Difference) -> list[object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lasthop.cli.console import print_json, stdout
+from lasthop.cli.console import print_json, print_line
 from lasthop.doctor import checks
 from lasthop.real_time.calibration import calibrate as measure
 
@@ -31,6 +31,6 @@ def command(calibrate: bool, as_json: bool) -> None:
         print_json({"ok": all(check["ok"] for check in found), "checks": found})
         return
     for check in found:
-        stdout.print(f"{'ok     ' if check['ok'] else 'MISSING'}  {check['check']}: {check['says']}")
+        print_line(f"{'ok     ' if check['ok'] else 'MISSING'}  {check['check']}: {check['says']}")
         if check["remedy"] and not check["ok"]:
-            stdout.print(f"         remedy: {check['remedy']}")
+            print_line(f"         remedy: {check['remedy']}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lasthop.cli.console import print_json, print_table, stdout
+from lasthop.cli.console import print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from lasthop.explanation import Explanation
@@ -52,21 +52,19 @@ def command(results: tuple[Path, ...], flow: str | None, events: int, as_json: b
 
 def _print(path: str, told: Explanation, most: int) -> None:
     title = f"{told.flow}, connection {told.connection}" if told.connection > 1 else told.flow
-    stdout.print(f"{path} {title}: {told.start:.3f} s to {told.end:.3f} s".strip(), style="bold")
+    print_line(f"{path} {title}: {told.start:.3f} s to {told.end:.3f} s".strip(), style="bold")
     for event in told.events[:most]:
-        stdout.print(f"  {event.start:9.3f} s  {event.text}")
+        print_line(f"  {event.start:9.3f} s  {event.text}")
     if len(told.events) > most:
-        stdout.print(
-            f"  {len(told.events) - most} more events; --events {len(told.events)} tells them, --json has them"
-        )
+        print_line(f"  {len(told.events) - most} more events; --events {len(told.events)} tells them, --json has them")
     _print_causes(told)
     _print_time(told)
-    stdout.print()
+    print_line()
 
 
 def _print_causes(told: Explanation) -> None:
     if told.causes:
-        stdout.print()
+        print_line()
         rows: list[Sequence[object]] = [
             [
                 cause.copies,
@@ -89,7 +87,7 @@ def _needed(needed: bool | None) -> str:
 def _print_time(told: Explanation) -> None:
     if told.time_shares:
         whole = sum(share.seconds for share in told.time_shares)
-        stdout.print()
+        print_line()
         rows = [
             [f"{share.seconds:.3f}", f"{100 * share.seconds / whole:.1f} %", share.words] for share in told.time_shares
         ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from lasthop.cli.console import a_number, print_json, print_table, remark, stdout
+from lasthop.cli.console import a_number, print_json, print_line, print_table, remark
 from lasthop.cli.names import completing
 from lasthop.errors import InputError, RunError
 from lasthop.fetching import Fetched, Target, Way, fetch_once, gain_of, target_of
@@ -119,7 +119,7 @@ def command(
         return
     _print(fetches)
     if gain is not None:
-        stdout.print(f"\n{profile} against {against}: {gain.in_words()}")
+        print_line(f"\n{profile} against {against}: {gain.in_words()}")
 
 
 def _fetch_all(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from lasthop.cli.console import print_json, print_table, remark, stdout
+from lasthop.cli.console import print_json, print_line, print_table, remark
 from lasthop.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def _write(out: Path, text: str) -> None:
 
 def _print(found: Fit) -> None:
     told = found.to_json()
-    stdout.print(f"{told['flow']}: seen from {told['seen_from']}, {found.seconds:.1f} s", style="bold")
+    print_line(f"{told['flow']}: seen from {told['seen_from']}, {found.seconds:.1f} s", style="bold")
     if found.clocks:
-        stdout.print(f"clocks: {found.clocks.assumption}; the base delay of both ways together does not depend on it")
+        print_line(f"clocks: {found.clocks.assumption}; the base delay of both ways together does not depend on it")
     rows = _rows("there" if found.backward else "there and back", found.forward)
     if found.backward:
         rows += _rows("back", found.backward)
@@ -120,7 +120,7 @@ def _rows(way: str, one: Direction) -> list[list[object]]:
 
 
 def _print_rerun(again: Rerun) -> None:
-    stdout.print()
+    print_line()
     rows: list[list[object]] = [
         [
             "goodput, Mbit/s",

@@ -13,7 +13,8 @@ import click
 
 from lasthop.cli.console import print_json, remark, warn
 from lasthop.cli.names import completing
-from lasthop.cli.summary import print_beside_virtual, print_real_time, print_summary
+from lasthop.cli.real_time_tables import print_beside_virtual, print_real_time
+from lasthop.cli.summary import print_summary
 from lasthop.errors import InputError, RunError
 from lasthop.experiments.real_against_virtual import Compared, compare_runs, measures_of
 from lasthop.real_time.calibration import beyond_calibration

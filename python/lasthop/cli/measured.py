@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from lasthop.cli.console import print_table, stdout
+from lasthop.cli.console import print_line, print_table
 
 Columns = Mapping[str, tuple[str, float]]
 """A key's words at the head of its column, and what it is multiplied by."""
@@ -83,7 +83,7 @@ def _print(title: str | None, names: Sequence[str], rows: Sequence[Mapping[str, 
     if not rows:
         return
     told = {key: column for key, column in columns.items() if any(row.get(key) is not None for row in rows)}
-    stdout.print("" if title is None else f"\n{title}")
+    print_line("" if title is None else f"\n{title}")
     head = [*names, *(words for words, _ in told.values())]
     print_table(None, head, [[*(row[name] for name in names), *_numbers(row, told)] for row in rows])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lasthop import _native, catalogue
-from lasthop.cli.console import a_number, print_json, remark, shown, stderr
+from lasthop.cli.console import a_number, print_json, remark, rich_console, shown
 from lasthop.cli.names import completing
 from lasthop.scenario import load_scenario
 
@@ -53,7 +54,7 @@ def command(
       lasthop set lab links.lasthop.down.rate="1 Mbit/s" links.lasthop.down.propagation="80 ms"
     """
     scenario = load_scenario(file, overrides=overrides, seed=seed)
-    display = _Lines(every) if as_json or not stderr.is_terminal else _Screen()
+    display = _Lines(every) if as_json or not sys.stderr.isatty() else _Screen()
     with display:
         last = _native.router(
             file,
@@ -126,7 +127,7 @@ class _Screen:
     """A table that is drawn anew in its place."""
 
     def __init__(self) -> None:
-        self.live = Live(console=stderr, transient=True, auto_refresh=False)
+        self.live = Live(console=rich_console(sys.stderr), transient=True, auto_refresh=False)
         self.rates = _Rates()
 
     def __enter__(self) -> _Screen:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lasthop import _native
-from lasthop.cli.console import print_json, remark, stdout
+from lasthop.cli.console import print_json, print_line, remark
 from lasthop.cli.names import completing
 from lasthop.errors import InputError
 from lasthop.fetching import gain_of
@@ -126,7 +126,7 @@ class _Connections:
         if self.as_json:
             print_json({**told, "profile": name})
         else:
-            stdout.print(f"{told['peer']}  {name}: {_in_words(told, flow)}")
+            print_line(f"{told['peer']}  {name}: {_in_words(told, flow)}")
 
     def tell_gain(self) -> None:
         """Tell what the first profile gained, where there are pairs of whole transfers."""
@@ -140,7 +140,7 @@ class _Connections:
         if self.as_json:
             print_json({"gain": gain.to_json()})
         else:
-            stdout.print(f"{self.profiles[0]} against {self.profiles[1]}: {gain.in_words()}")
+            print_line(f"{self.profiles[0]} against {self.profiles[1]}: {gain.in_words()}")
 
 
 def _in_words(told: dict[str, Any], flow: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from lasthop import _native, catalogue
-from lasthop.cli.console import print_json, stdout
+from lasthop.cli.console import print_json, print_line
 from lasthop.cli.names import completing
 from lasthop.errors import InputError
 
@@ -52,9 +52,9 @@ def command(name: str, as_json: bool) -> None:
         return
     for place, shown in enumerate(found):
         if place:
-            stdout.print()
-        stdout.print(f"{shown.kind} {shown.name}{f'  ({shown.path})' if shown.path else ''}", style="bold")
-        stdout.print(shown.text.rstrip())
+            print_line()
+        print_line(f"{shown.kind} {shown.name}{f'  ({shown.path})' if shown.path else ''}", style="bold")
+        print_line(shown.text.rstrip())
 
 
 def _files(name: str) -> list[Shown]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from lasthop import catalogue
-from lasthop.cli.console import a_number, print_json, progress_bar, remark, stdout, warn
+from lasthop.cli.console import a_number, print_json, print_line, remark, warn
 from lasthop.cli.names import completing
+from lasthop.cli.progress import ProgressLine
 from lasthop.cli.study_tables import claims_counted, legend, print_agreement, print_claims, print_study_table
 from lasthop.errors import LasthopError, StudyError
 from lasthop.results.folder import STORE_FILE
@@ -119,7 +120,7 @@ def _run_all(replications: int | None, jobs: int | None, out: Path, figures: boo
             failed.append(name)
             continue
         _draw(plans, result, figures, "svg")
-        stdout.print(f"{name}: {_found_text(result)}")
+        print_line(f"{name}: {_found_text(result)}")
         chapters.append(Chapter(name, result))
         if result.failures:
             failed.append(name)
@@ -151,16 +152,8 @@ def _draw(plans: Sequence[Study], result: StudyResult, figures: bool, picture_fo
 def _run_with_progress(
     plans: Sequence[Study], folder: Path, jobs: int | None, precision: Precision | None, cluster: str | None
 ) -> StudyResult:
-    with progress_bar("runs") as bar:
-        task = bar.add_task(plans[0].name, total=sum(len(jobs_of(plan)) for plan in plans))
-        return run_parts(
-            plans,
-            folder,
-            jobs=jobs,
-            tick=lambda done, every: bar.update(task, completed=done, total=every),
-            precision=precision,
-            cluster=cluster,
-        )
+    with ProgressLine(plans[0].name, "runs", sum(len(jobs_of(plan)) for plan in plans)) as line:
+        return run_parts(plans, folder, jobs=jobs, tick=line.update, precision=precision, cluster=cluster)
 
 
 def _failures_text(result: StudyResult) -> str:
@@ -205,13 +198,13 @@ MOST_NAMED = 20
 
 
 def _print(result: StudyResult) -> None:
-    stdout.print(result.title)
+    print_line(result.title)
     known = f", {result.reused} of them known from earlier" if result.reused else ""
-    stdout.print(f"{result.runs} runs{known}; {result.wall_s:.1f} s, {result.cpu_s:.1f} s of CPU")
-    stdout.print(legend(result.rows) + "\n")
+    print_line(f"{result.runs} runs{known}; {result.wall_s:.1f} s, {result.cpu_s:.1f} s of CPU")
+    print_line(legend(result.rows) + "\n")
     for table in dict.fromkeys(row["table"] for row in result.rows):
         print_study_table(table, [row for row in result.rows if row["table"] == table])
-        stdout.print()
+        print_line()
     if result.claims:
         print_claims(result.claims)
     if any(row["agrees"] is not None for row in result.rows):
@@ -219,4 +212,4 @@ def _print(result: StudyResult) -> None:
     if result.unmatched:
         warn(_unmatched_text(result))
     if result.precision is not None:
-        stdout.print(_precision_text(result.precision, len(result.rows)))
+        print_line(_precision_text(result.precision, len(result.rows)))

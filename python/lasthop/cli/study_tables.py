@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, takewhile
 from typing import Any
 
-from rich.text import Text
-
-from lasthop.cli.console import print_table, shown, stdout
+from lasthop.cli.console import print_line, print_table, shown, width
 from lasthop.study.claims import ELSEWHERE
 
 Row = Mapping[str, Any]
@@ -61,14 +59,14 @@ def legend(rows: Sequence[Row]) -> str:
 
 def print_claims(claims: Sequence[Row]) -> None:
     """Print each claim with the verdict and what decided it, but for those about other tables, and count them all."""
-    stdout.print(Text("Claims", style="bold"))
+    print_line("Claims", "bold")
     for claim in claims:
         if claim["evidence"] == ELSEWHERE:
             continue
         says = f"{claim['says']}  [{claim['place']}]{'  (set-up)' if claim['setup'] else ''}"
-        stdout.print(Text(f"{claim['id']:>4}  {_JUDGED[claim['holds']]:10}  {says}"))
-        stdout.print(Text(f"{'':18}{claim['evidence']}", style="dim"))
-    stdout.print("\n" + claims_counted(claims))
+        print_line(f"{claim['id']:>4}  {_JUDGED[claim['holds']]:10}  {says}")
+        print_line(f"{'':18}{claim['evidence']}", "dim")
+    print_line("\n" + claims_counted(claims))
 
 
 def claims_counted(claims: Sequence[Row]) -> str:
@@ -85,14 +83,14 @@ def _verdicts(claims: Sequence[Row]) -> str:
 
 def print_agreement(agreement: Mapping[str, Sequence[Row]]) -> None:
     """Print how many rows agree with what the document prints: by kind, then by table."""
-    stdout.print()
+    print_line()
     for by, title in (("kinds", "Rows that agree with the document"), ("tables", "The same by table")):
         counts = agreement[by]
         names = [name for name in counts[0] if name not in {"agree", "rows"}]
         every = {"agree": sum(row["agree"] for row in counts), "rows": sum(row["rows"] for row in counts)}
         lines = [[str(row[name]) for name in names] + _share(row) for row in counts]
         print_table(title, [*names, "agree", "of", "%"], [*lines, ["all"] + [""] * (len(names) - 1) + _share(every)])
-        stdout.print()
+        print_line()
 
 
 def _share(count: Row) -> list[Any]:
@@ -129,7 +127,7 @@ def _blocks(naming: Sequence[Column], columns: Sequence[Column], lines: Sequence
     blocks = [[*naming]]
     for _, group in groupby((column for column in columns if column not in naming), key=lambda column: column[0]):
         more = list(group)
-        if len(blocks[-1]) > len(naming) and _width([*blocks[-1], *more], lines) > stdout.width:
+        if len(blocks[-1]) > len(naming) and _width([*blocks[-1], *more], lines) > width():
             blocks.append([*naming])
         blocks[-1] += more
     return blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from lasthop.cli.console import print_table, shown, stdout
+from lasthop.cli.console import print_line, print_table, shown
 from lasthop.experiments.sweeps import Case, Sweep
 from lasthop.stats import Spread
 
@@ -28,7 +28,7 @@ _COLUMNS: Final = {
 
 def print_sweep(found: Sweep) -> None:
     """Print the cases: the values on the axes and the measures, with several seeds as means ± their 95 % intervals."""
-    stdout.print(f"{found.scenario}: {_runs(found)}\n")
+    print_line(f"{found.scenario}: {_runs(found)}\n")
     told = [key for key in _COLUMNS if any(key in case.measures for case in found.cases)]
     head = [*_axis_names(found), *(_COLUMNS[key][0] for key in told)]
     print_table(None, head, [_row(case, told) for case in found.cases])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lasthop import _native
 from lasthop.entry_points import entry_point
 from lasthop.errors import InputError, naming
-from lasthop.provenance import machine, versions
+from lasthop.provenance import machine, sha256_of, versions
 from lasthop.results.folder import check_is_result, whole_folder
 from lasthop.results.html import summary_html
 
@@ -120,9 +119,7 @@ def write_index(partial: Path, summary: Mapping[str, Any], hash: str, specificat
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"bytes": path.stat().st_size, "sha256": digest}
+    return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
 
 
 class RunResult:
