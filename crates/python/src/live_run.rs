@@ -2,26 +2,26 @@
 
 use std::os::fd::RawFd;
 
-use live::{LiveOutcome, Machine, Machines, Options, Program, Streams};
+use live::{Machine, Machines, Options, Program, Streams};
 use pyo3::prelude::*;
 use scenario::Resolved;
 use sim::Spec;
 
+use crate::callbacks::watched;
 use crate::error::Failure;
-use crate::interrupt::look;
 use crate::run::{Run, json_of};
 
-/// Programs in hosts, by name, each with the file for what it writes or an empty name.
+/// Programs in hosts: the host's name, the words, and the file for its output (empty: none).
 type Programs = Vec<(String, Vec<String>, String)>;
-/// A command, and the file in which what it writes is kept, or an empty name.
+/// A command: its words, and the file for its output (empty: none).
 type Command = (Vec<String>, String);
-/// Machines: what each is called, where its datagrams go, the first port if it is chosen, its hosts.
+/// Machines: name, address for datagrams, first port (None: any), names of its hosts.
 type Given = Vec<(String, String, Option<u16>, Vec<String>)>;
 
-/// Runs a resolved scenario between kernels; with a `command`, that is run in the first host instead of the flows.
-/// What the command writes is shown as well as kept. `programs` run in hosts until the run is over. `progress` is called now
-/// and then with the run's time in seconds, and what it raises ends the run. Hosts of `machines` are there: their parts are spoken with over the descriptors `streams`, to read
-/// and to write, which are taken over.
+/// Runs a resolved scenario between kernels; a `command` runs in the first host instead of the flows, and its output is
+/// shown as well as kept. `programs` run in hosts until the run is over. `progress` is called from time to time with the
+/// run's time in seconds; an exception that it raises ends the run. `machines` have the hosts that are not on this machine;
+/// their control messages are read from and written to the descriptors `streams`, which are taken over.
 ///
 /// Call it in a process of its own, before there is a second thread.
 #[pyfunction]
@@ -39,38 +39,30 @@ pub(crate) fn run_live(
     let spec = resolved.to_spec()?;
     let (command, output) = command;
     let machines = machines_of(&spec, machines, streams, resolved_json)?;
-    let outcome = py.detach(|| {
-        let options = Options {
-            programs: programs_of(&spec, programs),
-            command: command.into_iter().map(Into::into).collect(),
-            output: (!output.is_empty()).then(|| output.into()),
-            machines,
-            ..Options::of(&resolved)
-        };
-        outcome_of(&spec, options, progress.as_ref())
-    })?;
+    let ended = py.detach(|| {
+        watched(progress.as_ref(), |check| {
+            let options = Options {
+                programs: programs_of(&spec, programs),
+                command: command.into_iter().map(Into::into).collect(),
+                output: (!output.is_empty()).then(|| output.into()),
+                machines,
+                progress: Some(check),
+                ..Options::of(&resolved)
+            };
+            live::run(&spec, options)
+        })
+    });
+    let outcome = ended.or_raised()?;
     Ok(Run::new(json_of(&outcome.summary), outcome.tables, outcome.captures))
 }
 
-/// Runs a machine's part of a run in real time, as the other end of the descriptors `streams` says, which are taken over.
+/// Runs a machine's part of a run in real time, controlled through the descriptors `streams`, which are taken over.
 ///
-/// Call it in a process of its own, before there is a second thread, and end the process behind it.
+/// Call it in a process of its own, before there is a second thread, and end the process after it.
 #[pyfunction]
 pub(crate) fn live_part(py: Python<'_>, streams: (RawFd, RawFd)) -> Result<(), Failure> {
     let streams = take_over(streams)?;
     Ok(py.detach(|| live::part(streams))?)
-}
-
-fn outcome_of(
-    spec: &Spec,
-    options: Options<'_>,
-    progress: Option<&Py<PyAny>>,
-) -> Result<LiveOutcome, Failure> {
-    let mut raised = None;
-    let mut check = |now| look(progress, now, &mut raised);
-    let outcome = live::run(spec, Options { progress: Some(&mut check), ..options });
-    raised.map_or(Ok(()), |error| Err(Failure::Python(error)))?;
-    Ok(outcome?)
 }
 
 fn node(spec: &Spec, host: &str) -> Option<usize> {

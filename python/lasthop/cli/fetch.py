@@ -9,6 +9,7 @@ import click
 
 from lasthop.cli.console import a_number, print_json, print_line, print_table, remark
 from lasthop.cli.names import completing
+from lasthop.cli.options import JSON, LINKS, QUIET, SEED_OF_LINKS, overrides_of_host
 from lasthop.errors import InputError, RunError
 from lasthop.fetching import Fetched, Target, Way, fetch_once, gain_of, target_of
 from lasthop.fetching.fetched import DELAYED, check_profiles
@@ -37,24 +38,11 @@ MOST_REDIRECTIONS = 5
     metavar="delayed|NAME|FILE|none",
     help="Fetch it with this TCP too; delayed: the profile, with ordinary delayed ACKs.",
 )
-@click.option(
-    "--link",
-    "links",
-    multiple=True,
-    metavar="PRESET|FILE",
-    shell_complete=completing("presets"),
-    help="A link of `lasthop list links`, or a file like one; several are crossed one behind the other.",
-)
+@LINKS
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Pairs of fetches, in turn.")
 @click.option("--outside", metavar="COMMAND", help="Run this server at the far end, gateway in the URL.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream of the links.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Override a key: links.lte.down.rate=…, or hosts.client.tcp.… of the profile.",
-)
+@SEED_OF_LINKS
+@overrides_of_host("client")
 @click.option(
     "--timeout",
     "timeout_s",
@@ -71,8 +59,8 @@ MOST_REDIRECTIONS = 5
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the body to FILE."
 )
-@click.option("--quiet", is_flag=True, help="Do not say on standard error what is set up and changed.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@QUIET
+@JSON
 def command(
     url: str,
     profile: str,

@@ -10,6 +10,7 @@ import click
 
 from lasthop.cli.console import print_json, remark
 from lasthop.cli.names import completing
+from lasthop.cli.options import JSON, OVERRIDES, RESULT_FOLDER, SEED
 from lasthop.cli.progress import ProgressLine
 from lasthop.cli.summary import print_summary
 from lasthop.errors import InputError
@@ -18,12 +19,12 @@ from lasthop.scenario import Scenario, load_scenario, run_to_folder, summary_of
 
 @click.command(name="run")
 @click.argument("file", shell_complete=completing("scenarios"))
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
+@SEED
+@OVERRIDES
 @click.option("--replications", type=click.IntRange(2), help="Number of seeds to run it under; prints means.")
 @click.option("--sweep", "axes", multiple=True, metavar="PATH=VALUE,…", help="Vary one key; again for a grid.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@RESULT_FOLDER
+@JSON
 def command(
     file: str,
     seed: int | None,

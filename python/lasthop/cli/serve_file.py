@@ -11,6 +11,7 @@ import click
 from lasthop import _native
 from lasthop.cli.console import print_json, print_line, remark
 from lasthop.cli.names import completing
+from lasthop.cli.options import LINKS, QUIET, SEED_OF_LINKS, overrides_of_host
 from lasthop.errors import InputError
 from lasthop.fetching import gain_of
 from lasthop.fetching.scenarios import RECORDS, server_scenario
@@ -33,24 +34,11 @@ from lasthop.scenario import in_memory
 )
 @click.option("--against", metavar="NAME|FILE", help="Every other connection has this TCP, and the gain is told.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
-@click.option(
-    "--link",
-    "links",
-    multiple=True,
-    metavar="PRESET|FILE",
-    shell_complete=completing("presets"),
-    help="A link of `lasthop list links`, or a file like one; down leads to the clients.",
-)
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream of the links.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="Override a key: links.lte.down.rate=…, or hosts.server.tcp.… of the profile.",
-)
+@LINKS
+@SEED_OF_LINKS
+@overrides_of_host("server")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the result folder DIR at the end.")
-@click.option("--quiet", is_flag=True, help="Do not say on standard error what is set up and changed.")
+@QUIET
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a connection, and the gain at the end.")
 def command(
     file: Path,

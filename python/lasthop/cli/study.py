@@ -11,6 +11,7 @@ import click
 from lasthop import catalogue
 from lasthop.cli.console import a_number, print_json, print_line, remark, warn
 from lasthop.cli.names import completing
+from lasthop.cli.options import JSON
 from lasthop.cli.progress import ProgressLine
 from lasthop.cli.study_tables import claims_counted, legend, print_agreement, print_claims, print_study_table
 from lasthop.errors import LasthopError, StudyError
@@ -50,7 +51,7 @@ def _table_ids(_context: click.Context, _option: click.Parameter, values: tuple[
 @click.option(
     "--format", "picture_format", type=click.Choice(["svg", "pdf", "png"]), default="svg", help="Of the pictures."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@JSON
 def command(
     study: str,
     only: list[str],

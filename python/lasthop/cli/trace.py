@@ -9,6 +9,7 @@ import click
 
 from lasthop.cli.console import a_number, remark
 from lasthop.cli.names import completing
+from lasthop.cli.options import OVERRIDES, SEED
 from lasthop.errors import InputError, naming
 from lasthop.scenario import link_trace, load_scenario
 
@@ -26,8 +27,8 @@ from lasthop.scenario import link_trace, load_scenario
     show_default=True,
     help="How long the trace is.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed for every random stream.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override one key of the file.")
+@SEED
+@OVERRIDES
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE instead of standard output.")
 def command(
     file: str, link: str, seconds: float, seed: int | None, overrides: tuple[str, ...], out: Path | None
