@@ -1,4 +1,4 @@
-"""`lasthop doctor`: what this machine can do, and the remedy for what it cannot."""
+"""`lasthop doctor`: checks of this machine, with a remedy for each failure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lasthop.real_time.calibration import calibrate as measure
 
 
 @click.command(name="doctor")
-@click.option("--calibrate", is_flag=True, help="Measure, in some seconds, how fast links may be in real time.")
+@click.option("--calibrate", is_flag=True, help="Measure the fastest link of a real-time run; takes some seconds.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 def command(calibrate: bool, as_json: bool) -> None:
     """Check what real-time runs, captures and pictures need.
 
-    Nothing is changed, except that what a killed shell or router has left is taken back. Virtual-time runs and
-    studies need none of it. The exit status is 0 whatever is found.
+    Nothing is changed, except that the leftovers of a killed shell or router are removed. Runs in virtual time and
+    studies need none of the checks to pass. The exit status is always 0.
 
     \b
     Examples:

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     metavar="N",
     default=40,
     show_default=True,
-    help="Events told of each connection.",
+    help="Number of events printed for each connection.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead, with every event.")
 def command(results: tuple[Path, ...], flow: str | None, events: int, as_json: bool) -> None:
-    """Tell what happened in RESULT, a folder that `lasthop run` or `live` wrote with --out, and why.
+    """Explain what happened in RESULT, a folder that `lasthop run` or `live` wrote with --out.
 
-    Of each connection: the story in the order of time, the causes of its retransmissions, and where its time went
-    against an ideal transfer over the same link. The table `segments` is needed; `tcp` and `packets` say more.
+    For each connection it prints the events in order of time, the causes of the retransmissions, and the time lost
+    against an ideal transfer over the same link. The result must have the table `segments`; the tables `tcp` and
+    `packets` add detail.
 
     \b
     Examples:
@@ -56,7 +57,7 @@ def _print(path: str, told: Explanation, most: int) -> None:
     for event in told.events[:most]:
         print_line(f"  {event.start:9.3f} s  {event.text}")
     if len(told.events) > most:
-        print_line(f"  {len(told.events) - most} more events; --events {len(told.events)} tells them, --json has them")
+        print_line(f"  {len(told.events) - most} more events; --events {len(told.events)} prints them, --json has them")
     _print_causes(told)
     _print_time(told)
     print_line()
@@ -75,9 +76,7 @@ def _print_causes(told: Explanation) -> None:
             ]
             for cause in told.causes
         ]
-        print_table(
-            "Retransmissions, by cause", ["copies", "sent on", "needed", "why", "what befell earlier copies"], rows
-        )
+        print_table("Retransmissions, by cause", ["copies", "sent on", "needed", "why", "fate of earlier copies"], rows)
 
 
 def _needed(needed: bool | None) -> str:

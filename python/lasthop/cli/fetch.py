@@ -1,4 +1,4 @@
-"""`lasthop fetch`: our own TCP as the client of a real web server."""
+"""`lasthop fetch`: lasthop's TCP as the client of a real web server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lasthop.fetching.fetched import DELAYED, check_profiles
 from lasthop.fetching.target import redirected
 
 NOTHING = "none"
-"""Instead of a profile: compare with nothing."""
+"""The value of --against that compares with no other profile."""
 
 MOST_REDIRECTIONS = 5
 
@@ -36,11 +36,11 @@ MOST_REDIRECTIONS = 5
     default=DELAYED,
     show_default=True,
     metavar="delayed|NAME|FILE|none",
-    help="Fetch it with this TCP too; delayed: the profile, with ordinary delayed ACKs.",
+    help="Also fetch with this TCP; delayed is the profile with ordinary delayed ACKs.",
 )
 @LINKS
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Pairs of fetches, in turn.")
-@click.option("--outside", metavar="COMMAND", help="Run this server at the far end, gateway in the URL.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Number of pairs of fetches.")
+@click.option("--outside", metavar="COMMAND", help="Run this server at the far end; the URL names it gateway.")
 @SEED_OF_LINKS
 @overrides_of_host("client")
 @click.option(
@@ -51,7 +51,7 @@ MOST_REDIRECTIONS = 5
     show_default=True,
     callback=a_number,
     metavar="SECONDS",
-    help="How long to wait for the next byte.",
+    help="Longest wait for the next byte.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Write a result folder for each fetch below DIR."
@@ -76,12 +76,12 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Fetch URL from a real web server by our own TCP, through emulated links, and say what its profile gained.
+    """Fetch URL from a real web server with lasthop's TCP, through emulated links, and print what its profile gained.
 
-    The client is the endpoint of `lasthop run`, behind a device of its own; the server is whatever the URL names. As
-    root the way leads from the far end of the links on by this machine's connection, as in `lasthop shell`. Without
-    root there is only the far end itself, called gateway, with the server that --outside runs there. http and https
-    are spoken, over IPv4. Both bodies must be the same.
+    The client is the endpoint of `lasthop run`, on a network device; the server is the one that the URL names. As root,
+    traffic continues from the far end of the links by this machine's connection, as in `lasthop shell`. Without root,
+    the only server is the one that --outside runs at the far end, which the URL names gateway. Schemes are http and
+    https, over IPv4. Both profiles must get the same body.
 
     \b
     Examples:
@@ -113,7 +113,7 @@ def command(
 def _fetch_all(
     target: Target, way: Way, profiles: list[str], repeat: int, out: Path | None, output: Path | None, announces: bool
 ) -> list[Fetched]:
-    """Fetch with each profile in turn. The first fetch finds out where the server sends us."""
+    """Fetch with each profile, alternating. Only the first fetch follows redirections; the others use its URL."""
     fetches: list[Fetched] = []
     for number in range(1, repeat + 1):
         for profile in profiles:

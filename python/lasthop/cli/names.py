@@ -1,4 +1,4 @@
-"""Names of the library as arguments, which the shell completes."""
+"""Shell completion of arguments that name files of the library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def completing(*kinds: catalogue.Kind) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return what completes an argument by the library's names of these kinds, and by files."""
+    """Return a completion function that offers the library's names of these kinds, and files."""
 
     def complete(_context: click.Context, _argument: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem

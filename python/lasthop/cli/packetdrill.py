@@ -14,12 +14,12 @@ from lasthop.packetdrill import Refusal, ScriptResult, run_scripts
 @click.option("--profile", default="linux-6", show_default=True, help="The TCP under test, of `lasthop list profiles`.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(files: tuple[str, ...], profile: str, as_json: bool) -> int:
-    """Run packetdrill scripts in virtual time, as they are written, against the TCP of a profile.
+    """Run unmodified packetdrill scripts in virtual time against the TCP of a profile.
 
-    System calls, segments with their options, settings of the kernel (sysctl) and assertions on tcp_info are those of
-    packetdrill. What goes out is compared as packetdrill does, large sends joined. Settings that no key of a profile
-    stands for are said and left out. A script that cannot be run is named with its line and the remedy, and the others
-    are run. The exit status is 1 if a script fails, 2 if one cannot be run.
+    System calls, segments with their options, kernel settings (sysctl) and assertions on tcp_info are those of
+    packetdrill. Outgoing segments are compared as packetdrill does, with large sends joined. A setting that no key of a
+    profile stands for is reported and skipped. A script that cannot be run is reported with its line and the remedy,
+    and the others run. The exit status is 1 if a script fails, 2 if one cannot be run.
 
     \b
     Examples:

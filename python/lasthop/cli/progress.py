@@ -1,4 +1,4 @@
-"""Progress of work that takes a while, on standard error where that is a terminal."""
+"""Progress of longer work, on standard error if that is a terminal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 SHOWN_AFTER_S: Final = 0.3
-"""Work that ends sooner shows nothing, and loads no Rich."""
+"""Seconds of work before anything is shown, and Rich is loaded."""
 
 
 class ProgressLine:
-    """A context manager that shows how far some work is: a bar, or without a total the amount that is done."""
+    """A context manager that shows the progress of some work, as a bar or as the amount done."""
 
     def __init__(self, description: str, unit: str, total: float | None = None, *, has_bar: bool = True) -> None:
         self._description = description
@@ -37,7 +37,7 @@ class ProgressLine:
             self._shown[0].stop()
 
     def update(self, done: float, total: float | None = None) -> None:
-        """Show how much is done, and of how much if that is known now."""
+        """Show the amount done; `total` replaces the total if it is known only now."""
         self._total = self._total if total is None else total
         if self._shown is None and sys.stderr.isatty() and time.monotonic() - self._begun > SHOWN_AFTER_S:
             self._shown = self._start()

@@ -1,4 +1,4 @@
-"""What only a run in real time has, for a reader: lateness, tunnels, and the comparison with virtual time."""
+"""Tables of what only a run in real time has: lateness, tunnels, and the comparison with virtual time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lasthop.experiments.real_against_virtual import Compared, differing
 
 
 def print_real_time(summary: Mapping[str, Any]) -> None:
-    """Print what only a run in real time has: the kernel under test, and how true the clock was."""
+    """Print the kernel under test, the lateness of its packets, and why the run is tainted, if it is."""
     late, kernel = summary["lateness"], summary["kernel"]
     control = kernel["congestion"] or "as the machine has it"
     print_line(f"\n{kernel['version']}, congestion control {control}")
@@ -29,7 +29,7 @@ def print_real_time(summary: Mapping[str, Any]) -> None:
 
 
 def _print_machine(machine: Mapping[str, Any]) -> None:
-    """Print how true the tunnels to a machine were."""
+    """Print losses, reordering, delay and clock offset of the tunnels to a machine."""
     ways = [way for tunnel in machine["tunnels"] for way in (tunnel["to_host"], tunnel["from_host"])]
     lost, reordered = sum(way["lost"] for way in ways), sum(way["reordered"] for way in ways)
     slowest = max((way["delay"]["max_ms"] for way in ways), default=0.0)
@@ -46,9 +46,9 @@ def _print_machine(machine: Mapping[str, Any]) -> None:
 
 
 def print_beside_virtual(compared: Sequence[Compared], congestion: str, profiles: Sequence[str]) -> None:
-    """Print runs in real time beside the same scenario in virtual time, and warn where they differ."""
+    """Print runs in real time beside the same scenario in virtual time, and warn of measures that differ."""
     runs = max((len(one.real) for one in compared), default=0)
-    several = f"{runs} runs" if runs > 1 else "1 run; how far it varies is not known: --repeat"
+    several = f"{runs} runs" if runs > 1 else "1 run; --repeat measures how far runs vary"
     print_line(f"\nThe kernel's {congestion} ({several}) against {', '.join(profiles)} in virtual time:")
     rows = [
         [one.measure.says, one.mean, *_range_of(one), one.virtual, "differs" if one.differs else ""] for one in compared

@@ -1,4 +1,4 @@
-"""Replications as tables for a reader: the mean of each measure, with its 95 % interval."""
+"""Tables of replications: the mean of each measure, with its 95 % interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lasthop.stats import Spread
 
 
 def print_replications(found: Replications) -> None:
-    """Print flows and links over all runs: of each measure the mean, and how far its 95 % interval reaches."""
+    """Print the mean of each measure of flows and links over all runs, with the half-width of its 95 % interval."""
     first, last = found.seeds[0], found.seeds[-1]
     alike = "all alike: deterministic" if found.deterministic else "means ± 95 % (Student's t)"
     print_line(f"{found.scenario}: {len(found.seeds)} runs, seeds {first} to {last}; {alike}\n")
@@ -32,7 +32,7 @@ _MORE_OF_LINKS = {"utilisation": "utilisation", "drop_rate": "drop rate", "queue
 
 
 def _print_means(what: str, found: Mapping[str, Mapping[str, Spread]], columns: Mapping[str, str]) -> None:
-    """Print one row for each name, with the columns that some name has a number for."""
+    """Print one row for each name, with the columns that have a number in some row."""
     told = [key for key in columns if any(key in measures for measures in found.values())]
     rows = [[name, *(_mean(measures.get(key)) for key in told)] for name, measures in found.items()]
     print_table(None, [what, *(columns[key] for key in told)], rows)

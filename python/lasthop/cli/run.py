@@ -22,7 +22,9 @@ from lasthop.scenario import Scenario, load_scenario, run_to_folder, summary_of
 @SEED
 @OVERRIDES
 @click.option("--replications", type=click.IntRange(2), help="Number of seeds to run it under; prints means.")
-@click.option("--sweep", "axes", multiple=True, metavar="PATH=VALUE,…", help="Vary one key; again for a grid.")
+@click.option(
+    "--sweep", "axes", multiple=True, metavar="PATH=VALUE,…", help="Vary one key; repeat the option for a grid."
+)
 @RESULT_FOLDER
 @JSON
 def command(

@@ -1,4 +1,4 @@
-"""`lasthop serve-file`: our own TCP as the server of real clients."""
+"""`lasthop serve-file`: lasthop's TCP as the server of real clients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from lasthop.scenario import in_memory
     metavar="NAME|FILE",
     help="The server's TCP.",
 )
-@click.option("--against", metavar="NAME|FILE", help="Every other connection has this TCP, and the gain is told.")
+@click.option("--against", metavar="NAME|FILE", help="Give every other connection this TCP, and print the gain.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8080, show_default=True)
 @LINKS
 @SEED_OF_LINKS
@@ -53,12 +53,12 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Serve FILE over HTTP by our own TCP, through emulated links, until Ctrl-C or SIGTERM, and say of each connection
-    what its sender did.
+    """Serve FILE over HTTP with lasthop's TCP, through emulated links, until Ctrl-C or SIGTERM, and print what the
+    sender of each connection did.
 
-    As root the URL that is printed is reached by every program of this machine, and from outside by this machine's
-    address and --port. With a COMMAND that is run beside it, with the URL in $LASTHOP_URL, and the server ends with it;
-    without root it has to have one. The exit status is that of COMMAND.
+    As root, every program of this machine can use the URL that is printed, and other machines use this machine's
+    address and --port. A COMMAND runs with the URL in $LASTHOP_URL, and the server ends when it does; without root a
+    COMMAND is required. The exit status is that of COMMAND.
 
     \b
     Examples:
@@ -97,7 +97,7 @@ def command(
 
 
 class _Connections:
-    """The connections so far, a line each."""
+    """Prints a line for each connection, and the gain of the first profile at the end."""
 
     def __init__(self, profiles: list[str], size: int, as_json: bool) -> None:
         self.profiles = profiles
@@ -106,7 +106,7 @@ class _Connections:
         self.goodputs: list[list[float]] = [[] for _ in profiles]
 
     def tell(self, text: str) -> None:
-        """Tell of a connection that is over."""
+        """Print a connection that has ended; `text` is its summary as JSON."""
         told = json.loads(text)
         flow, name = told["flow"], self.profiles[told["profile"]]
         if told["broken"] is None and flow["bytes"] >= self.size and flow["throughput_Bps"]:
@@ -117,12 +117,12 @@ class _Connections:
             print_line(f"{told['peer']}  {name}: {_in_words(told, flow)}")
 
     def tell_gain(self) -> None:
-        """Tell what the first profile gained, where there are pairs of whole transfers."""
+        """Print the gain of the first profile over the second, from pairs of complete transfers."""
         if len(self.profiles) < 2:
             return
         pairs = min(map(len, self.goodputs))
         if pairs == 0:
-            remark("no pair of whole transfers: nothing can be compared")
+            remark("no pair of complete transfers: nothing can be compared")
             return
         gain = gain_of(self.goodputs[0][:pairs], self.goodputs[1][:pairs])
         if self.as_json:

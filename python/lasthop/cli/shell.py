@@ -1,4 +1,4 @@
-"""`lasthop shell`: a program behind an emulated link."""
+"""`lasthop shell`: a program at one end of an emulated link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's summary as tables for a reader; `run` and `live` print the same."""
+"""A run's summary as tables, as `run` and `live` print it."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _SELDOM_OF_LINKS: Final = {
     "oversize_drops": "oversize drops",
     "packets_inside": "still inside",
 }
-"""What else became of packets, told where it did of any: so the columns add up to the packets that came in."""
+"""Rarer fates of packets, printed if some packet had them, so that the columns add up to the packets in."""
 MOST_LINKS: Final = 12
-"""Directions of links up to which all are told: a network of many access links has little to say of most."""
+"""Number of link directions up to which all are printed; in larger networks most have little to show."""
 MOST_ROWS: Final = 60
-"""Flows, and directions of links that lost something, that are told one by one: nobody reads a thousand."""
+"""Largest number of flows, and of link directions with losses, that are printed."""
 
 
 def print_summary(summary: Mapping[str, Any], windows: Sequence[str] = ()) -> None:
-    """Print flows, links, what was measured of them, and why anything was sent again needlessly.
+    """Print flows, links, their measures, and the causes of needless retransmissions.
 
-    `windows` are the names of those that were to be measured.
+    `windows` are the names of the measurement windows that the scenario asked for.
     """
     print_line(
         f"{summary['scenario']}: seed {summary['seed']}, {summary['clock']} clock, "
@@ -77,14 +77,14 @@ def print_summary(summary: Mapping[str, Any], windows: Sequence[str] = ()) -> No
 
 
 def _print_names(words: str, names: Sequence[str]) -> None:
-    """Print the names after the words, if there are any."""
+    """Print the names after some words, if there are names."""
     if names:
         more = f" and {len(names) - MOST_ROWS} more" if len(names) > MOST_ROWS else ""
         print_line(f"{words}: {', '.join(names[:MOST_ROWS])}{more}")
 
 
 def seldom_columns(links: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The columns of what befell a packet of any of the links."""
+    """Return the columns of rarer fates that a packet of some link had."""
     return {key: words for key, words in _SELDOM_OF_LINKS.items() if any(link.get(key) for link in links)}
 
 
@@ -93,7 +93,7 @@ def _print_part(rows: list[Mapping[str, Any]], columns: Mapping[str, str]) -> No
 
 
 def _worth_telling(links: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """All directions of links; of many, those that lost something, or had the most packets if none did."""
+    """Return all link directions up to `MOST_LINKS`; of more, those with losses, or with most packets if none has."""
     if len(links) <= MOST_LINKS:
         return links
     lossy = [link for link in links if link["packets_in"] > _through(link)]
