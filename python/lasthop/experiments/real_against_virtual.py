@@ -62,7 +62,7 @@ class Compared:
 
     @property
     def differs(self) -> bool:
-        """Whether virtual time is outside the range of the real runs, and further from their mean than the tolerance."""
+        """Whether virtual time is outside the real runs' range, and further from their mean than the tolerance."""
         outside = not min(self.real) <= self.virtual <= max(self.real)
         allowed = max(self.measure.within * abs(self.mean), self.measure.least)
         return outside and abs(self.virtual - self.mean) > allowed

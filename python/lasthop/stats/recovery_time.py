@@ -60,7 +60,7 @@ def _arrived_within(at: Floats, new: Floats, starts: Floats, window: float) -> F
 
 
 def _first_steady(starts: Floats, back: npt.NDArray[np.bool_], steady: float) -> float | None:
-    """Return the time from the first of `starts` to the first where the rate is back and stays so for `steady` seconds."""
+    """Return the time from the first of `starts` to the first from which the rate is `back` for `steady` seconds."""
     short = starts[~back]
     for start in starts[back]:
         behind = short[np.searchsorted(short, start) :]

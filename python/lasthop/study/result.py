@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, versions
@@ -133,18 +134,35 @@ def write_study(result: StudyResult, parts: Sequence[tuple[Study, Outcomes]]) ->
 
 
 def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
-    """Return the whole set as one table: a line per flow of each run, led by what its case is."""
+    """Return a table with a row for each flow of each run: case, variables, span, seed, and the flow's measures."""
     import pyarrow as pa
 
-    lines = [
-        _of_case(case_id, study.cases[case_id].values, measured)
-        for (case_id, span), runs in outcomes.items()
-        for outcome in runs
-        for measured in _of_run(span, outcome)
-    ]
-    # A key that only some flows have is a column all the same.
-    columns = dict.fromkeys(key for line in lines for key in line)
-    return pa.table({key: _column([line.get(key) for line in lines]) for key in columns})
+    return pa.table({key: _column(values) for key, values in _columns(_lines(study, outcomes)).items()})
+
+
+def _lines(study: Study, outcomes: Outcomes) -> Iterator[dict[str, Any]]:
+    for (case_id, span), runs in outcomes.items():
+        values = {name: _plain(value) for name, value in study.cases[case_id].values.items()}
+        for outcome in runs:
+            for measured in _of_run(span, outcome):
+                yield _of_case(case_id, values, measured)
+
+
+def _columns(lines: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of lines, in the order in which their keys first appear; None where a line lacks a key.
+
+    Lines with the same keys are transposed together: a study has millions of cells.
+    """
+    columns: dict[str, list[Any]] = {}
+    length = 0
+    for keys, group in groupby(lines, key=tuple):
+        rows = [line.values() for line in group]
+        for key, values in zip(keys, zip(*rows, strict=True), strict=True):
+            columns.setdefault(key, [None] * length).extend(values)
+        length += len(rows)
+        for column in columns.values():
+            column.extend([None] * (length - len(column)))
+    return columns
 
 
 def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
@@ -153,7 +171,7 @@ def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
             "span": span,
             "seed": outcome["seed"],
             **flow,
-            "causes": json.dumps(causes, sort_keys=True) if (causes := flow.get("causes")) else "{}",
+            "causes": _SORTED.encode(causes) if (causes := flow.get("causes")) else "{}",
             "queue_drops": sum(link["queue_drops"] for link in outcome["links"]),
         }
         # What is measured by checks alone is kept without its flows.
@@ -161,9 +179,12 @@ def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
     ]
 
 
+_SORTED: Final = json.JSONEncoder(sort_keys=True)
+
+
 def _of_case(case_id: str, values: Mapping[str, object], measured: dict[str, Any]) -> dict[str, Any]:
-    """Lead a line by its case. A variable that is called as something measured is `case_…`."""
-    named = {f"case_{name}" if name in measured else name: _plain(value) for name, value in values.items()}
+    """Return a line with its case before its measures; a variable with the name of a measure becomes `case_NAME`."""
+    named = {f"case_{name}" if name in measured else name: value for name, value in values.items()}
     return {"case": case_id, **named, **measured}
 
 
@@ -199,17 +220,12 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _column(values: list[Any]) -> pa.Array:
-    """Return a column; as texts where only some of its values are numbers ("4/5" beside 7)."""
+    """Return a column; of texts if its values have no type in common ("4/5" beside 7, or true beside 1)."""
     import pyarrow as pa
 
-    sorts = {_sort_of(value) for value in values if value is not None}
-    if not sorts:
-        # Measures that no flow has: a column of nulls would have no type that another study's could be put under.
-        return pa.array(values, pa.float64())
-    mixed = len(sorts) > 1
-    return pa.array([None if value is None else str(value) for value in values] if mixed else values)
-
-
-def _sort_of(value: object) -> type:
-    """Return what a value can share a column with: whole numbers with others, but truth with truth alone."""
-    return float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)
+    try:
+        column = pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values])
+    # A measure that no flow has: a column of type null could not be joined with that of another study.
+    return column.cast(pa.float64()) if pa.types.is_null(column.type) else column
