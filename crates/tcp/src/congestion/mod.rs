@@ -22,8 +22,8 @@ mod window;
 
 use units::{Bytes, Duration, Instant, Rate, Seq};
 
-pub use crate::delivery_rate::{LostSegment, RateSample};
 use crate::registry::algorithms;
+pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
 pub use crate::timestamp::OneWayDelay;
 
 algorithms! {
