@@ -98,7 +98,7 @@ def test_failures_are_told_with_status_1_and_what_was_wrong(lasthop: Lasthop, tm
     refused = lasthop("fetch", "http://gateway:8493/", *words)
     assert (refused.status, "refused by the peer" in refused.err) == (1, True), refused.err
     silent = lasthop("fetch", "http://gateway:8494/", *words, "--timeout", "1", "--outside", silent_server(8494))
-    assert (silent.status, "nothing came for 1 s" in silent.err) == (1, True), silent.err
+    assert (silent.status, "no byte arrived for 1 s" in silent.err) == (1, True), silent.err
     unknown = lasthop("fetch", "http://no-such-host.invalid/", *words)
     assert (unknown.status, "no-such-host.invalid" in unknown.err) == (1, True), unknown.err
 

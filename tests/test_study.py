@@ -241,7 +241,7 @@ def test_a_picture_of_a_study_that_did_not_finish_says_how_to_go_on(
 ) -> None:
     run_study(load_study(small_study), tmp_path / "r")
     (tmp_path / "r" / "study.json").unlink()
-    assert "goes on where it was" in lasthop("plot", "r", "published").err
+    assert "continues with the runs that are missing" in lasthop("plot", "r", "published").err
 
 
 def test_published_beside_measured_is_drawn(lasthop: Lasthop, small_study: Path, tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_a_table_on_request_runs_where_it_is_named(lasthop: Lasthop, small_study
     study = small_study / "study.toml"
     study.write_text(study.read_text().replace('title = "Random delays"', 'title = "Random delays"\non_request = true'))
     usual = lasthop("study", small_study, "--out", "r")
-    assert "not run, as they take long: 2; --only runs them" in " ".join(usual.err.split())
+    assert "not run because they take long: 2; --only runs them" in " ".join(usual.err.split())
     found = lasthop("study", small_study, "--out", "r", "--json").json
     assert {row["table"] for row in found["rows"]} == {1}
     assert [claim["holds"] for claim in found["claims"]] == [True, True]

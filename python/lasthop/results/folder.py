@@ -72,7 +72,7 @@ def check_is_result(path: Path, index: str) -> None:
         raise _refusal_to_read(path)
 
 
-def looks_half_written(path: Path) -> bool:
+def looks_incomplete(path: Path) -> bool:
     """Whether the folder has the parts of a result but not the index, which is written last."""
     return any(name != INDEX_FILE for name in _parts(path))
 
@@ -109,8 +109,8 @@ def _refusal_to_replace(path: Path) -> InputError:
         what = "holds a study, so it is left alone"
     elif (path / INDEX_FILE).is_file():
         what = f"has a {INDEX_FILE} that is damaged or not lasthop's, so it is left alone"
-    elif looks_half_written(path):
-        what = "holds a half-written result: tables or captures, but no run.json"
+    elif looks_incomplete(path):
+        what = "holds an incomplete result: tables or captures, but no run.json"
     else:
         what = "exists and is not the result of a run, so it is left alone"
     return InputError(what, file=str(path), help="name a new or empty folder with --out")
@@ -122,8 +122,8 @@ def _refusal_to_read(path: Path) -> InputError:
             "holds a study that did not finish",
             "start the study again: it continues with the runs that are missing",
         )
-    elif looks_half_written(path):
-        what = "holds a half-written result: tables or captures, but no run.json"
+    elif looks_incomplete(path):
+        what = "holds an incomplete result: tables or captures, but no run.json"
         remedy = "remove the folder and run again"
     else:
         what, remedy = "is no result of lasthop", "name a folder that was written with --out"

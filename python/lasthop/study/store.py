@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
 
 from lasthop.errors import InputError, naming
-from lasthop.results.folder import STORE_FILE, looks_half_written
+from lasthop.results.folder import STORE_FILE, looks_incomplete
 
 Outcome = Mapping[str, Any]
 """The kept outcome of one run: its summary, and the numbers of its checks."""
@@ -123,5 +123,5 @@ def _check_folder(folder: Path) -> None:
         raise InputError("is a file, not a folder", file=str(folder), help="name a new folder with --out")
     if (folder / STORE_FILE).is_file() or not any(folder.iterdir()):
         return
-    what = "holds a run or a half-written result" if looks_half_written(folder) else "is no study's"
+    what = "holds a run or an incomplete result" if looks_incomplete(folder) else "is no study's"
     raise InputError(f"exists and {what}, so it is left alone", file=str(folder), help="name a new folder with --out")
