@@ -84,8 +84,8 @@ pub(crate) fn json_to<T: Serialize>(callback: &Py<PyAny>) -> impl FnMut(&T) {
     }
 }
 
-/// A function that gives Python a stream's descriptor, which Python owns from then on. An exception there is printed, and
-/// the stream is closed.
+/// A function that gives Python a stream's descriptor, which Python owns from then on. An exception there is printed,
+/// and the stream is closed.
 pub(crate) fn stream_to(callback: Py<PyAny>) -> impl Fn(UnixStream) {
     move |stream| {
         let descriptor = stream.into_raw_fd();

@@ -18,10 +18,11 @@ type Command = (Vec<String>, String);
 /// Machines: name, address for datagrams, first port (None: any), names of its hosts.
 type Given = Vec<(String, String, Option<u16>, Vec<String>)>;
 
-/// Runs a resolved scenario between kernels; a `command` runs in the first host instead of the flows, and its output is
-/// shown as well as kept. `programs` run in hosts until the run is over. `progress` is called from time to time with the
-/// run's time in seconds; an exception that it raises ends the run. `machines` have the hosts that are not on this machine;
-/// their control messages are read from and written to the descriptors `streams`, which are taken over.
+/// Runs a resolved scenario between kernels; a `command` runs in the first host instead of the flows, and its output
+/// is shown as well as kept. `programs` run in hosts until the run is over. `progress` is called from time to time
+/// with the run's time in seconds; an exception that it raises ends the run. `machines` have the hosts that are not
+/// on this machine; their control messages are read from and written to the descriptors `streams`, which are taken
+/// over.
 ///
 /// Call it in a process of its own, before there is a second thread.
 #[pyfunction]

@@ -15,8 +15,9 @@ use crate::run::{Run, json_of};
 /// connections have the TCPs of the scenarios' servers, in turn. `answer` is called in a thread of its own with the
 /// descriptor of each connection's stream socket, which it owns; `tell` with the summary of each connection, as JSON.
 ///
-/// It ends with the `command`, or when a signal's handler raises: after `KeyboardInterrupt`, the ordinary end, it returns
-/// the run and the command's exit status; any other exception is raised again. Call it before there is a second thread.
+/// It ends with the `command`, or when a signal's handler raises: after `KeyboardInterrupt`, the ordinary end, it
+/// returns the run and the command's exit status; any other exception is raised again. Call it before there is a
+/// second thread.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keywords of one call in Python")]
 pub(crate) fn serve(
