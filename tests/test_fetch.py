@@ -135,7 +135,7 @@ def test_a_redirection_is_said_and_followed_but_not_for_ever(lasthop: Lasthop, t
     ("words", "what"),
     [
         (["www.example.org"], "the scheme is missing"),
-        (["ftp://gateway/"], "'ftp' is not spoken here"),
+        (["ftp://gateway/"], "'ftp' is not supported"),
         (["http://"], "the host is missing"),
         (["http://gateway:99999/"], "Port out of range"),
         (["http://[::1]/"], "only IPv4"),

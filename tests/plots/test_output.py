@@ -172,5 +172,5 @@ def test_a_table_of_another_form_is_refused_by_name() -> None:
 @pytest.mark.parametrize("kind", ["cwnd", "rtt"])
 def test_what_a_kernel_decided_is_not_drawn_as_an_empty_picture(kind: str) -> None:
     tables = ModemRun({20: 6.0}).run()
-    with pytest.raises(InputError, match="of a kernel's TCP only the packets are seen"):
+    with pytest.raises(InputError, match="a kernel's TCP has packets only"):
         draw(kind, Tables(tables | {"tcp": tables["tcp"].slice(0, 0)}))

@@ -175,7 +175,7 @@ def _failures_text(result: StudyResult) -> str:
 def _precision_text(reached: Reached, rows: int) -> str:
     goal = f"--within {reached.within:g}"
     if not reached.wide:
-        return f"\nEvery row's interval is within {goal}"
+        return f"\nEvery row has an interval within {goal}"
     return (
         f"\n{len(reached.wide)} of {rows} rows have an interval wider than {goal} after --at-most "
         f"{reached.at_most} runs; study.json lists them under precision"

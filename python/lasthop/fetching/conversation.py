@@ -50,7 +50,7 @@ def _ask(stream: socket.socket, target: Target, body: Path, answer: dict[str, An
     connection = http.client.HTTPConnection(target.host, target.port)
     connection.default_port = {"http": 80, "https": 443}[target.scheme]
     connection.sock = stream
-    # The connection is the one that was measured: no other is opened behind its back.
+    # Only the measured connection is used: the client must not open another one.
     connection.auto_open = 0
     headers = {"Accept-Encoding": "identity", "Connection": "close", "User-Agent": "lasthop"}
     connection.request("GET", target.path, headers=headers)

@@ -1,4 +1,4 @@
-"""A finished study: its rows and claims, and the files that hold them (`study.json`, `study.parquet`)."""
+"""A finished study: its rows and claims, and their files (`study.json`, `study.parquet`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMAT = "lasthop study 1"
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What came of replicating until narrow: the goal, and the rows that are still wider, by what tells them apart."""
+    """The result of replicating for precision: the goal, and the names of the rows that are still wider."""
 
     within: float
     at_most: int
@@ -36,7 +36,7 @@ class Reached:
 
 @dataclass
 class StudyResult:
-    """What a study found. `failures` maps the id of a case that failed to what went wrong."""
+    """The result of a study. `failures` maps the id of a failed case to its error."""
 
     study: str
     title: str
@@ -49,24 +49,24 @@ class StudyResult:
     cpu_s: float = 0.0
     failures: Mapping[str, str] = field(default_factory=dict)
     damaged: Sequence[int] = ()
-    """The lines of the store that could not be read."""
+    """Numbers of the store's lines that could not be read."""
     precision: Reached | None = None
     unmatched: Sequence[Mapping[str, Any]] = ()
-    """Published rows that the study has no experiment for, by its columns."""
+    """Published rows without an experiment in the study, by its columns."""
 
     @property
     def name(self) -> str:
-        """What its pictures are of."""
+        """The study's name, for titles of pictures."""
         return self.study
 
     @property
     def agreement(self) -> dict[str, list[dict[str, Any]]]:
-        """How many of the judged rows agree with what is published, by kind and by table."""
+        """The number of judged rows that agree with the published values, by kind and by table."""
         return counted(self.rows)
 
     @property
     def table_names(self) -> tuple[str, ...]:
-        """The tables that pictures are drawn from."""
+        """The names of the tables for pictures."""
         return ("rows",)
 
     def table(self, name: str) -> pa.Table:
@@ -79,7 +79,7 @@ class StudyResult:
             )
         import pyarrow as pa
 
-        # pyarrow takes the columns from the first row alone, and only some rows have a span.
+        # pyarrow takes the columns from the first row only, and only some rows have a span.
         columns = dict.fromkeys(key for row in self.rows for key in row)
         return pa.table({key: _column([row.get(key) for row in self.rows]) for key in columns})
 
@@ -103,7 +103,7 @@ class StudyResult:
 
 
 def joined(results: Sequence[StudyResult]) -> StudyResult:
-    """Return the results of a study and its parts as one, which is called as the first."""
+    """Return the results of a study and its parts as one, with the name of the first."""
     first, *others = results
     reached = [result.precision for result in results if result.precision is not None]
     return replace(
@@ -174,7 +174,7 @@ def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
             "causes": _SORTED.encode(causes) if (causes := flow.get("causes")) else "{}",
             "queue_drops": sum(link["queue_drops"] for link in outcome["links"]),
         }
-        # What is measured by checks alone is kept without its flows.
+        # Runs that only checks measure are kept without flows.
         for flow in outcome.get("flows", ())
     ]
 
@@ -189,12 +189,12 @@ def _of_case(case_id: str, values: Mapping[str, object], measured: dict[str, Any
 
 
 def _plain(value: object) -> object:
-    """Return a number or a text as it is, anything else as text."""
+    """Return a number or a text unchanged, anything else as JSON."""
     return value if isinstance(value, bool | int | float | str) else json.dumps(value)
 
 
 def open_study(folder: Path) -> StudyResult:
-    """Open a study's folder. Raises InputError where it is none, or was not finished."""
+    """Open a study's folder. Raises InputError if it is none, is damaged, or was not finished."""
     check_is_result(folder, "study.json")
     try:
         index = json.loads((folder / "study.json").read_text())
@@ -205,7 +205,7 @@ def open_study(folder: Path) -> StudyResult:
         raise InputError(
             f"is damaged: {error}",
             file=str(folder / "study.json"),
-            help="run the study again; it goes on from its store",
+            help="run the study again; it continues from its store",
         ) from error
 
 
