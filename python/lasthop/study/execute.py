@@ -62,7 +62,8 @@ def _rare_collections() -> Iterator[None]:
     """Collect cyclic garbage a hundred times more rarely.
 
     A large study keeps millions of dictionaries, none of them in a cycle, and each collection visits them all: at
-    Python's own thresholds that takes a third of the time of reading them.
+    Python's own thresholds that takes a third of the time of reading them. Collections are not switched off, because
+    the checks of a study may make cycles.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(100 * thresholds[0], *thresholds[1:])

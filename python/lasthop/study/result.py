@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import groupby
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -137,7 +137,10 @@ def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
     """Return a table with a row for each flow of each run: case, variables, span, seed, and the flow's measures."""
     import pyarrow as pa
 
-    return pa.table({key: _column(values) for key, values in _columns(_lines(study, outcomes)).items()})
+    lines = list(_lines(study, outcomes))
+    # A key that only some flows have is a column, too. Most lines have the same keys.
+    columns = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, lines))))
+    return pa.table({key: _column([line.get(key) for line in lines]) for key in columns})
 
 
 def _lines(study: Study, outcomes: Outcomes) -> Iterator[dict[str, Any]]:
@@ -146,23 +149,6 @@ def _lines(study: Study, outcomes: Outcomes) -> Iterator[dict[str, Any]]:
         for outcome in runs:
             for measured in _of_run(span, outcome):
                 yield _of_case(case_id, values, measured)
-
-
-def _columns(lines: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the columns of lines, in the order in which their keys first appear; None where a line lacks a key.
-
-    Lines with the same keys are transposed together: a study has millions of cells.
-    """
-    columns: dict[str, list[Any]] = {}
-    length = 0
-    for keys, group in groupby(lines, key=tuple):
-        rows = [line.values() for line in group]
-        for key, values in zip(keys, zip(*rows, strict=True), strict=True):
-            columns.setdefault(key, [None] * length).extend(values)
-        length += len(rows)
-        for column in columns.values():
-            column.extend([None] * (length - len(column)))
-    return columns
 
 
 def _of_run(span: int, outcome: Outcome) -> list[dict[str, Any]]:
@@ -223,9 +209,11 @@ def _column(values: list[Any]) -> pa.Array:
     """Return a column; of texts if its values have no type in common ("4/5" beside 7, or true beside 1)."""
     import pyarrow as pa
 
-    try:
-        column = pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else str(value) for value in values])
-    # A measure that no flow has: a column of type null could not be joined with that of another study.
-    return column.cast(pa.float64()) if pa.types.is_null(column.type) else column
+    types = set(map(type, values)) - {type(None)}
+    # Integers share a column with floats; booleans do not.
+    sorts = {float if kind is int else kind for kind in types}
+    if not sorts:
+        # A measure that no flow has: a column of type null could not be joined with that of another study.
+        return pa.array(values, pa.float64())
+    mixed = len(sorts) > 1
+    return pa.array([None if value is None else str(value) for value in values] if mixed else values)
