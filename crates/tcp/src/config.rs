@@ -268,12 +268,12 @@ impl Config {
     /// With which other connections of the host this one shares its advertised window, if with any.
     #[must_use]
     pub fn window_sharing(&self) -> Option<Over> {
-        self.window.build().sharing()
+        self.window.build().traits().sharing
     }
 
     /// Whether this end polls, or answers polls.
     pub(crate) fn understands_polls(&self) -> bool {
-        self.poll.build().is_on() || self.ack.build().answers_polls()
+        self.poll.build().is_on() || self.ack.build().traits().answers_polls
     }
 
     /// Lowers the segment size to what a path carries.

@@ -12,7 +12,7 @@ use crate::options::Agreed;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::timers::{Timer, Timers};
 use crate::timestamp::Timestamp;
-use crate::window::{Arrived, Pool, Window};
+use crate::window::{Arrived, Membership, Pool, Window};
 
 /// The receiving half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub(crate) struct ReceiveHalf {
     /// The right edge of the window offered: RCV.NXT + RCV.WND.
     edge: Seq,
     window: Box<dyn Window>,
-    /// Whether other connections use a part of the window.
-    shares_window: bool,
+    /// Its part in a pool, where other connections use a part of the window.
+    membership: Option<Membership>,
     greatest_window: Bytes,
     /// Whether the window policy observes arriving data.
     tunes_window: bool,
@@ -82,8 +82,8 @@ impl ReceiveHalf {
             irs: Seq::default(),
             stream: Reassembly::new(Seq::default()),
             edge: Seq::default(),
-            shares_window: window.sharing().is_some(),
-            tunes_window: window.observes_data(),
+            membership: window.traits().sharing.map(|_| Membership::default()),
+            tunes_window: window.traits().observes_data,
             window,
             greatest_window: config.greatest_window,
             ack_policy: config.ack.build(),
@@ -102,26 +102,47 @@ impl ReceiveHalf {
 
     /// Back to before the handshake, after a passive open that failed.
     pub(crate) fn restart(&mut self, config: &Config) {
-        self.window.leave();
+        self.leave_pool();
         let window = std::mem::replace(&mut self.window, config.window.build());
-        *self = Self { window, readable: self.readable, ..Self::new(config) };
+        let membership = self.membership.take();
+        *self = Self { window, membership, readable: self.readable, ..Self::new(config) };
     }
 
     /// Shares the window with the connections of `pool`, where the policy wants that.
     pub(crate) fn share_window(&mut self, pool: &Arc<Pool>) {
-        self.window.join(pool);
+        if let Some(membership) = &mut self.membership {
+            membership.join(pool);
+        }
+    }
+
+    fn leave_pool(&mut self) {
+        if let Some(membership) = &mut self.membership {
+            membership.leave();
+        }
+    }
+
+    /// Room to offer.
+    #[inline]
+    fn room(&mut self) -> Bytes {
+        let mut held = self.stream.held();
+        if let Some(membership) = &mut self.membership {
+            held.shared = membership.report(held.unread.0);
+        }
+        self.window.room(&held)
     }
 
     /// The connection has ended: it takes no part in a shared window any more.
     pub(crate) fn end(&mut self) {
-        self.window.leave();
+        self.leave_pool();
         self.ack_due = AckDue::No;
     }
 
     /// The peer's SYN has arrived, with sequence number `irs` and the clock value `theirs` where timestamps are agreed.
     pub(crate) fn start(&mut self, irs: Seq, theirs: Option<Timestamps>, now: Instant) {
         self.irs = irs;
-        self.window.enter();
+        if let Some(membership) = &mut self.membership {
+            membership.enter();
+        }
         self.stream = Reassembly::new(irs + 1);
         self.edge = irs + 1;
         self.last_ack_sent = irs + 1;
@@ -132,7 +153,7 @@ impl ReceiveHalf {
 
     /// The window field of a SYN, which is never scaled (RFC 7323 §2.2).
     pub(crate) fn offer_on_syn(&mut self) -> u16 {
-        let room = self.window.room(&self.stream.held());
+        let room = self.room();
         u16::try_from(room.0).unwrap_or(u16::MAX)
     }
 
@@ -214,7 +235,7 @@ impl ReceiveHalf {
 
     /// The peer does not poll: returns whether ACKs were waiting for that, and are now delayed as usual.
     pub(crate) fn stop_awaiting_polls(&mut self) -> bool {
-        let awaited = self.ack_policy.answers_polls();
+        let awaited = self.ack_policy.traits().answers_polls;
         if awaited {
             self.ack_policy = crate::ack::without_polls();
         }
@@ -279,7 +300,7 @@ impl ReceiveHalf {
             return false;
         }
         self.fin_at = None;
-        self.window.leave();
+        self.leave_pool();
         self.stream.skip_one();
         self.edge = self.edge.max(self.stream.next());
         self.ack_due = AckDue::Now;
@@ -512,11 +533,11 @@ impl ReceiveHalf {
         let ahead = if ack.before(self.stream.next()) { self.stream.next().since(ack) } else { 0 };
         let offered = Bytes(u64::from(if ack.before(self.edge) { self.edge.since(ack) } else { 0 }));
         let greatest = self.greatest_window + Bytes(u64::from(ahead));
-        if offered.0 >> shift >= greatest.0 >> shift && !offered.is_zero() && !self.shares_window {
+        if offered.0 >> shift >= greatest.0 >> shift && !offered.is_zero() && self.membership.is_none() {
             // The window is open as wide as it can be, and the edge stays.
             return u16::try_from(offered.0 >> shift).unwrap_or(u16::MAX);
         }
-        let room = self.window.room(&self.stream.held()) + Bytes(u64::from(ahead));
+        let room = self.room() + Bytes(u64::from(ahead));
         // RFC 9293 §3.8.6.2.2: the edge moves by worthwhile steps only, and never back.
         let grows = room >= offered + self.least_step()
             || (room > offered && offered.is_zero() && room == self.greatest_window);
@@ -533,11 +554,11 @@ impl ReceiveHalf {
     /// update is due (RFC 9293 §3.8.6.2.2).
     fn window_reopened(&mut self, shift: u8) -> bool {
         let (offered, step) = (self.wnd(), self.least_step());
-        if offered >= step && !self.shares_window {
+        if offered >= step && self.membership.is_none() {
             return false;
         }
         // Connections that share a window learn of each other's reading by this call.
-        let room = self.window.room(&self.stream.held());
+        let room = self.room();
         let in_field_units = Bytes(room.0 >> shift << shift);
         offered < step && in_field_units >= offered + step
     }

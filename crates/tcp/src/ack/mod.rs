@@ -37,28 +37,25 @@ pub trait AckPolicy: std::fmt::Debug + Send {
     /// An acknowledgment went out, alone or with data.
     fn on_ack_sent(&mut self);
 
-    /// Whether it acknowledges when the peer asks for it, and so has to tell the peer on the SYN.
-    fn answers_polls(&self) -> bool {
-        false
+    /// The constants of the policy with its parameters.
+    fn traits(&self) -> Traits {
+        Traits::default()
     }
+}
 
-    /// Whether it leaves more than two full segments waiting in the normal course of things, against the
-    /// advice of RFC 5681 §4.2.
-    fn stretches(&self) -> bool {
-        false
-    }
-
-    /// Whether it tells the truth. A policy that acknowledges what has not arrived hides losses, and the
-    /// stream is not safe with it.
-    fn is_truthful(&self) -> bool {
-        true
-    }
-
-    /// Whether it breaks the rules on purpose, to make a sender faster than its path allows (Savage et al.
-    /// 1999): for tests and studies of the defences.
-    fn misbehaves(&self) -> bool {
-        false
-    }
+/// The constants of an acknowledgment policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// It acknowledges when the peer asks for it, and so has to offer that on the SYN.
+    pub answers_polls: bool,
+    /// It leaves more than two full segments unacknowledged in the normal course of a transfer, against the advice of RFC
+    /// 5681 §4.2.
+    pub stretches: bool,
+    /// It acknowledges data that have not arrived. That hides losses, and the stream is not safe with it.
+    pub lies: bool,
+    /// It breaks the rules on purpose, to make a sender faster than its path permits (Savage et al. 1999): for tests and
+    /// studies of the defences.
+    pub misbehaves: bool,
 }
 
 /// For a connection whose peer does not poll.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{AckPolicy, Data, When};
+use super::{AckPolicy, Data, Traits, When};
 use crate::reassembly::Arrival;
 use crate::registry::Entry;
 
@@ -40,12 +40,8 @@ impl AckPolicy for Polled {
 
     fn on_ack_sent(&mut self) {}
 
-    fn answers_polls(&self) -> bool {
-        true
-    }
-
-    fn stretches(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { answers_polls: true, stretches: true, ..Traits::default() }
     }
 }
 

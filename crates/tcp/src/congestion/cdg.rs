@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::draws::Draws;
 use super::increase::Increase;
 use super::proportion::Proportion;
@@ -168,28 +168,24 @@ impl Policy for Cdg {
     }
 
     /// The loss halves the shadow window, which leaves no more than the window that there is.
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let half = self.params.reduction_of.kept(0.5, event);
         self.shadow = (self.shadow / 2).min(window.cwnd());
         if self.params.shadow { half.max(self.shadow.min(event.in_use())) } else { half }
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let kept = self.kept(window, event);
+    fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        let kept = self.ssthresh_on_loss(window, event);
         // A full window of the past is no measure any more: half at most.
         kept.min(self.params.reduction_of.kept(0.5, event))
     }
 
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
+    }
+
     fn seed(&mut self, seed: u64) {
         self.draws = Draws::of(seed);
-    }
-
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
     }
 }
 
@@ -262,7 +258,7 @@ mod tests {
         for (shadow, left) in [(true, 50), (false, 35)] {
             let mut cdg = Cdg::new(Params { shadow, ..Params::default() });
             cdg.shadow = SMSS * 100;
-            let kept = cdg.kept(&Window::of(SMSS * 70, SMSS), &loss(SMSS * 70));
+            let kept = cdg.ssthresh_on_loss(&Window::of(SMSS * 70, SMSS), &loss(SMSS * 70));
             assert_eq!(kept, SMSS * left);
         }
     }

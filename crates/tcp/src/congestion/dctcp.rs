@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::marked_share::MarkedShare;
 use super::proportion::Proportion;
@@ -65,15 +65,15 @@ impl Policy for Dctcp {
         }
     }
 
-    fn kept(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
         match event.signal {
             CongestionSignal::CountedMarks => ReductionOf::Cwnd.kept(self.share.kept(), event),
             _ => self.params.reduction_of.kept(0.5, event),
         }
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, ..Rules::default() }
     }
 }
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
@@ -174,12 +174,16 @@ impl Policy for HTcp {
         self.throughput.on_ack(ack, self.least_rtt.unwrap_or_default(), is_early);
     }
 
-    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         let last = self.last_congestion.unwrap_or(event.now);
         self.prior = Some((last, self.longest_rtt, self.prior_throughput));
         self.adapt_beta();
         self.last_congestion = Some(event.now);
         self.params.reduction_of.kept(self.beta, event)
+    }
+
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 
     fn on_restore(&mut self) {
@@ -188,14 +192,6 @@ impl Policy for HTcp {
             self.last_congestion = Some(last);
             (self.longest_rtt, self.prior_throughput) = (longest, throughput);
         }
-    }
-
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
     }
 }
 
@@ -285,7 +281,7 @@ mod tests {
             feed(&mut h_tcp, turn * 4000);
             let now = Instant::START + Duration::from_millis((turn + 1) * 4000);
             let event = CongestionEvent { now, ..loss(SMSS * 100) };
-            kept.push(h_tcp.kept(&window, &event).whole(SMSS));
+            kept.push(h_tcp.ssthresh_on_loss(&window, &event).whole(SMSS));
         }
         // The first throughput is new, the second as the first, and from the third on the queue is known.
         assert_eq!(kept[..2], [50, 50]);

@@ -59,7 +59,7 @@ impl Policy for HighSpeed {
         self.alpha
     }
 
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         self.look_up(window);
         self.reduction_of.kept(1.0 - self.beta.0, event)
     }

@@ -13,7 +13,7 @@ use units::{Bytes, Duration};
 
 use super::queueing_delay::QueueingDelay;
 use super::window::{ReductionOf, SsthreshUnit, Window};
-use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
+use super::{AckSample, CongestionControl, CongestionEvent, Traits, is_cwnd_limited};
 use crate::registry::{Entry, refusal};
 
 /// Parameters.
@@ -101,6 +101,11 @@ impl CongestionControl for Ledbat {
         self.delay.on_ack(ack);
     }
 
+    /// The late comer's advantage (Rossi et al. 2010; RFC 6817 §4.2).
+    fn traits(&self) -> Traits {
+        Traits { unequal_shares: true, ..Traits::default() }
+    }
+
     fn on_ack(&mut self, ack: &AckSample) {
         // §2.4.2, ALLOWED_INCREASE: a window that is not filled does not grow.
         let is_limited = is_cwnd_limited(self.cwnd(), ack.flight, self.window.smss);
@@ -141,11 +146,6 @@ impl CongestionControl for Ledbat {
 
     fn in_slow_start(&self) -> bool {
         self.slow_start_until.is_some_and(|until| self.window.cwnd() < until)
-    }
-
-    /// The late comer's advantage (Rossi et al. 2010; RFC 6817 §4.2).
-    fn shares_equally(&self) -> bool {
-        false
     }
 
     fn cwnd(&self) -> Bytes {

@@ -72,14 +72,10 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// The connection is established: its segment size and its first window are known.
     fn start(&mut self, smss: Bytes, initial_window: Bytes);
 
-    /// The handshake has measured a round trip; called after [`start`](CongestionControl::start).
-    fn on_handshake(&mut self, _rtt: Duration) {}
-
-    /// A number that differs from connection to connection, for choices that are to be random: an endpoint draws no random
-    /// numbers. Called before [`start`](CongestionControl::start).
+    /// A number that differs from connection to connection, for random choices: an endpoint draws no random numbers. Called before [`start`](CongestionControl::start).
     fn seed(&mut self, _seed: u64) {}
 
-    /// What it is to be told of beyond ACKs and congestion events, and what it takes over from other parts.
+    /// The events that it observes besides ACKs and congestion events, and the tasks that it takes over from other parts.
     fn traits(&self) -> Traits {
         Traits::default()
     }
@@ -95,21 +91,12 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// [`observes_sends`](Traits::observes_sends).
     fn on_sent(&mut self, _sent: &SendEvent) {}
 
-    /// A segment was marked as lost. Called before [`on_delivery`](CongestionControl::on_delivery), and only where
-    /// [`observes_deliveries`](Traits::observes_deliveries).
-    fn on_segment_lost(&mut self, _lost: &LostSegment) {}
-
-    /// An ACK was judged, whatever it acknowledges and in whatever state the sender is: recovery has marked what is
-    /// lost, and the windows have followed. Called only where [`observes_deliveries`](Traits::observes_deliveries).
-    fn on_delivery(&mut self, _sample: &DeliverySample) {}
-
-    /// The rate at which segments leave, where the algorithm sets it. Asked only where it [`paces`](Traits::paces); the
-    /// key `pacing` of the profile does not count then.
-    fn pace(&self) -> Option<Pace> {
+    /// The model of the path, where the algorithm has one.
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
         None
     }
 
-    /// Duplicate or selective ACKs tell of a loss: fast recovery begins, and the window is reduced.
+    /// Duplicate or selective ACKs report a loss: fast recovery begins, and the window is reduced.
     ///
     /// No congestion event raises cwnd. It leaves ssthresh at the smaller of cwnd and FlightSize at most, or at two
     /// segments where that is more (RFC 5681 equation 4); only an algorithm that has measured the path sets ssthresh to
@@ -123,15 +110,9 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     fn on_mark(&mut self, event: &CongestionEvent) {
         let before = self.cwnd();
         self.on_loss(event);
-        // No recovery follows: what `on_loss` adds for segments that have left the network is taken off again, and a
-        // window of one segment stays one, though ssthresh is two.
+        // No recovery follows: the inflation of `on_loss` for segments that have left the network is taken off again, and
+        // a window of one segment stays one, though ssthresh is two.
         self.on_recovery_exit(self.ssthresh().min(before));
-    }
-
-    /// Whether the algorithm itself sends less than it might, to measure something: until what is in flight is delivered,
-    /// delivery-rate samples then count as limited by the application.
-    fn limits_itself(&self) -> bool {
-        false
     }
 
     /// Fast recovery has ended, and the recovery algorithm sets this window.
@@ -140,21 +121,11 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// Sets both windows: a reduction was in error and is undone, or another part of the sender knows better.
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes);
 
-    /// The time without sending that ends `now` is not idle time: it was a spurious timeout, whose reduction is undone
-    /// (RFC 4015 §3.1 step 10).
-    fn reset_idle_time(&mut self, _now: Instant) {}
-
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
 
     /// The slow-start threshold; [`Bytes::MAX`] until there was a loss.
     fn ssthresh(&self) -> Bytes;
-
-    /// Whether connections of it that share a link get equal shares, whatever their windows and whenever they began. Where
-    /// an algorithm by its nature does not see to that, its file says why.
-    fn shares_equally(&self) -> bool {
-        true
-    }
 
     /// Whether the window is below the threshold (RFC 5681 §3.1).
     fn in_slow_start(&self) -> bool {
@@ -162,21 +133,43 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     }
 }
 
-/// What a congestion control is to be told of, and what it takes over from other parts of the sender. Most go by ACKs and
-/// losses alone, and what they do not ask for costs nothing.
+/// A model of the path, from which an algorithm derives its window and a rate (BBR).
+pub trait PathModel {
+    /// The handshake has measured a round trip; called after [`start`](CongestionControl::start).
+    fn on_handshake(&mut self, rtt: Duration);
+
+    /// An ACK was judged, whatever it acknowledges and in whatever state the sender is: recovery has marked the lost
+    /// segments, of which `lost` are new, and the windows have followed. Called only where
+    /// [`observes_deliveries`](Traits::observes_deliveries).
+    fn on_delivery(&mut self, sample: &DeliverySample, lost: &[LostSegment]);
+
+    /// The rate at which segments leave. It replaces the key `pacing` of the profile where the algorithm
+    /// [`paces`](Traits::paces).
+    fn pace(&self) -> Pace;
+
+    /// Whether the algorithm itself sends less than it might, to measure the path. Delivery-rate samples then count as
+    /// limited by the application, until the data in flight are delivered.
+    fn limits_itself(&self) -> bool;
+}
+
+/// The events that a congestion control observes, and the tasks that it takes over from other parts of the sender. Most
+/// observe ACKs and losses alone, and other events cost nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
-    /// It is told of each segment with data that is sent ([`CongestionControl::on_sent`]).
+    /// It observes each segment with data that is sent ([`CongestionControl::on_sent`]).
     pub observes_sends: bool,
-    /// It is told what each ACK delivers, at what rate, and what is lost ([`CongestionControl::on_delivery`]).
+    /// It observes the data that each ACK delivers, their rate, and the losses ([`PathModel::on_delivery`]).
     pub observes_deliveries: bool,
     /// Its window counts in recovery too: recovery adds nothing to it, takes nothing off, and sets no other.
     pub governs_recovery: bool,
-    /// It sets a rate at which segments leave ([`CongestionControl::pace`]).
+    /// It sets a rate at which segments leave ([`PathModel::pace`]).
     pub paces: bool,
-    /// It is told of every ACK that counts marks ([`CongestionControl::on_mark`]) and decides how often they reduce the
-    /// window; all others hear of the first in each window of data.
+    /// It observes every ACK that counts marks ([`CongestionControl::on_mark`]) and decides how often they reduce the
+    /// window; all others observe the first in each window of data.
     pub governs_marks: bool,
+    /// Connections of it that share a link need not get equal shares; its file says why. All others do, whatever their
+    /// windows and whenever they began.
+    pub unequal_shares: bool,
 }
 
 /// A rate at which segments leave, and in what portions.
@@ -286,6 +279,17 @@ pub struct SendEvent {
     pub advertised: Bytes,
     /// The retransmission timer's length: RFC 2861 and RFC 5681 §4.1 measure idle time by it.
     pub rto: Duration,
+    /// The end of the last spurious timeout whose reaction was undone: the time before it is no idle time (RFC 4015 §3.1
+    /// step 10).
+    pub busy_until: Instant,
+}
+
+impl SendEvent {
+    /// Time since the sender was last active, where it sent its last segment at `last_sent`.
+    #[must_use]
+    pub fn idle_since(&self, last_sent: Instant) -> Duration {
+        self.now.saturating_since(last_sent.max(self.busy_until))
+    }
 }
 
 /// A sign of congestion, and the state of the sender when it was found, before any reduction.

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::marked_share::MarkedShare;
 use super::proportion::Proportion;
@@ -125,7 +125,7 @@ impl Policy for Prague {
         }
     }
 
-    fn kept(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
         self.rounds.get_or_insert(0);
         match event.signal {
             CongestionSignal::CountedMarks => ReductionOf::Cwnd.kept(self.reduce(event.now), event),
@@ -133,19 +133,15 @@ impl Policy for Prague {
         }
     }
 
-    fn kept_by_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let kept = self.kept(window, event);
+    fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+        let kept = self.ssthresh_on_loss(window, event);
         // Slow start follows.
         self.rounds = None;
         kept
     }
 
-    fn governs_marks(&self) -> bool {
-        true
-    }
-
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
+    fn rules(&self) -> Rules {
+        Rules { ssthresh_unit: self.params.ssthresh_unit, governs_marks: true, ..Rules::default() }
     }
 
     /// As Linux: every segment acknowledged adds one, however few the ACKs.

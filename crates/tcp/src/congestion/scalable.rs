@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 use units::text::Segments;
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, Window};
@@ -70,13 +70,13 @@ impl Policy for Scalable {
         Alpha::new((self.params.a.0 * window.segments()).max(least))
     }
 
-    fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let part = if self.is_standard(window) { 0.5 } else { self.params.b.0 };
         self.params.reduction_of.kept(1.0 - part, event)
     }
 
-    fn validates(&self) -> bool {
-        true
+    fn rules(&self) -> Rules {
+        Rules { is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 

@@ -139,5 +139,6 @@ pub(super) fn send_event(at: Duration, flight: Bytes, application_limited: bool)
         application_limited,
         advertised: Bytes(65_535),
         rto: Duration::from_secs(1),
+        busy_until: Instant::START,
     }
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
 
-use super::classic::{Classic, Policy};
+use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
@@ -104,24 +104,21 @@ impl Policy for VegasLinux {
         was_below && window.is_below_ssthresh()
     }
 
-    fn kept(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
+    fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         // Linux (`tcp_vegas_state`): measured anew when recovery is over.
         (self.rounds, self.ended) = (Rounds::default(), None);
         self.params.reduction_of.kept(0.5, event)
     }
 
-    fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
-    }
-
-    fn validates(&self) -> bool {
-        true
-    }
-
     /// The shortest round trip that a late comer measures has the queue of the others in it, so that it takes more than
     /// they do (Mo, La, Anantharam and Walrand 1999, §III).
-    fn shares_equally(&self) -> bool {
-        false
+    fn rules(&self) -> Rules {
+        Rules {
+            ssthresh_unit: self.params.ssthresh_unit,
+            is_cwnd_limited_only: true,
+            unequal_shares: true,
+            ..Rules::default()
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use units::{Bytes, Instant};
+use units::{Bytes, Duration, Instant};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl, SendEvent, is_cwnd_limited};
@@ -74,11 +74,11 @@ impl WindowUsage {
     }
 
     /// `tcp_cwnd_restart`: halved for each timer's length that was idle beyond the first.
-    fn restart(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent, last: Instant) {
+    fn restart(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent, idle: Duration) {
         let least = self.initial_window.min(inner.cwnd());
         let mut cwnd = inner.cwnd();
         let kept = inner.ssthresh().max(three_quarters(cwnd));
-        let mut idle = (sent.now - last).saturating_sub(sent.rto);
+        let mut idle = idle.saturating_sub(sent.rto);
         while !idle.is_zero() && cwnd > least {
             cwnd = self.smss * (cwnd.whole(self.smss) / 2);
             idle = idle.saturating_sub(sent.rto);
@@ -142,21 +142,16 @@ impl Rule for WindowUsage {
     }
 
     fn on_sent(&mut self, inner: &mut dyn CongestionControl, sent: &SendEvent) {
-        let last = self.last_sent.replace(sent.now);
-        let idle = last.filter(|last| sent.now - *last > sent.rto && sent.flight == sent.len);
-        if let Some(last) = idle.filter(|_| self.after_idle && !sent.retransmission) {
-            self.restart(inner, sent, last);
+        let idle = self.last_sent.replace(sent.now).map(|last| sent.idle_since(last));
+        let idle = idle.filter(|idle| *idle > sent.rto && sent.flight == sent.len);
+        if let Some(idle) = idle.filter(|_| self.after_idle && !sent.retransmission) {
+            self.restart(inner, sent, idle);
         }
         if !sent.retransmission {
             self.sent += sent.len;
             self.judge(inner, sent);
         }
         inner.on_sent(sent);
-    }
-
-    fn reset_idle_time(&mut self, inner: &mut dyn CongestionControl, now: Instant) {
-        self.last_sent = self.last_sent.map(|_| now);
-        inner.reset_idle_time(now);
     }
 }
 
@@ -174,8 +169,6 @@ pub const ENTRY: Entry<dyn CongestionControl> = Entry {
 
 #[cfg(test)]
 mod tests {
-    use units::Duration;
-
     use super::super::testing::{SMSS, ack_sample, built, send_event};
     use super::*;
 

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use units::{Bytes, Seq, SeqRange};
 use wire::{Payload, SackBlocks};
 
-use crate::window::Held;
+use crate::window::{Held, Shared};
 use islands::Islands;
 
 /// The receive buffer of one connection.
@@ -109,7 +109,7 @@ impl Reassembly {
     /// What the buffer holds.
     #[must_use]
     pub const fn held(&self) -> Held {
-        Held { unread: self.ready_bytes, out_of_order: self.pieces_bytes }
+        Held { unread: self.ready_bytes, out_of_order: self.pieces_bytes, shared: Shared::ALONE }
     }
 
     /// Whether something waits behind a gap.

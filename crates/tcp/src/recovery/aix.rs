@@ -183,7 +183,7 @@ impl Recovery for Aix {
     }
 
     fn traits(&self) -> Traits {
-        Traits { needs_timestamps: true, judges_signals: true, ..Traits::SACK }
+        Traits { needs_sack: true, needs_timestamps: true, judges_signals: true, ..Traits::default() }
     }
 }
 

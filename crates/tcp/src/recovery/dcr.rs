@@ -54,7 +54,7 @@ struct Waiting {
 
 impl LossDetector for Delayed {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
-        let Stage::Open(change) = stage else { return self.sack.on_ack(ack, stage, board) };
+        let Stage::Open { disorder: change, .. } = stage else { return self.sack.on_ack(ack, stage, board) };
         if change == Change::Begins {
             self.waiting = Some(self.wait(ack));
         }
@@ -133,9 +133,7 @@ pub const ENTRY: Entry<dyn Recovery> = Entry {
         Ok(Arc::new(move || {
             let detector = Delayed { delay, sack: IsLost::new(), waiting: None };
             let after_timeout = AfterTimeout::new(after_timeout);
-            Box::new(
-                Composed::new(detector, NextSeg::new(), WholeWindow::unlimited(), after_timeout).on_sack(),
-            )
+            Box::new(Composed::new(detector, NextSeg::new(), WholeWindow, after_timeout).on_sack())
         }))
     },
     schema: Entry::<dyn Recovery>::describe::<Params>,

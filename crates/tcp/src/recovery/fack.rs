@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::actions::DUPLICATES;
-use super::composed::{Composed, Detection, FastRecovery, LossDetector, Response, Selector, Stage};
+use super::composed::{Composed, Detection, Event, FastRecovery, LossDetector, Response, Selector, Stage};
 use super::disorder::Disorder;
 use super::duplicates::Duplicates;
 use super::forward::{Forward, NewData};
@@ -87,7 +87,7 @@ impl LossDetector for BelowSack {
         }
         let below = self.forward.judge(ack, board);
         match stage {
-            Stage::Open(_) => self.in_order(ack, below),
+            Stage::Open { .. } => self.in_order(ack, below),
             Stage::FastRecovery(_) if self.finds_lost_retransmissions => {
                 self.forward.judge_retransmissions(board);
                 Detection::Nothing
@@ -220,8 +220,10 @@ impl Response for Rampdown {
         Actions::exit(ack.ssthresh)
     }
 
-    fn reset(&mut self) {
-        self.above = None;
+    fn on_event(&mut self, event: Event) {
+        if event == Event::Abandoned {
+            self.above = None;
+        }
     }
 
     fn window(&self, cwnd: Bytes, _disorder: &Disorder) -> SendWindow {

@@ -189,7 +189,7 @@ impl Recovery for FackLinux2000 {
     }
 
     fn traits(&self) -> Traits {
-        Traits::SACK
+        Traits { needs_sack: true, ..Traits::default() }
     }
 }
 

@@ -17,18 +17,21 @@ mod after_timeout;
 mod composed;
 mod disorder;
 mod duplicates;
+mod fallback;
 mod forward;
 mod judged;
 mod limited_transmit;
 mod new_reno_linux;
 mod prr;
 mod rack;
+mod traits;
 
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
 pub use actions::{Actions, Finding, TimerAction, WindowAction};
 pub use after_timeout::{AfterTimeout, Style};
-pub use rack_tlp::TailProbes;
+pub use fallback::{without_sack, without_timestamps};
+pub use traits::{TailProbes, Traits, WithoutSack};
 
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
@@ -110,45 +113,10 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// Where the algorithm stands.
     fn state(&self) -> RecoveryState;
 
-    /// The algorithm in its place for a peer that does not permit SACK: NewReno by RFC 6582, if not another.
-    fn without_sack(&self) -> Box<dyn Recovery> {
-        new_reno::standard()
-    }
-
-    /// What it needs of the connection, and what it takes over.
+    /// Its demands on the connection, and the tasks that it takes over.
     fn traits(&self) -> Traits {
         Traits::default()
     }
-}
-
-/// What a recovery needs of the connection, and what it takes over from other parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traits {
-    /// It is of no use without selective acknowledgments.
-    pub needs_sack: bool,
-    /// It is of no use without timestamps.
-    pub needs_timestamps: bool,
-    /// It judges its loss signals itself, or has none that a detector of spurious signals could judge.
-    pub judges_signals: bool,
-    /// Its deadlines take the place of the retransmission timer.
-    pub replaces_timer: bool,
-    /// The tail of a flight is probed before the retransmission timer runs out.
-    pub probes_tail: Option<TailProbes>,
-    /// A retransmission of the oldest segment starts the retransmission timer anew, so that a copy that was lost and sent
-    /// again has time to arrive (Linux `tcp_xmit_retransmit_queue`).
-    pub restarts_timer_for_oldest: bool,
-}
-
-impl Traits {
-    /// Those of an algorithm that needs selective acknowledgments and nothing else.
-    const SACK: Self = Self {
-        needs_sack: true,
-        needs_timestamps: false,
-        judges_signals: false,
-        replaces_timer: false,
-        probes_tail: None,
-        restarts_timer_for_oldest: false,
-    };
 }
 
 /// The window to send by.
@@ -344,12 +312,6 @@ pub enum Next {
     New,
     /// Nothing now.
     Nothing,
-}
-
-/// The algorithm for a connection whose peer permits SACK but gives no timestamps.
-#[must_use]
-pub fn without_timestamps() -> Box<dyn Recovery> {
-    Box::new(sack_6675::composed(Style::default()))
 }
 
 /// The rule that most algorithms share: what is marked lost first, then new data, as the window allows.

@@ -68,7 +68,7 @@ struct RoundTripThreshold<D> {
 impl<D: LossDetector> LossDetector for RoundTripThreshold<D> {
     fn on_ack(&mut self, ack: &AckEvent, stage: Stage<'_>, board: &mut Scoreboard) -> Detection {
         let dupthresh = match stage {
-            Stage::Open(_) => {
+            Stage::Open { .. } => {
                 // I.3 and E.6: set by the flight as the last transmission left it, which is as this ACK found it.
                 self.threshold = self.transmit.threshold(board.outstanding(), ack);
                 self.threshold

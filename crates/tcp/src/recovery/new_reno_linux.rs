@@ -62,11 +62,11 @@ impl LossDetector for CountedDuplicates {
                 Detection::Nothing
             }
             Stage::FastRecovery(_) if !ack.advances && ack.duplicate => self.count_one(board),
-            Stage::Open(_) if !ack.advances && ack.duplicate => match self.count_one(board) {
+            Stage::Open { .. } if !ack.advances && ack.duplicate => match self.count_one(board) {
                 _ if self.count >= ack.dupthresh => Detection::Loss,
                 found => found,
             },
-            Stage::FastRecovery(_) | Stage::Open(_) if !ack.advances => Detection::Nothing,
+            Stage::FastRecovery(_) | Stage::Open { .. } if !ack.advances => Detection::Nothing,
             _ => {
                 self.forget(board);
                 Detection::Nothing

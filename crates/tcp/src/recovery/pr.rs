@@ -161,7 +161,7 @@ impl Recovery for Pr {
     }
 
     fn traits(&self) -> Traits {
-        Traits { judges_signals: true, replaces_timer: true, ..Traits::SACK }
+        Traits { needs_sack: true, judges_signals: true, replaces_timer: true, ..Traits::default() }
     }
 }
 

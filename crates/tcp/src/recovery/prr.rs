@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
 
-use super::composed::{Detection, Response};
+use super::actions::DUPLICATES;
+use super::composed::{Detection, Event, Response};
 use super::disorder::{Change, Disorder};
 use super::{AckEvent, Actions, SendWindow, SentEvent, TimerAction};
 use crate::scoreboard::Scoreboard;
@@ -137,12 +138,12 @@ impl Response for Prr {
                 }
                 return Actions::hold(TimerAction::restart_if(ack.advances));
             }
-            self.reset();
+            (self.quota, self.marked) = (None, None);
         }
         if ack.advances { Actions::grow(ack.delivered, TimerAction::Restart) } else { Actions::NONE }
     }
 
-    fn entered(&mut self, ack: &AckEvent, board: &Scoreboard) {
+    fn enter(&mut self, ack: &AckEvent, _disorder: &Disorder, board: &Scoreboard) -> Actions {
         let earlier_sacked = board.sacked().saturating_sub(ack.newly_sacked);
         self.before = match self.from {
             RecoveryFrom::InFlight => ack.flight.saturating_sub(earlier_sacked),
@@ -153,6 +154,7 @@ impl Response for Prr {
         // A recovery that a timer begins has no ACK; the kernel counts a segment (`tcp_rack_reo_timeout`).
         let delivered = if ack.delivered.is_zero() { ack.smss } else { ack.delivered };
         self.on_ack(ack, delivered, false, board);
+        Actions::reduce(ack.congestion_event(ack.flight), DUPLICATES)
     }
 
     fn in_recovery(&mut self, ack: &AckEvent, found: Detection, board: &Scoreboard) -> Actions {
@@ -175,18 +177,13 @@ impl Response for Prr {
         Actions::exit(ack.ssthresh)
     }
 
-    fn reset(&mut self) {
+    /// After a mark as `tcp_init_cwnd_reduction`.
+    fn on_event(&mut self, event: Event) {
         (self.quota, self.marked) = (None, None);
-    }
-
-    /// `tcp_init_cwnd_reduction`.
-    fn on_mark(&mut self, before: Bytes, nxt: Seq) {
-        (self.before, self.delivered, self.out) = (before, Bytes::ZERO, Bytes::ZERO);
-        (self.quota, self.marked) = (None, Some(nxt));
-    }
-
-    fn is_idle(&self) -> bool {
-        self.marked.is_none()
+        if let Event::Marked { before, nxt } = event {
+            (self.before, self.delivered, self.out) = (before, Bytes::ZERO, Bytes::ZERO);
+            self.marked = Some(nxt);
+        }
     }
 
     fn on_sent(&mut self, sent: &SentEvent, _disorder: &Disorder, _board: &Scoreboard) {

@@ -235,11 +235,12 @@ impl LossDetector for Rack {
         let recovered = matches!(stage, Stage::Over);
         self.reordering.adapt(ack, self.tells_of_needless_copy(ack), recovered);
         if recovered {
-            // What lies beyond the recovery point is judged at once, as the begin of another recovery.
+            // Segments beyond the recovery point are judged at once, as the begin of another recovery.
             self.detect_soon(ack, board);
-            return Detection::Nothing;
+            return if self.renews_for(ack, board) { Detection::LossRemains } else { Detection::Nothing };
         }
-        let open = matches!(stage, Stage::Open(_));
+        let open = matches!(stage, Stage::Open { .. });
+        let reopened = matches!(stage, Stage::Open { reopened: true, .. });
         let lost = self.detect(ack, !open, board);
         if board.sacked().is_zero() && self.resent.is_empty() {
             // Half round the circle of numbers the place would seem ahead again.
@@ -247,6 +248,8 @@ impl LossDetector for Rack {
         }
         if lost {
             Detection::Loss
+        } else if reopened && self.renews_for(ack, board) {
+            Detection::LossRemains
         } else if open && !ack.newly_sacked.is_zero() {
             Detection::Duplicate
         } else {
@@ -286,8 +289,15 @@ impl LossDetector for Rack {
         if self.detect(ack, repairing, board) { Detection::Loss } else { Detection::Nothing }
     }
 
-    /// `tcp_time_to_recover`: `lost_out` counts what was sent again, too, until it is delivered.
-    fn begins_anew(&self, ack: &AckEvent, board: &Scoreboard) -> bool {
+    fn is_idle(&self) -> bool {
+        self.timer.is_none() && self.resent.is_empty()
+    }
+}
+
+impl Rack {
+    /// Whether a recovery that ends is followed at once by another one. `tcp_time_to_recover`: `lost_out` counts segments
+    /// that were sent again, too, until they are delivered.
+    fn renews_for(&self, ack: &AckEvent, board: &Scoreboard) -> bool {
         let is_out = |(start, at): &(Seq, Instant)| {
             let sent = board.get(board.index_of(*start)).filter(|_| start.at_or_after(ack.number));
             sent.is_some_and(|sent| sent.last_sent == *at && is_in_flight(sent) && !sent.twice)
@@ -295,13 +305,7 @@ impl LossDetector for Rack {
         self.renews && (board.has_lost() || self.resent.iter().any(is_out))
     }
 
-    fn is_idle(&self) -> bool {
-        self.timer.is_none() && self.resent.is_empty()
-    }
-}
-
-impl Rack {
-    /// Judges what waits as soon as the ACK at hand is done with.
+    /// Judges the waiting segments as soon as the present ACK is processed.
     fn detect_soon(&mut self, ack: &AckEvent, board: &Scoreboard) {
         let newest = self.newest;
         let hole =

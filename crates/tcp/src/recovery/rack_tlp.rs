@@ -10,6 +10,7 @@ use units::Duration;
 use super::composed::{Composed, HalveAtOnce, LostFirst};
 use super::prr::{Prr, RecoveryFrom, Reduction};
 use super::rack::Rack;
+use super::traits::{TailProbes, WithoutSack};
 use super::{AfterTimeout, Recovery};
 use crate::registry::Entry;
 
@@ -38,26 +39,6 @@ pub struct Params {
     pub renews: bool,
 }
 
-/// The recovery for a peer that does not permit SACK.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WithoutSack {
-    /// NewReno by RFC 6582.
-    #[default]
-    NewReno,
-    /// That of Linux: duplicate ACKs count as segments that have left the network, and the window shrinks proportionally.
-    Linux,
-}
-
-/// How the tail of a flight is probed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TailProbes {
-    /// What a probe of a single segment waits for a delayed ACK (`TLP.max_ack_delay`).
-    pub max_ack_delay: Duration,
-    /// What the clock adds otherwise.
-    pub slack: Duration,
-}
-
 impl Default for Params {
     fn default() -> Self {
         Self {
@@ -84,12 +65,12 @@ fn composed(params: &Params) -> Composed {
         ),
         Reduction::AtOnce => Composed::new(rack, LostFirst, HalveAtOnce, after_timeout),
     };
-    let composed = match params.without_sack {
-        WithoutSack::NewReno => composed,
-        WithoutSack::Linux => composed.without_sack_by(super::new_reno_linux::linux),
-    };
     let probes = TailProbes { max_ack_delay: params.max_ack_delay, slack: params.timer_slack };
-    composed.on_sack().restarting_timer_for_oldest().probing_tail(params.tail_loss_probe.then_some(probes))
+    composed
+        .on_sack()
+        .without_sack_by(params.without_sack)
+        .restarting_timer_for_oldest()
+        .probing_tail(params.tail_loss_probe.then_some(probes))
 }
 
 /// This algorithm in the registry.

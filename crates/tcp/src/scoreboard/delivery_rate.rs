@@ -274,9 +274,14 @@ impl DeliveryRate {
         newly
     }
 
-    /// The segments marked as lost since the last call.
-    pub(crate) fn drain_lost(&mut self) -> std::vec::Drain<'_, LostSegment> {
-        self.lost_segments.drain(..)
+    /// The segments marked as lost since [`DeliveryRate::forget_lost_segments`] was last called.
+    pub(crate) fn lost_segments(&self) -> &[LostSegment] {
+        &self.lost_segments
+    }
+
+    /// The segments marked as lost so far are reported.
+    pub(crate) fn forget_lost_segments(&mut self) {
+        self.lost_segments.clear();
     }
 }
 
@@ -357,7 +362,8 @@ mod tests {
         let rate = board.delivery_rate_mut().expect("it is kept");
         assert_eq!(rate.take_newly_lost(), Bytes(SMSS));
         assert_eq!(rate.take_newly_lost(), Bytes::ZERO);
-        let lost: Vec<_> = rate.drain_lost().map(|lost| (lost.size, lost.in_flight, lost.lost)).collect();
+        let lost: Vec<_> =
+            rate.lost_segments().iter().map(|lost| (lost.size, lost.in_flight, lost.lost)).collect();
         assert_eq!(lost, [(Bytes(SMSS), Bytes(SMSS), Bytes(SMSS))]);
         board.on_retransmitted(0, at(100), Bytes::ZERO);
         let sample = acknowledge(&mut board, 4, 200).expect("a sample");

@@ -502,7 +502,11 @@ impl SendHalf {
         // RFC 4015 §3.1 step 9: nothing is restored on an ACK that echoes a congestion mark.
         if !marked {
             let outstanding = self.board.outstanding();
-            self.spurious.restore(&state, ack, initial, outstanding, self.congestion.as_mut());
+            let congestion = self.congestion.as_mut();
+            if self.spurious.restore(&state, ack, initial, outstanding, congestion) {
+                // Step 10.
+                self.busy_until = ack.now;
+            }
         }
         if state.kind() == SignalKind::Timeout {
             self.rto.end_backoff();
@@ -585,17 +589,15 @@ impl SendHalf {
             RecoveryState::FastRecovery { .. } => LossPhase::FastRecovery,
             RecoveryState::AfterTimeout { .. } => LossPhase::AfterTimeout,
         };
-        let Some(account) = self.board.delivery_rate_mut() else { return };
-        for lost in account.drain_lost() {
-            self.congestion.on_segment_lost(&lost);
-        }
+        let account = self.board.delivery_rate_mut();
+        let (Some(account), Some(model)) = (account, self.congestion.path_model()) else { return };
         let rtt = ack.rtt.or_else(|| account.newest_rtt(ack.now));
         if let Some(rtt) = rtt {
             account.on_rtt(ack.now, rtt);
         }
         let (newly_delivered, rate) = account.on_ack(ack.now);
         let alone = ack.segments == 1 && ack.newly_sacked.is_zero() && ack.delivered == ack.acked;
-        self.congestion.on_delivery(&DeliverySample {
+        let sample = DeliverySample {
             now: ack.now,
             newly_delivered,
             newly_lost: account.take_newly_lost(),
@@ -609,8 +611,10 @@ impl SendHalf {
             in_flight,
             application_limited: account.is_application_limited(),
             phase,
-        });
-        if self.congestion.limits_itself() {
+        };
+        model.on_delivery(&sample, account.lost_segments());
+        account.forget_lost_segments();
+        if model.limits_itself() {
             account.on_application_limited(in_flight);
         }
     }

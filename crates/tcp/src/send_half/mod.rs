@@ -84,6 +84,8 @@ pub(crate) struct SendHalf {
     tail_probe: TailLossProbe,
     persist: Persist,
     user_timeout: UserTimeout,
+    /// The end of the last spurious timeout whose reaction was undone.
+    busy_until: Instant,
     /// The slow-start threshold of an earlier connection.
     inherited_ssthresh: Option<Bytes>,
     /// Whether both SYNs are acknowledged.
@@ -121,6 +123,7 @@ impl SendHalf {
             tail_probe: TailLossProbe::default(),
             persist: Persist::default(),
             user_timeout: UserTimeout::default(),
+            busy_until: Instant::START,
             inherited_ssthresh: None,
             synchronised: false,
             fast_retransmits: 0,

@@ -50,7 +50,8 @@ impl RetransmissionTimer {
         if self.min_rtt.is_none_or(outdated) {
             self.min_rtt = Some((rtt, sample.now));
         }
-        (self.estimate, self.length) = self.estimator.after_sample(sample);
+        self.estimator.on_sample(sample);
+        self.keep();
     }
 
     /// The estimate to go on from, as an earlier connection has left it.
@@ -59,10 +60,10 @@ impl RetransmissionTimer {
         self.keep();
     }
 
-    /// The last timeout was spurious; the first round trip of data sent after it is `rtt`.
+    /// The last timeout was spurious: the first round trip of data sent after it is `rtt`, of which a sample was given
+    /// already, and the estimate before it was `earlier` (RFC 4015 §3.1, step 11).
     pub(crate) fn on_spurious_timeout(&mut self, rtt: Duration, earlier: Estimate) {
-        self.estimator.on_spurious_timeout(rtt, earlier);
-        self.keep();
+        self.inherit(earlier.after_spurious_timeout(rtt, self.estimator.granularity()));
     }
 
     /// The handshake has lost a SYN and so gave no sample.

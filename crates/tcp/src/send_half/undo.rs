@@ -159,7 +159,7 @@ impl SpuriousDetection {
     }
 
     /// Restores both windows as far as the detector's response permits. `initial` is the first window of a connection,
-    /// `outstanding` the present FlightSize.
+    /// `outstanding` the present FlightSize. Returns whether it permits that at all.
     pub(super) fn restore(
         &self,
         before: &PreLossState,
@@ -167,8 +167,8 @@ impl SpuriousDetection {
         initial: Bytes,
         outstanding: Bytes,
         congestion: &mut dyn CongestionControl,
-    ) {
-        before.restore(self.detector.response(), ack, initial, outstanding, congestion);
+    ) -> bool {
+        before.restore(self.detector.response(), ack, initial, outstanding, congestion)
     }
 
     /// The timer is to be adapted after a spurious timeout.
@@ -220,7 +220,7 @@ impl PreLossState {
         initial: Bytes,
         outstanding: Bytes,
         congestion: &mut dyn CongestionControl,
-    ) {
+    ) -> bool {
         let (cwnd, ssthresh) = match response {
             Response::Eifel => {
                 // RFC 4015 §3.1 step 9: no more than was acknowledged, or a first window, at once.
@@ -232,11 +232,10 @@ impl PreLossState {
                 (cwnd.max(ack.smss), ssthresh)
             }
             Response::Undo => (self.cwnd.max(congestion.cwnd()), self.ssthresh.max(congestion.ssthresh())),
-            Response::Resume => return,
+            Response::Resume => return false,
         };
         congestion.on_restore(cwnd, ssthresh);
-        // Step 10.
-        congestion.reset_idle_time(ack.now);
+        true
     }
 }
 

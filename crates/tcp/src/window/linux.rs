@@ -76,7 +76,7 @@ mod tests {
     fn what_waits_behind_a_gap_narrows_the_window() {
         let mut window = Linux(Params::default());
         let mut room =
-            |out_of_order| window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes(out_of_order) });
+            |out_of_order| window.room(&Held { out_of_order: Bytes(out_of_order), ..Held::default() });
         assert_eq!(room(0), Bytes(32 << 10));
         assert_eq!(room(16 << 10), Bytes(24 << 10));
         assert_eq!(room(1 << 20), Bytes::ZERO);

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use super::{Arrived, Held, Window};
+use super::{Arrived, Held, Traits, Window};
 use crate::registry::{Entry, refusal};
 
 /// Parameters; the defaults are Linux'.
@@ -176,8 +176,8 @@ impl Window for RightSizing {
         self.params.greatest
     }
 
-    fn observes_data(&self) -> bool {
-        true
+    fn traits(&self) -> Traits {
+        Traits { observes_data: true, ..Traits::default() }
     }
 
     fn on_data(&mut self, arrived: &Arrived) -> bool {
@@ -250,7 +250,7 @@ mod tests {
                 echoed: Some(now - RTT),
             });
         }
-        window.room(&Held { unread: Bytes::ZERO, out_of_order: Bytes::ZERO })
+        window.room(&Held::default())
     }
 
     #[test]

@@ -18,8 +18,8 @@ use aggregation::Aggregation;
 use long_term::LongTerm;
 
 use super::{
-    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, Pace, RateSample, SendEvent,
-    Traits,
+    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
+    RateSample, SendEvent, Traits,
 };
 use crate::registry::{Entry, refusal};
 use crate::windowed_max::WindowedMax;
@@ -426,19 +426,21 @@ impl CongestionControl for Bbr {
         self.draw = seed;
     }
 
-    fn on_handshake(&mut self, rtt: Duration) {
-        self.min_rtt = Some(rtt);
-        self.init_pacing_rate(rtt);
-    }
-
+    /// It does not see to it: a flow that has measured more than its share keeps it while what it sends pushes others back,
+    /// and random losses, to which it does not answer, bring no order (Hock et al. 2017, section V-B).
     fn traits(&self) -> Traits {
         Traits {
+            unequal_shares: true,
             observes_sends: true,
             observes_deliveries: true,
             governs_recovery: true,
             paces: true,
             ..Traits::default()
         }
+    }
+
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
     }
 
     fn on_ack(&mut self, _ack: &AckSample) {}
@@ -457,24 +459,6 @@ impl CongestionControl for Bbr {
             Mode::ProbeRtt { .. } => self.check_probe_rtt_done(sent.now),
             Mode::Startup | Mode::Drain => {}
         }
-    }
-
-    /// `bbr_main`.
-    fn on_delivery(&mut self, sample: &DeliverySample) {
-        if self.min_rtt_at == Instant::START {
-            self.min_rtt_at = sample.now;
-        }
-        self.update_bandwidth(sample);
-        if sample.rate.is_some_and(|rate| bandwidth_of(&rate).is_some()) {
-            self.aggregation.on_ack(sample, self.bandwidth(), self.cwnd, self.round_start);
-        }
-        self.update_cycle(sample);
-        self.check_full_pipe(sample);
-        self.check_drain(sample);
-        self.update_min_rtt(sample);
-        let (pacing, window) = self.gains();
-        self.set_pacing_rate(pacing);
-        self.set_cwnd(sample, window);
     }
 
     /// The window changes with the ACK that tells of the loss: see `recovers_or_restores`.
@@ -503,14 +487,6 @@ impl CongestionControl for Bbr {
         self.long_term = LongTerm::default();
     }
 
-    fn pace(&self) -> Option<Pace> {
-        Some(Pace { rate: self.pacing_rate, quantum: self.quantum() })
-    }
-
-    fn limits_itself(&self) -> bool {
-        matches!(self.mode, Mode::ProbeRtt { .. })
-    }
-
     fn cwnd(&self) -> Bytes {
         self.cwnd
     }
@@ -519,14 +495,41 @@ impl CongestionControl for Bbr {
         self.ssthresh
     }
 
-    /// It does not see to it: a flow that has measured more than its share keeps it while what it sends pushes others back,
-    /// and random losses, to which it does not answer, bring no order (Hock et al. 2017, section V-B).
-    fn shares_equally(&self) -> bool {
-        false
-    }
-
     fn in_slow_start(&self) -> bool {
         self.mode == Mode::Startup
+    }
+}
+
+impl PathModel for Bbr {
+    fn on_handshake(&mut self, rtt: Duration) {
+        self.min_rtt = Some(rtt);
+        self.init_pacing_rate(rtt);
+    }
+
+    /// `bbr_main`.
+    fn on_delivery(&mut self, sample: &DeliverySample, _lost: &[LostSegment]) {
+        if self.min_rtt_at == Instant::START {
+            self.min_rtt_at = sample.now;
+        }
+        self.update_bandwidth(sample);
+        if sample.rate.is_some_and(|rate| bandwidth_of(&rate).is_some()) {
+            self.aggregation.on_ack(sample, self.bandwidth(), self.cwnd, self.round_start);
+        }
+        self.update_cycle(sample);
+        self.check_full_pipe(sample);
+        self.check_drain(sample);
+        self.update_min_rtt(sample);
+        let (pacing, window) = self.gains();
+        self.set_pacing_rate(pacing);
+        self.set_cwnd(sample, window);
+    }
+
+    fn pace(&self) -> Pace {
+        Pace { rate: self.pacing_rate, quantum: self.quantum() }
+    }
+
+    fn limits_itself(&self) -> bool {
+        matches!(self.mode, Mode::ProbeRtt { .. })
     }
 }
 

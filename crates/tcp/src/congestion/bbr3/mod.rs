@@ -24,8 +24,8 @@ use self::probe_bw::{Cycle, Phase, is_too_high};
 use self::probe_rtt::RoundTrip;
 use super::draws::Draws;
 use super::{
-    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, SendEvent,
-    Traits, is_cwnd_limited,
+    AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
+    SendEvent, Traits, is_cwnd_limited,
 };
 use crate::registry::{Entry, refusal};
 
@@ -347,6 +347,16 @@ impl Bbr3 {
     }
 }
 
+impl Bbr3 {
+    /// `HandleLostPacket` (§5.5.10.2).
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        if self.model.note_loss(self.delivered) {
+            self.save_state();
+        }
+        self.on_lost(lost.size, lost.in_flight, lost.lost, lost.application_limited, self.now);
+    }
+}
+
 impl CongestionControl for Bbr3 {
     /// `OnInit`.
     fn start(&mut self, smss: Bytes, initial_window: Bytes) {
@@ -358,11 +368,6 @@ impl CongestionControl for Bbr3 {
         self.draws = Draws::of(seed);
     }
 
-    fn on_handshake(&mut self, rtt: Duration) {
-        self.round_trip.min = Some(rtt);
-        self.init_pacing_rate(rtt);
-    }
-
     fn traits(&self) -> Traits {
         Traits {
             observes_sends: true,
@@ -371,6 +376,10 @@ impl CongestionControl for Bbr3 {
             paces: true,
             ..Traits::default()
         }
+    }
+
+    fn path_model(&mut self) -> Option<&mut dyn PathModel> {
+        Some(self)
     }
 
     fn on_ack(&mut self, _ack: &AckSample) {}
@@ -387,41 +396,6 @@ impl CongestionControl for Bbr3 {
             State::ProbeRtt { .. } => self.check_probe_rtt_done(sent.now),
             State::Startup | State::Drain { .. } => {}
         }
-    }
-
-    /// `HandleLostPacket` (§5.5.10.2).
-    fn on_segment_lost(&mut self, lost: &LostSegment) {
-        if self.model.note_loss(self.delivered) {
-            self.save_state();
-        }
-        self.on_lost(lost.size, lost.in_flight, lost.lost, lost.application_limited, self.now);
-    }
-
-    /// `UpdateOnACK` (§5.2.3).
-    fn on_delivery(&mut self, sample: &DeliverySample) {
-        if self.round_trip.min_at == Instant::START {
-            (self.round_trip.min_at, self.round_trip.probe_rtt_min_at) = (sample.now, sample.now);
-        }
-        (self.delivered, self.now) = (sample.delivered, sample.now);
-        if is_cwnd_limited(self.cwnd, sample.prior_in_flight, self.smss) {
-            self.cwnd_limited_until = sample.delivered + sample.prior_in_flight;
-        }
-        self.follow_phase(sample.phase);
-        self.model.update_latest(sample);
-        self.update_congestion_signals(sample);
-        let rounds = if self.full_pipe.reached { EXTRA_ACKED_ROUNDS } else { 1 };
-        self.model.update_extra_acked(sample, self.cwnd, rounds);
-        self.check_full_pipe(sample);
-        self.check_startup_done(sample);
-        self.check_drain_done(sample);
-        self.update_cycle(sample);
-        self.update_min_rtt(sample);
-        self.check_probe_rtt(sample);
-        self.model.advance_latest(sample);
-        self.model.bound_bw();
-        let (pacing, window) = self.gains();
-        self.set_pacing_rate(pacing);
-        self.set_cwnd(sample, window);
     }
 
     /// `OnEnterFastRecovery`: what was lost is told segment by segment.
@@ -459,14 +433,6 @@ impl CongestionControl for Bbr3 {
         }
     }
 
-    fn pace(&self) -> Option<Pace> {
-        Some(Pace { rate: self.pacing_rate, quantum: self.quantum() })
-    }
-
-    fn limits_itself(&self) -> bool {
-        matches!(self.state, State::ProbeRtt { .. })
-    }
-
     fn cwnd(&self) -> Bytes {
         self.cwnd
     }
@@ -477,6 +443,49 @@ impl CongestionControl for Bbr3 {
 
     fn in_slow_start(&self) -> bool {
         self.state == State::Startup
+    }
+}
+
+impl PathModel for Bbr3 {
+    fn on_handshake(&mut self, rtt: Duration) {
+        self.round_trip.min = Some(rtt);
+        self.init_pacing_rate(rtt);
+    }
+
+    /// `UpdateOnACK` (§5.2.3).
+    fn on_delivery(&mut self, sample: &DeliverySample, lost: &[LostSegment]) {
+        lost.iter().for_each(|lost| self.on_segment_lost(lost));
+        if self.round_trip.min_at == Instant::START {
+            (self.round_trip.min_at, self.round_trip.probe_rtt_min_at) = (sample.now, sample.now);
+        }
+        (self.delivered, self.now) = (sample.delivered, sample.now);
+        if is_cwnd_limited(self.cwnd, sample.prior_in_flight, self.smss) {
+            self.cwnd_limited_until = sample.delivered + sample.prior_in_flight;
+        }
+        self.follow_phase(sample.phase);
+        self.model.update_latest(sample);
+        self.update_congestion_signals(sample);
+        let rounds = if self.full_pipe.reached { EXTRA_ACKED_ROUNDS } else { 1 };
+        self.model.update_extra_acked(sample, self.cwnd, rounds);
+        self.check_full_pipe(sample);
+        self.check_startup_done(sample);
+        self.check_drain_done(sample);
+        self.update_cycle(sample);
+        self.update_min_rtt(sample);
+        self.check_probe_rtt(sample);
+        self.model.advance_latest(sample);
+        self.model.bound_bw();
+        let (pacing, window) = self.gains();
+        self.set_pacing_rate(pacing);
+        self.set_cwnd(sample, window);
+    }
+
+    fn pace(&self) -> Pace {
+        Pace { rate: self.pacing_rate, quantum: self.quantum() }
+    }
+
+    fn limits_itself(&self) -> bool {
+        matches!(self.state, State::ProbeRtt { .. })
     }
 }
 
