@@ -145,8 +145,8 @@ fn device_name(number: u8) -> String {
 const NETWORK: [u8; 2] = [198, 18];
 /// The name of the device in a namespace of our own: of a host in a live run, of a shell's program.
 pub const INNER_DEVICE: &str = "hop0";
-/// Length of a device's queue, in packets. Queueing belongs to the emulated link, so this is more than the largest window
-/// that a Linux sender has by default.
+/// Length of a device's queue, in packets. Queueing belongs to the emulated link, so this is more than the largest
+/// window that a Linux sender has by default.
 const DEVICE_QUEUE: u32 = 10_000;
 
 #[cfg(test)]

@@ -95,7 +95,8 @@ fn device(path: &Path) -> Check {
             "tun",
             format!("{name} does not exist"),
             format!(
-                "as root: modprobe tun; mkdir -p /dev/net; mknod -m 0666 {name} c 10 200; in a container: --device {name}"
+                "as root: modprobe tun; mkdir -p /dev/net; mknod -m 0666 {name} c 10 200; \
+                 in a container: --device {name}"
             ),
         ),
         Err(error) => Check::bad(

@@ -34,8 +34,8 @@ impl Sum for Drops {
     }
 }
 
-/// Reads the number of packets that did not fit into the device's queue: the twelfth number of the device's line (Linux,
-/// net/core/net-procfs.c).
+/// Reads the number of packets that did not fit into the device's queue: the twelfth number of the device's line
+/// (Linux, net/core/net-procfs.c).
 fn of_device(table: &str, interface: &str) -> Option<u64> {
     const TRANSMIT_DROPS: usize = 11;
     let line = table.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;

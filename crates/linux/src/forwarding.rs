@@ -14,7 +14,8 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::namespace::network_cookie;
 
-/// The environment variable by which a program in a shell knows the number of its namespace: settings there end with it.
+/// The environment variable by which a program in a shell knows the number of its namespace: settings there end with
+/// it.
 pub const OWN_NAMESPACE: &str = "LASTHOP_NETNS_COOKIE";
 
 /// The forwarding of an interface, on until this is dropped.
@@ -25,8 +26,8 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
-    /// Switches on the forwarding of packets that come in by an interface. Returns `None` where it is on already, or where
-    /// the namespace is a shell's, whose settings end with it.
+    /// Switches on the forwarding of packets that come in by an interface. Returns `None` where it is on already, or
+    /// where the namespace is a shell's, whose settings end with it.
     ///
     /// # Errors
     /// If the interface does not exist, or a file cannot be written.

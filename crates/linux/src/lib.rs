@@ -1,7 +1,7 @@
 //! What live runs ask of the operating system, each module alone: no World, no clock, no thread of its own.
 //!
-//! - Devices and addresses: [`tun`] (packets), [`device`] (pairs of devices), [`route`] (interfaces, addresses, routes),
-//!   [`policy`] (routing rules), [`nat`] (address translation), [`forwarding`] (a setting that is given back).
+//! - Devices and addresses: [`tun`] (packets), [`device`] (pairs of devices), [`route`] (interfaces, addresses,
+//!   routes), [`policy`] (routing rules), [`nat`] (address translation), [`forwarding`] (a setting that is given back).
 //! - Namespaces and processes: [`namespace`], [`process`], [`scheduling`], [`memory`].
 //! - Sockets: [`socket`] (options), [`tcp_info`] and [`sock_diag`] (what the kernel's TCP reports), [`listening`],
 //!   [`drops`], [`sysctl`].
@@ -9,8 +9,8 @@
 //! - [`doctor`] says what this machine lacks, with a remedy for each.
 //!
 //! Nearly all `unsafe` code of the workspace is here; each block says why it is sound. The crate must never know a
-//! scenario, a link or a protocol stack of ours, and must never leave a change outside its namespaces that nothing takes
-//! back.
+//! scenario, a link or a protocol stack of ours, and must never leave a change outside its namespaces that nothing
+//! takes back.
 
 mod error;
 mod netlink;

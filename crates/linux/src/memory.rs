@@ -28,7 +28,8 @@ impl Drop for Locked {
     }
 }
 
-/// Returns whether no limit (RLIMIT_MEMLOCK) applies. Under a limit the kernel would refuse later allocations (mlockall(2)).
+/// Returns whether no limit (RLIMIT_MEMLOCK) applies. Under a limit the kernel would refuse later allocations
+/// (mlockall(2)).
 fn is_unlimited() -> bool {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let users = fs::read_to_string("/proc/thread-self/uid_map").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Network namespaces without names. Each lives as long as the threads and devices in it, so nothing remains, however the
-//! process ends.
+//! Network namespaces without names. Each lives as long as the threads and devices in it, so nothing remains, however
+//! the process ends.
 
 use std::fs::{self, File};
 use std::io;
@@ -141,8 +141,8 @@ pub fn network_cookie() -> io::Result<u64> {
     Ok(cookie)
 }
 
-/// Returns whether this thread has CAP_SYS_ADMIN. It is read from /proc and not tried out in another thread: that thread
-/// would still count for a moment after its end, and the kernel would refuse the user namespace.
+/// Returns whether this thread has CAP_SYS_ADMIN. It is read from /proc and not tried out in another thread: that
+/// thread would still count for a moment after its end, and the kernel would refuse the user namespace.
 fn is_privileged() -> bool {
     const CAP_SYS_ADMIN: u32 = 21;
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Address translation by the kernel's nf_tables, set by nfnetlink.
 //!
-//! The table is owned by the netlink socket that made it (NFT_TABLE_F_OWNER, Linux 5.12): the kernel removes it when the
-//! socket is closed, and so when the process ends, even if it is killed. No program (`nft`, `iptables`) is needed.
+//! The table is owned by the netlink socket that made it (NFT_TABLE_F_OWNER, Linux 5.12): the kernel removes it when
+//! the socket is closed, and so when the process ends, even if it is killed. No program (`nft`, `iptables`) is needed.
 //!
 //! Numbers are those of Linux, include/uapi/linux/netfilter/{nfnetlink,nf_tables}.h. Attributes are in network byte
 //! order.

@@ -1,4 +1,5 @@
-//! Routing rules: packets that come in by an interface and are forwarded take a table whose one route leads to a device.
+//! Routing rules: packets that come in by an interface and are forwarded take a table whose one route leads to a
+//! device.
 //!
 //! The kernel removes the route with the device. A rule that a killed router leaves then finds no route and changes
 //! nothing; [`remove_left`] removes it.

@@ -64,7 +64,8 @@ fn die_with_parent() -> io::Result<()> {
 /// program would not receive signals that it does not handle (pid_namespaces(7)), and would not reap orphans.
 fn fork_below_init() -> io::Result<()> {
     die_with_parent()?;
-    // SAFETY: this process has one thread, so the copy is whole, and both processes make only system calls from here on.
+    // SAFETY: this process has one thread, so the copy is whole, and both processes make only system calls from here
+    // on.
     match unsafe { fork() }? {
         ForkResult::Child => die_with_parent(),
         ForkResult::Parent { child } => run_as_init(child),

@@ -25,8 +25,8 @@ pub enum Scheduling {
 pub struct Priority(Scheduling);
 
 impl Priority {
-    /// Sets the timer slack of this thread to 1 ns (default: 50 µs), and raises its scheduling class as far as the system
-    /// permits.
+    /// Sets the timer slack of this thread to 1 ns (default: 50 µs), and raises its scheduling class as far as the
+    /// system permits.
     #[must_use]
     pub fn raise() -> Self {
         // Kernels without the call refuse it; deliveries are then later, which the run reports.
@@ -64,12 +64,12 @@ pub fn is_real_time() -> bool {
     policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO
 }
 
-/// Moves the calling thread from the real-time class to the ordinary one, with a short slice and a larger share. A driver
-/// calls it while it is busy. The programs at both ends of its links are busy as well, and with an equal share it would
-/// let packets wait that no link delays.
+/// Moves the calling thread from the real-time class to the ordinary one, with a short slice and a larger share. A
+/// driver calls it while it is busy. The programs at both ends of its links are busy as well, and with an equal share
+/// it would let packets wait that no link delays.
 pub fn leave_real_time() {
-    // Lowering the class is always permitted (sched(7)). The privilege for a lower nice value mostly comes with that for
-    // the real-time class.
+    // Lowering the class is always permitted (sched(7)). The privilege for a lower nice value mostly comes with that
+    // for the real-time class.
     let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, PREFERRED)
         .or_else(|_| schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0));
 }
@@ -79,8 +79,8 @@ pub fn return_to_real_time() {
     let _ = schedule(libc::SCHED_FIFO, LOWEST_FIFO, 0, 0);
 }
 
-/// Gives the calling thread the finest timers and a short slice in the ordinary class, until its end, so that it wakes up
-/// soon after a time that it waits for. Where the system does not permit it, nothing changes.
+/// Gives the calling thread the finest timers and a short slice in the ordinary class, until its end, so that it wakes
+/// up soon after a time that it waits for. Where the system does not permit it, nothing changes.
 pub fn wake_promptly() {
     let _ = set_timerslack(1);
     let _ = schedule(libc::SCHED_OTHER, 0, SHORTEST_SLICE, 0);

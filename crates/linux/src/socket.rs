@@ -1,5 +1,5 @@
-//! Sockets with options that the standard library does not set. Those of TCP are set before the handshake that announces
-//! them.
+//! Sockets with options that the standard library does not set. Those of TCP are set before the handshake that
+//! announces them.
 
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -55,8 +55,8 @@ impl SocketOptions {
         Ok(TcpListener::from(socket))
     }
 
-    /// Opens a socket for datagrams between two ends, which does not block. Of the options it has the class. It does not
-    /// fragment: the kernel refuses a datagram that is too long for the device, as a link does in virtual time.
+    /// Opens a socket for datagrams between two ends, which does not block. Of the options it has the class. It does
+    /// not fragment: the kernel refuses a datagram that is too long for the device, as a link does in virtual time.
     ///
     /// # Errors
     /// If the kernel refuses an option or an address.
@@ -122,8 +122,8 @@ pub fn begin_to_connect(stream: &TcpStream, remote: SocketAddrV4) -> io::Result<
     }
 }
 
-/// Lets routers fragment the socket's datagrams that are longer than the path's MTU: with "don't fragment" they would be
-/// lost.
+/// Lets routers fragment the socket's datagrams that are longer than the path's MTU: with "don't fragment" they would
+/// be lost.
 pub fn allow_fragments(socket: &UdpSocket) {
     // The socket's family has one of the two options, and refuses the other.
     let _ = set_number(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DONT);

@@ -1,4 +1,5 @@
-//! What tests of this crate need: a network namespace of their own, and a way to say where a machine does not allow one.
+//! What tests of this crate need: a network namespace of their own, and a way to say where a machine does not allow
+//! one.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -21,8 +22,8 @@ pub(crate) fn in_new_network(test: impl FnOnce() + Send) {
     }
 }
 
-/// Says that this machine does not allow a test. It writes to standard error itself: the test harness shows what `eprintln!`
-/// writes only of tests that fail.
+/// Says that this machine does not allow a test. It writes to standard error itself: the test harness shows what
+/// `eprintln!` writes only of tests that fail.
 pub(crate) fn say_not_tested(reason: &dyn Display) {
     let name = thread::current().name().unwrap_or("a test").to_owned();
     let _ = writeln!(io::stderr(), "NOT TESTED: {name}: {reason}");

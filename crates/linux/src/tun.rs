@@ -21,8 +21,8 @@ const LARGEST_PACKET: usize = 65_535;
 
 /// A TUN device in the network namespace of the thread that made it. Dropping it removes the device.
 ///
-/// Where a program is a host's stack, this is one socket of a pair that preserves packet boundaries. The program reads and
-/// writes the other socket as it would the descriptor of a TUN device.
+/// Where a program is a host's stack, this is one socket of a pair that preserves packet boundaries. The program reads
+/// and writes the other socket as it would the descriptor of a TUN device.
 #[derive(Debug)]
 pub struct Tun {
     device: File,
@@ -52,8 +52,8 @@ pub struct Buffers {
 }
 
 impl Tun {
-    /// Makes a device called `name`, down and without an address. A packet is bare IP after a virtio header, without packet
-    /// information (IFF_NO_PI).
+    /// Makes a device called `name`, down and without an address. A packet is bare IP after a virtio header, without
+    /// packet information (IFF_NO_PI).
     ///
     /// # Errors
     /// If the kernel refuses it, or the name is in use.
@@ -202,8 +202,8 @@ fn attach(device: &File, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// TUNSETOFFLOAD: takes over the work that the kernel is willing to leave: checksums and segmentation of TCP over IPv4, from
-/// Linux 6.2 on also of UDP. A kernel that leaves none of it hands over whole packets.
+/// TUNSETOFFLOAD: takes over the work that the kernel is willing to leave: checksums and segmentation of TCP over IPv4,
+/// from Linux 6.2 on also of UDP. A kernel that leaves none of it hands over whole packets.
 fn take_over(device: &File) -> Offload {
     let tcp = libc::TUN_F_CSUM | libc::TUN_F_TSO4;
     // The kernel requires both versions of IP for UDP. Without TUN_F_TSO_ECN it segments a packet with CWR itself.

@@ -1,8 +1,8 @@
 //! The World in real time: the same links, between the TCPs of real kernels.
 //!
-//! A live run gives each host of a scenario a network namespace with a TUN device. The kernel's own TCP, or any program,
-//! runs there, and its packets cross the same links as in virtual time. Namespaces have no names: they belong to threads
-//! of this process, so they end with it, even if it is killed.
+//! A live run gives each host of a scenario a network namespace with a TUN device. The kernel's own TCP, or any
+//! program, runs there, and its packets cross the same links as in virtual time. Namespaces have no names: they belong
+//! to threads of this process, so they end with it, even if it is killed.
 //!
 //! | folder | is |
 //! |---|---|

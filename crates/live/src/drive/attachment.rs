@@ -1,5 +1,5 @@
-//! The attachment at each host's end of the network: the device of a kernel, or a stack in this process with transfers or
-//! with programs.
+//! The attachment at each host's end of the network: the device of a kernel, or a stack in this process with transfers
+//! or with programs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -100,8 +100,8 @@ impl HostTable for Attached<'_, '_> {
     }
 }
 
-/// Attaches kernels and stacks to the network's hosts. Some kernels are reached by tunnels; `kernels` are the others, in the
-/// order of the network's hosts.
+/// Attaches kernels and stacks to the network's hosts. Some kernels are reached by tunnels; `kernels` are the others,
+/// in the order of the network's hosts.
 pub(crate) fn attach<'a>(
     network: &Network,
     kernels: &'a [host::Host],

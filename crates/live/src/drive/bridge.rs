@@ -1,7 +1,7 @@
-//! Joins the byte streams of a host of our own TCP to programs: one socket of a pair for each connection.
+//! Joins the byte streams of a host of our own TCP to programs, by a socket pair for each connection.
 //!
-//! Bytes wait in one place only: what a program does not take stays with the endpoint, so that its window closes, and what
-//! the endpoint does not take stays with the program.
+//! Bytes wait in one place only: those that a program does not read remain in the endpoint, so that its window closes,
+//! and those that the endpoint does not accept remain in the program's socket.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -14,31 +14,31 @@ use stacks::{ConnectionId, Phase, StreamHost};
 use units::Instant;
 use wire::{Data, Payload};
 
-/// A host of our own TCP, whose connections' bytes are those of programs.
+/// A host of our own TCP whose connections carry the bytes of programs.
 ///
 /// Order of calls: as for a [`StreamHost`], which it drives.
 pub(crate) struct Bridge {
     pub(crate) host: StreamHost,
     pipes: BTreeMap<ConnectionId, Pipe>,
-    /// Takes the program's end of each connection that somebody else begins.
+    /// Accepts connections that the peer opens, if the host listens.
     accept: Option<Accept>,
 }
 
-/// Takes a connection that somebody else has begun.
+/// Accepts a connection that the peer has opened; the stream is the program's end.
 pub(crate) type Accept = Box<dyn FnMut(ConnectionId, UnixStream)>;
 
 /// Our end of a program's socket pair.
 struct Pipe {
     program: UnixStream,
-    /// What the program has not taken yet.
+    /// Bytes that the program has not accepted yet.
     to_program: Vec<u8>,
-    /// What the endpoint has not taken yet.
+    /// Bytes that the endpoint has not accepted yet.
     to_endpoint: Payload,
-    /// Whether the program has been told that the stream has ended.
+    /// Whether the end of the stream was passed to the program.
     told_end: bool,
     /// Whether the program has ended its stream.
     has_ended: bool,
-    /// Whether the program has closed its socket: nobody reads what arrives.
+    /// Whether the program has closed its socket, so that arriving bytes are discarded.
     is_deaf: bool,
 }
 
@@ -47,7 +47,7 @@ impl Bridge {
         Self { host, pipes: BTreeMap::new(), accept: None }
     }
 
-    /// Gives every connection that somebody else begins to `accept`.
+    /// Gives every connection that the peer opens to `accept`.
     pub(crate) fn accept_by(&mut self, accept: Accept) {
         self.accept = Some(accept);
     }
@@ -60,7 +60,7 @@ impl Bridge {
         Ok(programs)
     }
 
-    /// Returns the next connection that is over, with the program's stream told so. It is not asked for any more.
+    /// Returns the next connection that is over and whose end was passed to its program, and forgets it.
     pub(crate) fn poll_over(&mut self) -> Option<ConnectionId> {
         let is_over = |(id, pipe): (&ConnectionId, &Pipe)| {
             let phase = self.host.phase(*id);
@@ -76,7 +76,8 @@ impl Bridge {
         self.pipes.is_empty()
     }
 
-    /// Returns what to wait for: programs that write, where the endpoint takes it, and programs that read.
+    /// Returns the descriptors to wait for: programs that write while the endpoint accepts bytes, and programs that
+    /// read.
     pub(crate) fn descriptors(&self) -> impl Iterator<Item = PollFd<'_>> {
         self.pipes.iter().filter_map(|(id, pipe)| pipe.descriptor(self.host.phase(*id)))
     }
@@ -89,7 +90,7 @@ impl Bridge {
         self.pump(now);
     }
 
-    /// Gives a new connection to whoever accepts. Where there are no descriptors left, it is closed at once.
+    /// Gives a new connection to `accept`. If the process has no descriptors left, the connection is closed at once.
     fn hand_over(&mut self, id: ConnectionId) {
         if let Ok(program) = self.join(id)
             && let Some(accept) = &mut self.accept
@@ -111,7 +112,7 @@ impl Bridge {
         self.host.poll_timeout(now)
     }
 
-    /// Carries bytes both ways as far as both sides take them.
+    /// Carries bytes both ways while both sides accept them.
     pub(crate) fn pump(&mut self, now: Instant) {
         for (id, pipe) in &mut self.pipes {
             pipe.give(now, &mut self.host, *id);
@@ -132,7 +133,7 @@ impl Pipe {
         }
     }
 
-    /// Whether the program has heard everything.
+    /// Returns whether the program has received everything.
     fn is_settled(&self) -> bool {
         self.is_deaf || self.told_end
     }
@@ -145,7 +146,7 @@ impl Pipe {
         (!events.is_empty()).then(|| PollFd::new(self.program.as_fd(), events))
     }
 
-    /// Gives the program what has arrived, and its end.
+    /// Passes the bytes that have arrived, and the end of the stream, to the program.
     fn give(&mut self, now: Instant, host: &mut StreamHost, id: ConnectionId) {
         if !self.write() {
             return;
@@ -153,13 +154,13 @@ impl Pipe {
         let ended = host.read(now, id, &mut self.to_program);
         let over = ended || matches!(host.phase(id), Phase::Broken(_));
         if self.write() && over && !self.told_end {
-            // A program that is gone needs no telling.
+            // It is no error if the program has closed its socket.
             let _ = self.program.shutdown(Shutdown::Write);
             self.told_end = true;
         }
     }
 
-    /// Writes what waits. Returns whether all of it went.
+    /// Writes waiting bytes to the program. Returns whether none is left.
     fn write(&mut self) -> bool {
         while !self.to_program.is_empty() && !self.is_deaf {
             match self.program.write(&self.to_program) {
@@ -173,7 +174,7 @@ impl Pipe {
         true
     }
 
-    /// Takes what the program has written, and its end, as far as the endpoint has room.
+    /// Passes the bytes that the program has written, and the end of its stream, to the endpoint while that has room.
     fn take(&mut self, now: Instant, host: &mut StreamHost, id: ConnectionId) {
         while host.phase(id) == Phase::Open && !self.has_ended {
             if self.to_endpoint.is_empty() && !self.read() {
@@ -191,7 +192,7 @@ impl Pipe {
         }
     }
 
-    /// Reads a piece of what the program has written. Returns whether there was anything, be it the end.
+    /// Reads bytes that the program has written. Returns whether there were any, or the end of its stream.
     fn read(&mut self) -> bool {
         let mut piece = vec![0; PIECE];
         match self.program.read(&mut piece) {
@@ -212,7 +213,7 @@ impl Pipe {
     }
 }
 
-/// Bytes read from a program at once.
+/// The largest number of bytes read from a program at once.
 const PIECE: usize = 64 * 1024;
 
 #[cfg(test)]

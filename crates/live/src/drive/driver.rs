@@ -18,8 +18,8 @@ use crate::drive::waiting::{ArrivalTimes, Waiting};
 use crate::workload::kernel_hosts::KernelHosts;
 use crate::workload::{HalfRan, StackHalves};
 
-/// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order of
-/// the network.
+/// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order
+/// of the network.
 pub(crate) struct Driver<'a> {
     pub(crate) network: Network,
     pub(crate) captures: HostCaptures,

@@ -4,15 +4,15 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use units::{Duration, Instant};
 
-/// A delivery later than this taints the run. 10 ms is a tick of the clocks in the TCPs under test: a longer delay by
-/// the emulator may move a retransmission timer.
+/// Default lateness of a delivery above which it taints the run. 10 ms is a tick of the clocks in the TCPs under test:
+/// a longer delay by the emulator may move a retransmission timer.
 pub const TAINTED_FROM: Duration = Duration::from_millis(10);
 
 /// Records the lateness of every delivery of a run.
 #[derive(Debug)]
 pub(crate) struct LatenessRecorder {
     late_by: Histogram<u64>,
-    /// A later delivery taints the run.
+    /// Lateness above which a delivery taints the run.
     bound: Duration,
     misses: u64,
 }
@@ -21,7 +21,7 @@ pub(crate) struct LatenessRecorder {
 /// packet.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lateness {
-    /// How many packets were delivered.
+    /// Number of packets delivered.
     pub releases: u64,
     /// Median, in milliseconds.
     pub p50_ms: f64,
@@ -31,20 +31,20 @@ pub struct Lateness {
     pub max_ms: f64,
     /// The bound of a valid run, in milliseconds: [`TAINTED_FROM`] unless the scenario says otherwise.
     pub bound_ms: f64,
-    /// How many deliveries were later than the bound.
+    /// Number of deliveries later than the bound.
     pub misses: u64,
-    /// Whether any was.
+    /// Whether a delivery was later than the bound.
     pub tainted: bool,
-    /// How many deliveries were how late; without bins that have none.
+    /// The distribution of the lateness, without empty bins.
     pub histogram: Vec<LatenessBin>,
 }
 
-/// Deliveries that were about as late: later than the bound of the bin before.
+/// A bin: deliveries later than the upper bound of the previous bin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatenessBin {
     /// The greatest lateness of the bin, in milliseconds.
     pub up_to_ms: f64,
-    /// How many deliveries.
+    /// Number of deliveries.
     pub releases: u64,
 }
 

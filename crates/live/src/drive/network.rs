@@ -17,15 +17,15 @@ pub(crate) struct Network {
     nodes: Vec<usize>,
     /// The names of all nodes.
     names: Vec<String>,
-    /// Whether the world has flows of its own beside those of the hosts.
+    /// Whether the world has flows of its own besides those of the hosts.
     simulates: bool,
     /// Whether there are two hosts, and each packet of one goes to the other, whatever address it has.
     is_passage: bool,
 }
 
 impl Network {
-    /// Builds the links of `spec`, with its simulated nodes and the flows between them. The other flows run in the hosts,
-    /// not here.
+    /// Builds the links of `spec`, with its simulated nodes and the flows between them. The other flows run in the
+    /// hosts, not here.
     pub(crate) fn new(spec: &Spec, is_simulated: &dyn Fn(usize) -> bool) -> Result<Self, LiveError> {
         let mut spec = spec.clone();
         spec.flows.retain(|flow| is_simulated(flow.from));
@@ -43,8 +43,8 @@ impl Network {
         Ok(Self { world: World::new(spec)?, nodes, names, simulates, is_passage: false })
     }
 
-    /// Builds the links of `spec` between its two hosts. What one sends reaches the other, whatever address it has: what
-    /// leads on from there is not in the scenario.
+    /// Builds the links of `spec` between its two hosts. Every packet of one reaches the other, whatever its
+    /// destination address: the network after that is not in the scenario.
     pub(crate) fn passage(spec: &Spec) -> Result<Self, LiveError> {
         let hosts = spec.nodes.iter().filter(|node| node.kind.address().is_some()).count();
         match hosts {
@@ -57,7 +57,7 @@ impl Network {
     pub(crate) fn handle_packet(&mut self, now: Instant, host: usize, packet: RawPacket) -> Option<PacketId> {
         self.run_until(now);
         if self.is_passage {
-            // A device in the caller's namespace also sees the kernel's own IPv6 multicast, which no link here carries.
+            // A device in the caller's namespace also sees the kernel's own IPv6 multicast, which no link carries.
             let is_ipv4 = packet.common_header().first().is_some_and(|byte| byte >> 4 == 4);
             if !is_ipv4 {
                 return None;
@@ -110,8 +110,8 @@ impl Network {
         self.world.is_over()
     }
 
-    /// Returns how many packets are in transit between the hosts; none where simulated flows, which never rest, would be
-    /// counted too.
+    /// Returns the number of packets in transit between the hosts; 0 in a run with simulated flows, whose packets would
+    /// count too and never rest.
     pub(crate) fn packets_under_way(&self) -> usize {
         if self.simulates {
             return 0;
@@ -119,7 +119,7 @@ impl Network {
         self.world.packets_under_way()
     }
 
-    /// Returns how many packets of the hosts had no route: an unknown destination address, or not IPv4.
+    /// Returns the number of packets of the hosts without a route: to an unknown address, or not IPv4.
     pub(crate) fn unroutable(&self) -> u64 {
         self.world.unroutable()
     }
@@ -136,7 +136,7 @@ impl Network {
     }
 }
 
-/// Why the world cannot fail: it checks only the streams of its own flows.
+/// The reason why the world cannot fail: it checks only the streams of its own flows.
 const NO_FLOWS: &str =
     "the streams of simulated flows arrive as they were sent, and those of others are not checked";
 

@@ -1,4 +1,4 @@
-//! Packets on their way from the network to a kernel: what may go together goes together.
+//! Packets from the network to a kernel: consecutive segments go together in one call.
 
 use sim::ExternalPacket;
 use wire::offload::Coalesced;
@@ -6,8 +6,8 @@ use wire::offload::Coalesced;
 /// A packet that is due, and the host or end that it is for.
 pub(crate) type Outgoing = (usize, ExternalPacket);
 
-/// Splits packets into those that a kernel takes at once: segments that follow each other and are for the same host, and
-/// datagrams where that host's kernel takes trains of them.
+/// Splits packets into groups that a kernel accepts as one: consecutive segments for the same host, and consecutive
+/// datagrams if that host's kernel accepts trains of them.
 pub(crate) fn together(
     mut packets: &[Outgoing],
     takes_trains: impl Fn(usize) -> bool,
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_goes_together_and_what_was_dropped_between_parts_it() {
+    fn consecutive_segments_go_together_and_a_drop_between_them_separates_them() {
         let [one, other] = [datagrams(6), datagrams(2)];
         let left = [0, 1, 2, 4, 5].map(|place| outgoing(1, &one[place]));
         let to_another = [outgoing(0, &other[0]), outgoing(1, &other[1])];

@@ -1,7 +1,7 @@
-//! The local socket by which a running router is changed: one line of JSON comes in, one goes out.
+//! The local socket by which a running router is changed: a request is one line of JSON, and so is its answer.
 //!
-//! The socket's name is abstract (unix(7)): it is no file, it belongs to the network namespace, and it is gone with the
-//! process. Only root and the router's own user are heard.
+//! The socket's name is abstract (unix(7)): it is not a file, belongs to the network namespace, and ends with the
+//! process. Only root and the router's own user may send requests.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -23,13 +23,13 @@ use sim::Spec;
 
 use crate::LiveError;
 
-/// Reads a scenario again with all overrides that were asked for so far; a message where they are wrong.
+/// Reads the scenario again with all overrides that were requested so far. The error is a message to the user.
 pub type Reload = Box<dyn FnMut(&[String]) -> Result<Spec, String> + Send>;
 
-/// A change of links that the router is to carry out.
+/// A requested change of links.
 pub(crate) struct Change {
     pub(crate) spec: Spec,
-    /// Where it says whether it has.
+    /// Where the router reports the result.
     pub(crate) answer: Sender<Result<(), String>>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct ControlSocket {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What may be asked.
+/// A request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
@@ -78,15 +78,15 @@ impl Drop for ControlSocket {
     }
 }
 
-/// The abstract name of a router's socket; `lasthop set` has the same.
+/// The abstract name of a router's socket, which `lasthop set` uses too.
 fn socket_name(name: &str) -> String {
     format!("{ROUTER_SOCKET_PREFIX}{name}")
 }
 
 struct Server {
-    /// The scenario as it is now.
+    /// The present scenario.
     spec: Spec,
-    /// What was set so far.
+    /// The overrides so far.
     overrides: Vec<String>,
     reload: Reload,
     changes: ReportSender<Change>,
@@ -106,7 +106,7 @@ impl Server {
         }
     }
 
-    /// Carries out one request. One that cannot be read or is refused changes nothing.
+    /// Carries out one request. A request that is malformed or refused changes nothing.
     fn answer(&mut self, mut stream: UnixStream) {
         let answer = match request(&stream).and_then(|request| self.set(&request.set)) {
             Ok(()) => json!({ "ok": true, "overrides": self.overrides }),
@@ -145,7 +145,7 @@ fn request(stream: &UnixStream) -> Result<Request, String> {
     serde_json::from_str(&text).map_err(|error| format!("not a request: {error}"))
 }
 
-/// What is exchanged has the same nodes and links: only the links' parameters may differ.
+/// Checks that the next scenario has the same nodes and links: only parameters of links may differ.
 fn check_shape(now: &Spec, next: &Spec) -> Result<(), String> {
     let nodes =
         |spec: &Spec| spec.nodes.iter().map(|node| (node.name.clone(), node.kind)).collect::<Vec<_>>();

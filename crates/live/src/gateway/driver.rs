@@ -1,7 +1,8 @@
-//! The event loop of traffic between two devices: waits for the next event of the links or for a packet, and handles it.
+//! The event loop of traffic between two devices: waits for the next event of the links or for a packet, and handles
+//! it.
 //!
-//! It is what `driver.rs` is for a scenario's hosts, without captures: a shell or a router may run for days, so nothing
-//! is kept of a packet that has passed.
+//! It does for two devices what `drive/driver.rs` does for the hosts of a scenario, without captures: a shell or a
+//! router may run for days, so it keeps nothing of a packet that has passed.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -21,7 +22,7 @@ use crate::gateway::link_pair::LinkPair;
 pub(crate) struct GatewayDriver {
     pub(crate) links: LinkPair,
     pub(crate) lateness: LatenessRecorder,
-    /// Packets that a device did not take.
+    /// Number of packets that a device refused.
     pub(crate) refused: u64,
     pub(crate) clock: Clock,
     tuns: [Tun; 2],
@@ -106,7 +107,7 @@ impl GatewayDriver {
         self.outgoing.extend(std::iter::from_fn(|| self.links.poll_delivery()));
         for (end, coalesced, packets) in together(&self.outgoing, |end| self.tuns[end].takes_trains()) {
             let count = coalesced.packets() as u64;
-            // A device that its owner has taken down refuses packets; one that is damaged is refused too.
+            // A device that its owner has set down refuses packets, and the kernel refuses damaged packets.
             let began = self.clock.now();
             self.refused += if self.tuns[end].send(coalesced).is_err() { count } else { 0 };
             let now = self.clock.now();
@@ -117,7 +118,7 @@ impl GatewayDriver {
         self.outgoing.drain(..).for_each(|(_, packet)| self.buffers.recycle(packet.bytes));
     }
 
-    /// Waits until `time` and handles what is due then, or until there is something to do. Returns whether `wake` is
+    /// Waits until `time` and handles what is due then, or until a descriptor is readable. Returns whether `wake` is
     /// readable.
     fn wait(&mut self, wake: &impl AsFd, time: Instant) -> io::Result<bool> {
         let open = self.tuns.iter().enumerate().filter(|(end, _)| self.links.accepts(*end));
@@ -137,13 +138,14 @@ impl GatewayDriver {
     }
 }
 
-/// Whether these are the bytes of an IPv4 packet: a device also sees the kernel's own IPv6 multicast, which no link here
-/// carries.
+/// Returns whether these are the bytes of an IPv4 packet. A device also sees the kernel's own IPv6 multicast, which no
+/// link carries.
 fn is_ipv4(packet: &RawPacket) -> bool {
     packet.common_header().first().is_some_and(|byte| byte >> 4 == 4)
 }
 
-/// Packets read from one device before the other is served, but for the rest of those that a kernel handed over at once.
+/// Number of packets read from one device before the other is served; the rest of a super-packet may exceed it.
 const BATCH: usize = 64;
-/// Reads before what is due is delivered: one after another the kernel's reads and its writes are each faster.
+/// Number of reads before packets that are due are delivered: consecutive reads, and consecutive writes, are faster
+/// than alternating ones.
 const FEW: usize = 8;

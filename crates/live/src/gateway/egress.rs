@@ -1,5 +1,5 @@
-//! Where the far end of a device's links is, and what leads on from there: forwarding and address translation, taken back
-//! at the end.
+//! The far end of a shell's or a client's links, and its connection to the network of this machine: forwarding and
+//! address translation, which are taken back at the end.
 
 use linux::device::{self, Ends};
 use linux::forwarding::{self, Forwarding};
@@ -11,12 +11,12 @@ use crate::LiveError;
 use crate::error::failed;
 use crate::gateway::resolver::{Relay, Resolver};
 
-/// Where the far end is.
+/// The network namespace of the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FarEnd {
-    /// In the caller's network namespace.
+    /// The caller's network namespace.
     Caller,
-    /// In a network namespace of our own.
+    /// A network namespace of our own.
     Own,
 }
 
@@ -33,7 +33,7 @@ impl FarEnd {
         Ok(Self::Own)
     }
 
-    /// Says which end is where.
+    /// Returns a sentence that says which end is where.
     pub(crate) fn introduction(self, name: &str, ends: &Ends) -> String {
         let far = match self {
             Self::Caller => "where you called from",
@@ -43,7 +43,8 @@ impl FarEnd {
     }
 }
 
-/// What leads from the far end on: forwarding and address translation, taken back at the end.
+/// The connection of the far end to the network of this machine: forwarding and address translation, until it is
+/// closed.
 pub(crate) struct Egress {
     changed: Vec<Forwarding>,
     translation: Option<Translation>,
@@ -51,8 +52,8 @@ pub(crate) struct Egress {
 }
 
 impl Egress {
-    /// Opens what this machine allows, and announces what it changes and what it cannot. With a `port`, connections to it
-    /// that come in from outside are led to the inner end.
+    /// Opens what this machine allows, and announces each change and each failure. With a `port`, connections to it
+    /// from outside are led to the inner end.
     pub(crate) fn open(
         far_end: FarEnd,
         ends: &Ends,
@@ -71,7 +72,8 @@ impl Egress {
         }
         if let Err(error) = way.translate(ends, &uplinks, port, announce) {
             announce(&format!(
-                "no way out beyond this machine: {error}; as root: modprobe nf_tables nft_masq, with /proc/sys and /run writable"
+                "no way out beyond this machine: {error}; as root: modprobe nf_tables nft_masq, with /proc/sys and \
+                 /run writable"
             ));
         }
         way

@@ -1,7 +1,8 @@
-//! The links between two devices, for traffic that no scenario describes: whatever enters at one end leaves at the other.
+//! The links between two devices, for traffic that no scenario describes: a packet that enters at one end leaves at the
+//! other.
 //!
-//! Links may be exchanged on the way: a new World takes the place of the present one and what waits in its queues; the
-//! former one goes on until the packets that it was transmitting or propagating have arrived.
+//! Links may be exchanged during the run: a new World takes over the packets that wait in the queues of the present
+//! one; the former World runs until the packets that it was transmitting or propagating have arrived.
 
 use link::Counters;
 use serde::Serialize;
@@ -19,16 +20,16 @@ pub(crate) type End = usize;
 /// Order of calls as for [`crate::drive::network::Network`].
 pub(crate) struct LinkPair {
     world: World,
-    /// Worlds that deliver their last packets.
+    /// Former worlds, which deliver their last packets.
     former: Vec<World>,
     /// The nodes of the two ends.
     nodes: [usize; 2],
-    /// What the links of former worlds have counted.
+    /// The counters of the links of former worlds.
     counted: Vec<Counters>,
     losses: u64,
 }
 
-/// A direction of a link, as it is now.
+/// The state of one direction of a link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LinkState {
     /// The link and its direction: "lasthop.down".
@@ -39,7 +40,7 @@ pub struct LinkState {
     pub packets_out: u64,
     /// Packets that it dropped since the start.
     pub drops: u64,
-    /// Packets that wait in its queue.
+    /// Number of packets in its queue.
     pub waiting: usize,
     /// Their bytes, with framing.
     pub waiting_bytes: u64,
@@ -73,7 +74,7 @@ impl LinkPair {
         Ok(())
     }
 
-    /// Takes a packet that came in at an end.
+    /// Handles a packet that came in at an end.
     pub(crate) fn handle_packet(&mut self, now: Instant, end: End, packet: RawPacket) {
         let to = self.nodes[1 - end];
         self.world.run_until(now).expect(NO_FLOWS);
@@ -113,12 +114,12 @@ impl LinkPair {
         self.world.accepts(self.nodes[end])
     }
 
-    /// Returns whether a link has stopped the run (a queue that may not overflow has).
+    /// Returns whether a link has stopped the run, since a queue overflowed that may not.
     pub(crate) fn is_over(&self) -> bool {
         self.world.is_over()
     }
 
-    /// Returns each direction of each link as it is now.
+    /// Returns the state of each direction of each link.
     pub(crate) fn link_states(&self) -> Vec<LinkState> {
         let states = self.world.link_states().into_iter().zip(&self.counted);
         let state = |(now, before): (sim::LinkState, &Counters)| LinkState {
@@ -153,7 +154,7 @@ fn world(spec: &Spec, ends: [usize; 2]) -> Result<World, LiveError> {
     Ok(World::new(spec)?)
 }
 
-/// Adds the counters that are shown.
+/// Adds the counters that [`LinkState`] shows.
 fn add(total: &mut Counters, more: &Counters) {
     total.packets_out += more.packets_out;
     total.bytes_out = Bytes(total.bytes_out.0 + more.bytes_out.0);
@@ -162,5 +163,5 @@ fn add(total: &mut Counters, more: &Counters) {
     total.dropper_drops += more.dropper_drops;
 }
 
-/// Why the world cannot fail: it checks only the streams of its own flows.
+/// The reason why the world cannot fail: it checks only the streams of its own flows.
 const NO_FLOWS: &str = "no streams of its own are checked";

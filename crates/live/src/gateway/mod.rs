@@ -1,9 +1,9 @@
 //! Real traffic through the links of a scenario, between two devices, without records.
 //!
 //! `shell.rs` runs a program behind the links, `router.rs` joins two places of this machine by them. Both drive a
-//! [`link_pair::LinkPair`] between two devices (`driver.rs`). `egress.rs` connects the far end of a shell to the network of
-//! this machine, and `resolver.rs` forwards its queries for names; `router_end.rs` is one end of a router, and
-//! `control_socket.rs` the socket by which a running router is changed. `outside.rs` is a program at the far end.
+//! [`link_pair::LinkPair`] between two devices (`driver.rs`). `egress.rs` connects the far end of a shell to the
+//! network of this machine, and `resolver.rs` forwards its queries for names; `router_end.rs` is one end of a router,
+//! and `control_socket.rs` the socket by which a running router is changed. `outside.rs` is a program at the far end.
 
 pub(crate) mod control_socket;
 pub(crate) mod driver;

@@ -23,7 +23,7 @@ pub(crate) struct OutsideProgram {
 }
 
 impl OutsideProgram {
-    /// Starts a program; none if there are no words. What becomes of it is given to `report`.
+    /// Starts a program; none if there are no words. Its exit status goes to `report`.
     pub(crate) fn start(
         words: &[OsString],
         output: Output,
@@ -44,8 +44,8 @@ impl OutsideProgram {
         Ok(Self { stop: Arc::clone(stop), thread: Some(thread) })
     }
 
-    /// The same for a server, beside a program whose output is standard output: waits until it listens on a port, until
-    /// `is_over`, or for some seconds.
+    /// Starts a server, whose output goes to standard error, since standard output belongs to another program. Waits
+    /// until it listens on a port, until `is_over`, or for some seconds.
     pub(crate) fn start_server(
         words: &[OsString],
         ends: &Ends,
@@ -73,7 +73,7 @@ impl Drop for OutsideProgram {
     }
 }
 
-/// Says that a program at the far end has ended.
+/// Returns a sentence that says that a program at the far end has ended.
 pub(crate) fn ended(status: ExitStatus) -> String {
     format!("the program outside has ended with status {}", status_of(status))
 }
@@ -89,7 +89,7 @@ pub(crate) fn command_line(words: &[OsString]) -> Option<CommandLine> {
     })
 }
 
-/// The exit status as a shell tells it: 128 and the signal's number where a signal ended the program.
+/// Returns the exit status as a shell does: 128 plus the number of the signal that ended the program.
 pub(crate) fn status_of(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }

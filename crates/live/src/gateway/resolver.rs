@@ -1,5 +1,5 @@
-//! Names behind a link, where this machine's resolver listens on the loopback only (systemd-resolved, dnsmasq): the
-//! program gets an /etc/resolv.conf of its own that names the far end, and queries that come there are passed on.
+//! Name resolution behind a link on a machine whose resolver listens on the loopback only (systemd-resolved, dnsmasq):
+//! the program gets an /etc/resolv.conf of its own that names the far end, and a relay there forwards its queries.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) struct Resolver {
     address: SocketAddr,
 }
 
-/// Passes queries on until it is dropped.
+/// Forwards queries until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Relay {
     stopped: Arc<AtomicBool>,
@@ -37,7 +37,7 @@ impl Resolver {
         first.is_loopback().then(|| Self { address: SocketAddr::new(first, PORT) })
     }
 
-    /// Passes on what comes to `gateway`, an address of this thread's namespace.
+    /// Forwards queries that come to `gateway`, an address of this thread's namespace.
     pub(crate) fn serve(&self, gateway: Ipv4Addr) -> io::Result<Relay> {
         let socket = UdpSocket::bind((gateway, PORT))?;
         socket.set_read_timeout(Some(STOP_INTERVAL))?;
@@ -56,7 +56,7 @@ impl Drop for Relay {
     }
 }
 
-/// Answers each query in a thread of its own: few come, and a slow answer holds nothing up.
+/// Answers each query in a thread of its own: queries are few, and a slow answer delays no other.
 fn relay(socket: &UdpSocket, server: SocketAddr, stopped: &AtomicBool) {
     let mut query = [0; LARGEST_QUERY];
     while !stopped.load(Ordering::Relaxed) {
@@ -85,7 +85,7 @@ fn ask(server: SocketAddr, query: &[u8]) -> io::Result<Vec<u8>> {
 const PORT: u16 = 53;
 /// More than EDNS advertises in practice (RFC 6891 §6.2.5).
 const LARGEST_QUERY: usize = 4096;
-/// As long as resolvers wait before they ask again (resolv.conf(5), timeout).
+/// The time after which a resolver repeats a query (resolv.conf(5), timeout).
 const LONGEST_ANSWER: Duration = Duration::from_secs(5);
 const STOP_INTERVAL: Duration = Duration::from_millis(200);
 

@@ -22,7 +22,7 @@ use crate::gateway::link_pair::{LinkPair, LinkState};
 use crate::gateway::router_end::{Location, RouterEnd};
 use crate::run::options::Progress;
 
-/// Where a router stands and whom it tells.
+/// The options of a router.
 pub struct RouterOptions<'a> {
     /// The name by which `lasthop set` finds it.
     pub name: String,
@@ -31,33 +31,34 @@ pub struct RouterOptions<'a> {
     pub between: [String; 2],
     /// Reads the scenario again, with other overrides.
     pub reload: Reload,
-    /// Is told what is set up, changed on the machine and taken back, line by line.
+    /// Receives a line for each thing that is set up, changed on the machine or taken back.
     pub announce: &'a mut dyn FnMut(&str),
-    /// Is told the state every second.
+    /// Receives the state every second.
     pub show: &'a mut dyn FnMut(&RouterState),
     /// The progress callback; a break ends the router.
     pub progress: Progress<'a>,
 }
 
-/// What a router has done so far.
+/// The state of a router.
 #[derive(Clone, Debug, Serialize)]
 pub struct RouterState {
     /// Seconds since it began.
     pub elapsed_s: f64,
     /// Each direction of each link.
     pub links: Vec<LinkState>,
-    /// How late packets were delivered.
+    /// The lateness of deliveries.
     pub lateness: Lateness,
-    /// Packets that a device did not take.
+    /// Number of packets that a device refused.
     pub refused: u64,
-    /// How often the links were changed.
+    /// Number of changes of the links.
     pub changes: usize,
 }
 
 /// Runs a router until its progress callback breaks. Returns its last state.
 ///
 /// # Errors
-/// If this machine does not allow it, a place is not there, the scenario does not have two hosts, or a system call fails.
+/// If this machine does not allow it, a location does not exist, the scenario does not have two hosts, or a system call
+/// fails.
 pub fn router(spec: &Spec, options: RouterOptions<'_>) -> Result<RouterState, LiveError> {
     let missing = obstacles(None, &Sysctls::new());
     if !missing.is_empty() {
@@ -126,7 +127,7 @@ impl Running {
         let now = self.driver.clock.now();
         let applied = self.driver.links.exchange(now, &change.spec).map_err(|error| error.to_string());
         self.changes += usize::from(applied.is_ok());
-        // Whoever asked may be gone.
+        // The client may have closed its connection.
         let _ = change.answer.send(applied);
     }
 

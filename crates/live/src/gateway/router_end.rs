@@ -1,4 +1,4 @@
-//! Where an end of a router is: a network namespace that somebody has made, or an interface of the caller's.
+//! An end of a router: its location is an existing network namespace, or an interface of the caller's namespace.
 
 use std::fs::File;
 use std::io;
@@ -16,22 +16,22 @@ use linux::tun::Tun;
 use crate::LiveError;
 use crate::error::failed;
 
-/// One of the two places that a router stands between.
+/// One of the two locations that a router joins.
 #[derive(Debug)]
 pub(crate) enum Location {
     /// A network namespace, by its file.
     Namespace { name: String, file: File },
-    /// An interface of this thread's namespace: what comes in there crosses the links.
+    /// An interface of this thread's namespace: packets that come in there and are forwarded cross the links.
     Interface(String),
 }
 
-/// A router's device at one place, with what was changed there.
+/// A router's device at one location, and the changes made there.
 pub(crate) struct RouterEnd {
     pub(crate) tun: Tun,
     pub(crate) diversion: Option<Diversion>,
 }
 
-/// The traffic of an interface, led through the links until this is closed.
+/// The diversion of an interface's traffic through the links, until it is closed.
 pub(crate) struct Diversion {
     interface: String,
     _route: PolicyRoute,
@@ -56,7 +56,8 @@ impl Location {
 }
 
 impl RouterEnd {
-    /// Makes the device at a place. `own` and `peer` are the addresses of the scenario's hosts there and at the other end.
+    /// Makes the device at a location. `own` and `peer` are the addresses of the scenario's hosts there and at the
+    /// other end.
     pub(crate) fn set_up(
         location: &Location,
         own: Ipv4Addr,
@@ -114,7 +115,7 @@ fn divert(interface: &str, mtu: u32) -> Result<(Tun, Diversion), linux::Error> {
     Ok((tun, Diversion { interface: interface.to_owned(), _route: route, forwarding }))
 }
 
-/// The step of which an error says that it failed.
+/// The step that an error names.
 const SET_UP: &str = "set up the router's device";
 /// Where `ip netns` keeps namespaces (ip-netns(8)).
 const NAMESPACES: &str = "/run/netns";

@@ -1,8 +1,8 @@
 //! A program behind an emulated link.
 //!
-//! The program runs in a network namespace with one device. The far end of the links is a second device: in the caller's
-//! network namespace, where root allows it, with a way out by address translation; otherwise in a namespace of our own,
-//! outside of the links and empty but for what `outside` runs there.
+//! The program runs in a network namespace with one device. The far end of the links is a second device. With privilege
+//! it is in the caller's network namespace, and address translation leads on from there. Without, it is in a namespace
+//! of our own, in which only the program of `outside` runs.
 //!
 //! Shells nest: the caller's namespace is then that of the outer shell's program.
 
@@ -39,26 +39,26 @@ use crate::run::command::Environment;
 use crate::run::options::Progress;
 use crate::stop::Stop;
 
-/// What a shell runs, and whom it tells.
+/// The options of a shell.
 pub struct ShellOptions<'a> {
     /// The program behind the links, and its arguments.
     pub command: Vec<OsString>,
-    /// A program at the far end, and its arguments; none if empty. It is ended with the shell.
+    /// A program at the far end, and its arguments; none if empty. It ends with the shell.
     pub outside: Vec<OsString>,
-    /// What the links are called, for the program.
+    /// The name of the links, for the program's environment.
     pub name: String,
-    /// Is told what is set up, changed on the machine and taken back, line by line.
+    /// Receives a line for each thing that is set up, changed on the machine or taken back.
     pub announce: &'a mut dyn FnMut(&str),
     /// The progress callback.
     pub progress: Option<Progress<'a>>,
 }
 
-/// How a shell ended.
+/// The outcome of a shell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShellOutcome {
-    /// The program's exit status; 128 and the signal's number where a signal ended it.
+    /// The program's exit status; 128 plus the number of the signal if a signal ended it.
     pub status: i32,
-    /// How late packets were delivered.
+    /// The lateness of deliveries.
     pub lateness: Lateness,
 }
 
@@ -110,7 +110,7 @@ fn late(lateness: &Lateness) -> String {
     format!("{misses} of {releases} packets were delivered over {bound_ms} ms late, at most {max_ms:.1} ms")
 }
 
-/// What the threads of a shell report.
+/// A report of a shell's thread.
 enum Report {
     /// The program behind the links has ended.
     Exited(ExitStatus),
@@ -120,7 +120,7 @@ enum Report {
 
 type Reports = ReportSender<Result<Report, LiveError>>;
 
-/// Forwards until the program ends. What waits on the links then is lost.
+/// Forwards until the program ends. Packets that are on the links then are lost.
 fn drive(
     driver: &mut GatewayDriver,
     reports: &ReportReceiver<Result<Report, LiveError>>,
@@ -144,7 +144,7 @@ fn drive(
 /// The variables of the program behind the links.
 fn environment(name: &str, ends: &Ends) -> Environment {
     let gateway = ends.outside.to_string();
-    // In a shell within a shell the outermost far end is known already.
+    // In a shell within a shell, the variable names the outermost far end.
     let outside = std::env::var("LASTHOP_OUTSIDE").unwrap_or_else(|_| gateway.clone());
     let links =
         std::env::var("LASTHOP_LINK").map_or_else(|_| name.to_owned(), |outer| format!("{outer}, {name}"));
@@ -157,11 +157,11 @@ fn environment(name: &str, ends: &Ends) -> Environment {
     ])
 }
 
-/// How the namespace of the program is set up.
+/// The settings of the program's namespace.
 struct Settings {
     ends: Ends,
     mtu: u32,
-    /// Whether it has the far end as its resolver.
+    /// Whether the far end is its resolver.
     names_resolver: bool,
 }
 
@@ -204,7 +204,7 @@ impl Inside {
     }
 }
 
-/// Moves this thread to the namespace of the program. Returns its device and the namespace's cookie.
+/// Moves this thread to the namespace of the program. Returns its device and the namespace's number.
 fn enter(settings: &Settings) -> Result<(Tun, u64), LiveError> {
     namespace::enter_new_network().map_err(failed("inside", "make a network namespace"))?;
     sysctl::set_defaults();

@@ -1,7 +1,7 @@
 //! What the emulator and the parts say to each other: one value of JSON to a line.
 //!
-//! Both ends have the same version and the same sources, which were compared before the first of these lines (`SOURCES`); there is
-//! no other compatibility.
+//! Both ends have the same version and the same sources, which were compared before the first of these lines
+//! (`SOURCES`); there is no other compatibility.
 
 use std::net::SocketAddrV4;
 use std::os::unix::process::ExitStatusExt;

@@ -1,4 +1,5 @@
-//! The emulator's side: the parts of other machines, set up, started and ended together, and the tunnels to their hosts.
+//! The emulator's side of hosts on other machines: it sets up, starts and ends the machines' parts together, and has
+//! the tunnels to their hosts.
 
 use std::cell::Cell;
 use std::io;
@@ -27,7 +28,7 @@ use crate::LiveError;
 use crate::clock::Clock;
 use crate::run::host::Report;
 use crate::run::options::Options;
-use crate::run::session::StartBarrier;
+use crate::run::start_barrier::StartBarrier;
 use crate::workload::MessageBus;
 
 /// The parts of other machines.
@@ -38,16 +39,16 @@ pub(crate) struct RemoteMachines {
     speaker: Arc<Speaker>,
     answers: Receiver<Answer>,
     pub(crate) parts: Vec<Peer>,
-    /// When the machines were pinged last during the run.
+    /// The time of the last pings during the run.
     pinged: Cell<Instant>,
     /// The round trip of the control stream to each machine.
     pub(super) control: Vec<Duration>,
-    starting: StartBarrier,
-    /// How many hosts of each machine have opened the ports of their programs, by what it said.
+    barrier: StartBarrier,
+    /// Number of hosts of each machine that have opened the ports of their programs, as it reported.
     own_up: Arc<Vec<AtomicUsize>>,
-    /// How many hosts of others each machine was told of that have.
+    /// Number of remote hosts whose ports are open, as last sent to each machine.
     told: Vec<Cell<usize>>,
-    /// Where the outputs of programs go, and behind them the command's.
+    /// The files for the outputs of programs, and last for that of the command.
     outputs: Vec<Option<PathBuf>>,
 }
 
@@ -65,24 +66,24 @@ pub(crate) struct Peer {
     pub(crate) ended: Ended,
 }
 
-/// What a part has said outside the run: a machine, and what; nothing where the streams have ended.
+/// A part's answer to an order: a machine and its message, or an error if the streams have ended.
 type Answer = Result<Numbered<FromPart>, LiveError>;
 
 type Reports = ReportSender<Result<Report, LiveError>>;
 
-/// Returns where the outputs of programs go, and behind them the command's.
+/// Returns the files for the outputs of programs, and last for that of the command.
 fn outputs_of(options: &Options<'_>) -> Vec<Option<PathBuf>> {
     let of_programs = options.programs.iter().map(|program| program.output.clone());
     of_programs.chain([options.output.clone()]).collect()
 }
 
 impl RemoteMachines {
-    /// Lets the machines set up their hosts, and opens the tunnels to them. Reports go to `reports`.
+    /// Orders the machines to set up their hosts, and opens the tunnels to them. Reports of hosts go to `reports`.
     pub(crate) fn set_up(
         machines: Machines,
         options: &Options<'_>,
         reports: Reports,
-        starting: StartBarrier,
+        barrier: StartBarrier,
         bus: &Arc<MessageBus>,
     ) -> Result<Self, LiveError> {
         let token = Token::draw().map_err(LiveError::Control)?;
@@ -92,8 +93,8 @@ impl RemoteMachines {
         let told = names.iter().map(|_| Cell::new(0)).collect();
         let speaker = Arc::new(Speaker::new(machines.streams.output));
         send_to_machines(bus, &speaker, &machines.machines);
-        let (left, bus) = (Arc::clone(&starting.left), Arc::clone(bus));
-        let hearing = Hearing { names, reports, left, own_up: Arc::clone(&own_up), bus };
+        let (own, bus) = (Arc::clone(&own_up), Arc::clone(bus));
+        let hearing = Hearing { names, reports, barrier: barrier.clone(), own_up: own, bus };
         let answers = hearing.start(Listener::new(machines.streams.input))?;
         let mut elsewhere = Self {
             clock: Clock::start(),
@@ -102,7 +103,7 @@ impl RemoteMachines {
             parts: Vec::new(),
             pinged: Cell::new(Instant::START),
             control: Vec::new(),
-            starting,
+            barrier,
             own_up,
             told,
             outputs: outputs_of(options),
@@ -153,7 +154,7 @@ impl RemoteMachines {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Sets the clocks by each other and starts the hosts. Returns the clock of the run, and waits until that begins.
+    /// Compares the clocks and orders the start of the hosts. Returns the clock of the run at its zero.
     pub(crate) fn start(&mut self) -> Result<Clock, LiveError> {
         for part in &mut self.parts {
             part.first = part.compare_clocks()?;
@@ -171,7 +172,7 @@ impl RemoteMachines {
         Ok(self.clock.with_zero_at(at))
     }
 
-    /// Measures the round trip of the control stream to a machine: the median of some.
+    /// Measures the median round trip of the control stream to a machine.
     fn round_trip(&self, machine: usize) -> Result<Duration, LiveError> {
         let mut found = Vec::new();
         for _ in 0..CONTROL_PINGS {
@@ -185,7 +186,7 @@ impl RemoteMachines {
         Ok(found[CONTROL_PINGS / 2])
     }
 
-    /// Returns the tunnel to a host, if it is elsewhere.
+    /// Returns the tunnel to a node, if it is a host on another machine.
     pub(crate) fn tunnel(&self, node: usize) -> Option<&Tunnel> {
         self.parts.iter().find_map(|part| {
             let place = part.machine.hosts.iter().position(|host| *host == node)?;
@@ -193,8 +194,7 @@ impl RemoteMachines {
         })
     }
 
-    /// Tells the machines now and then that we are there, and what they should know of others. Looks whether they are
-    /// there.
+    /// Sends pings and the number of open hosts to the machines, and checks that their datagrams still arrive.
     pub(crate) fn look(&self) -> Result<(), LiveError> {
         self.tell_of_ports()?;
         let now = self.clock.now();
@@ -214,9 +214,9 @@ impl RemoteMachines {
         Ok(())
     }
 
-    /// Tells each machine how many hosts of others have opened the ports of their programs.
+    /// Reports to each machine the hosts of other machines that have opened the ports of their programs.
     fn tell_of_ports(&self) -> Result<(), LiveError> {
-        let up = self.starting.expected.saturating_sub(self.starting.left.load(Ordering::SeqCst));
+        let up = self.barrier.opened();
         for (machine, told) in self.told.iter().enumerate() {
             let of_others = up.saturating_sub(self.own_up[machine].load(Ordering::SeqCst));
             for _ in told.get()..of_others {
@@ -227,7 +227,7 @@ impl RemoteMachines {
         Ok(())
     }
 
-    /// Ends the parts, and takes what they tell.
+    /// Ends the parts, and collects their results.
     pub(crate) fn end(&mut self) -> Result<(), LiveError> {
         for place in 0..self.parts.len() {
             let last = self.parts[place].compare_clocks()?;
@@ -256,7 +256,7 @@ impl RemoteMachines {
         Ok(())
     }
 
-    /// Returns what the hosts' kernels dropped.
+    /// Returns the number of packets that the hosts' kernels dropped.
     pub(crate) fn drops(&self) -> Drops {
         let of = |part: &Peer| Drops { device: part.ended.device_drops, socket: part.ended.socket_drops };
         self.parts.iter().map(of).sum()
@@ -337,7 +337,7 @@ fn exchange(tunnel: &Tunnel) -> io::Result<Vec<ClockSample>> {
     Ok(samples)
 }
 
-/// Takes and forgets what has come: the run has not begun, or is over.
+/// Reads and discards packets that come before or after the run.
 fn empty(tunnel: &Tunnel) -> io::Result<()> {
     let mut buffer = vec![0; LARGEST_PACKET];
     while tunnel.receive(&mut buffer)?.is_some() {}
@@ -371,7 +371,7 @@ fn begins(machines: &Machines, options: &Options<'_>, token: Token) -> Vec<Begin
     machines.machines.iter().map(begin).collect()
 }
 
-/// Sends messages for halves of programs on other machines there. A machine that is gone shows by its silence.
+/// Sends messages for copies of programs to their machines. The silence of its tunnels shows when a machine is lost.
 fn send_to_machines(bus: &MessageBus, speaker: &Arc<Speaker>, machines: &[Machine]) {
     let speaker = Arc::clone(speaker);
     let places: Vec<Vec<usize>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
@@ -382,11 +382,11 @@ fn send_to_machines(bus: &MessageBus, speaker: &Arc<Speaker>, machines: &[Machin
     });
 }
 
-/// What hears the parts: reports go where those of hosts here go, and answers are returned.
+/// The reader of the parts' messages. Reports go to the driver, as those of local hosts do, and answers are returned.
 struct Hearing {
     names: Vec<String>,
     reports: Reports,
-    left: Arc<AtomicUsize>,
+    barrier: StartBarrier,
     own_up: Arc<Vec<AtomicUsize>>,
     bus: Arc<MessageBus>,
 }
@@ -407,7 +407,7 @@ impl Hearing {
         Ok(heard)
     }
 
-    /// Hears what is said. Returns what answers an order.
+    /// Handles a message. Returns it if it answers an order.
     fn hear(&self, said: Numbered<FromPart>) -> Option<Answer> {
         let machine = said.machine;
         match said.message {
@@ -415,7 +415,7 @@ impl Hearing {
             FromPart::Up => {
                 if let Some(own) = self.own_up.get(machine) {
                     own.fetch_add(1, Ordering::SeqCst);
-                    self.left.fetch_sub(1, Ordering::SeqCst);
+                    self.barrier.open_one();
                 }
             }
             FromPart::Failed { message } => {
@@ -432,17 +432,17 @@ impl Hearing {
 }
 
 const LARGEST_PACKET: usize = 65_535;
-/// From the word to start to the start: longer than a line takes over any ssh.
+/// Time from the order to start until the start: longer than a message takes over any ssh.
 const LEAD: Duration = Duration::from_millis(500);
-/// As many pings as make a good clock: one of them meets an idle machine.
+/// Number of pings for one comparison of clocks: enough that one of them meets an idle machine.
 const PINGS: usize = 32;
-/// Round trips of the control stream whose median is told.
+/// Number of round trips of the control stream over which the median is taken.
 const CONTROL_PINGS: usize = 9;
 const LONGEST_ANSWER_MS: u8 = 100;
 const LONGEST_PINGS: Duration = Duration::from_secs(5);
 const PING_EVERY: Duration = Duration::from_secs(1);
-/// With a ping a second, the machine or the way to it is gone.
+/// Silence after which a machine that is pinged every second counts as lost.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
-/// How long a machine may take to set up its hosts, and to end.
+/// The longest time that a machine may take to set up its hosts, and to end.
 const LONGEST_SET_UP: StdDuration = StdDuration::from_secs(60);
 const LONGEST_END: StdDuration = StdDuration::from_secs(60);

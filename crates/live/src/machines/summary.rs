@@ -1,4 +1,4 @@
-//! What is told of the machines of a run.
+//! The results of other machines.
 
 use linux::namespace::Privilege;
 use serde::Serialize;
@@ -18,22 +18,22 @@ pub struct MachineSummary {
     pub machine: String,
     /// Name and release of its kernel.
     pub kernel: String,
-    /// The right by which its namespaces were made.
+    /// The privilege by which its namespaces were made.
     pub right: Privilege,
-    /// By how much its clock is ahead of the emulator's at the beginning: date and time of day, in milliseconds.
+    /// The offset of its date and time of day at the beginning: its clock less the emulator's, in milliseconds.
     pub clock_ahead_ms: f64,
-    /// How much its clock gained on the emulator's, in millionths.
+    /// The drift of its clock against the emulator's, in millionths.
     pub clock_drift_ppm: f64,
-    /// The shortest round trip of a datagram, in milliseconds: the offset is right within half of it.
+    /// The shortest round trip of a datagram, in milliseconds. The error of the offset is at most half of it.
     pub round_trip_ms: f64,
-    /// The median round trip of the control stream, in milliseconds: by half of it a half of a program hears late of the
-    /// other.
+    /// The median round trip of the control stream, in milliseconds. Messages between the copies of a program are late
+    /// by half of it.
     pub control_round_trip_ms: f64,
-    /// How late its hosts began, in milliseconds.
+    /// The lateness of its hosts' start, in milliseconds.
     pub late_start_ms: f64,
     /// The tunnels, in the order of its hosts.
     pub tunnels: Vec<TunnelSummary>,
-    /// Whether the tunnels did what no link asked for: lost or reordered packets, or delayed them unevenly.
+    /// Whether the tunnels lost or reordered packets, or delayed them unevenly.
     pub tainted: bool,
 }
 
@@ -51,17 +51,17 @@ pub struct TunnelSummary {
 /// One direction of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TunnelDirection {
-    /// Packets that were sent.
+    /// Number of packets sent.
     pub packets: u64,
-    /// Those that did not come.
+    /// Number of packets that did not arrive.
     pub lost: u64,
-    /// Those that came after one that was sent later.
+    /// Number of packets that arrived after one that was sent later.
     pub reordered: u64,
-    /// How long they took.
+    /// The delay of packets.
     pub delay: Delay,
 }
 
-/// What the machines of a run tell.
+/// The results of the other machines of a run.
 #[derive(Debug, Default)]
 pub(crate) struct RemoteResults {
     pub(crate) summaries: Vec<MachineSummary>,
@@ -74,7 +74,7 @@ pub(crate) struct RemoteResults {
 }
 
 impl RemoteMachines {
-    /// Returns what the machines have told. A delay that varies by more than `bound` taints the run.
+    /// Returns the results. A delay that varies by more than `bound` taints the run.
     pub(crate) fn results(self, bound: Duration, name: &dyn Fn(usize) -> String) -> RemoteResults {
         let mut others = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_link_asked_for_taints() {
+    fn losses_and_uneven_delays_of_tunnels_taint() {
         let counts = |sent, received| Counts { sent, received, ..Counts::default() };
         let whole = way(&counts(5, 0), &counts(0, 5));
         assert_eq!((whole.packets, whole.lost), (5, 0));
@@ -154,7 +154,7 @@ mod tests {
         assert!(way(&counts(5, 0), &counts(0, 4)).taints(10.0));
         let mut uneven = whole;
         (uneven.delay.min_ms, uneven.delay.max_ms) = (20.0, 29.0);
-        assert!(!uneven.taints(10.0), "a long way is not an uneven one");
+        assert!(!uneven.taints(10.0), "a long delay is not an uneven one");
         uneven.delay.max_ms = 31.0;
         assert!(uneven.taints(10.0));
     }

@@ -159,8 +159,9 @@ impl ListeningReceiver {
         let mut stream = self.listener.accept()?.0;
         stop.watch(stream.try_clone()?);
         let mut chunk = vec![0; CHUNK as usize];
-        // A reader that waits for a processor while a train of segments comes finds them all in the queue. Linux takes that
-        // for a program that does not keep up, and leaves the window at 76 KB for good (`tcp_rcv_space_adjust()`).
+        // A reader that waits for a processor while a train of segments comes finds all of them in the queue. Linux
+        // then assumes a program that does not keep up, and leaves the window at 76 KB for good
+        // (`tcp_rcv_space_adjust()`).
         let _priority = Priority::raise();
         loop {
             match stream.read(&mut chunk) {
@@ -187,7 +188,7 @@ impl ConnectionEnd {
     }
 }
 
-/// A byte differs from the one that the sender wrote in that place.
+/// A byte differs from the one that the sender wrote at that position.
 #[derive(Debug, thiserror::Error)]
 #[error("a byte is not the one that was sent")]
 struct WrongByte;
@@ -289,7 +290,7 @@ mod tests {
             tell.send((sent.is_ok(), clock.now())).unwrap();
         });
         let _unread = listening.listener.accept().unwrap();
-        // A sender that does not check the clock blocks for ever, as nobody reads.
+        // A sender that does not check the clock would block for ever, since the receiver does not read.
         let (ended_well, at) = told.recv_timeout(StdDuration::from_secs(60)).expect("it has to end");
         assert!(ended_well && at >= end, "{at}");
     }

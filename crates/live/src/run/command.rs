@@ -1,4 +1,4 @@
-//! The user's program in a host.
+//! Programs of the user in hosts.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,16 +26,16 @@ pub(crate) struct CommandLine {
     pub(crate) descriptor: Option<Arc<OwnedFd>>,
 }
 
-/// Where a program's output goes, and what it says on standard error.
+/// The destination of a program's standard output and standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Where ours goes.
+    /// That of this process.
     Shown,
-    /// Where our standard error goes: standard output is another program's. It has no input.
+    /// The standard error of this process, whose standard output belongs to another program. The program has no input.
     ShownAsErrors,
-    /// Into a file. It has no input.
+    /// A file. The program has no input.
     Kept(PathBuf),
-    /// Both where ours goes and into a file.
+    /// Both that of this process and a file.
     ShownAndKept(PathBuf),
 }
 
@@ -48,7 +48,7 @@ impl CommandLine {
     pub(crate) fn run(&self, environment: &Environment, stop: &Stop) -> Result<ExitStatus, LiveError> {
         let failed =
             |source| LiveError::Command { program: self.program.to_string_lossy().into_owned(), source };
-        // Its threads must be there before the PID namespace is.
+        // Its threads must exist before the PID namespace does.
         let mut copies = Copies::begin(&self.output).map_err(failed)?;
         let mut child = self.spawn(environment, &mut copies).map_err(failed)?;
         let status = wait_for(&mut child, stop).map_err(failed);
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    /// Runs the command in a thread of its own, which the PID namespace belongs to.
+    /// Runs the command in a thread of its own, to which the PID namespace belongs.
     fn run(command: CommandLine, stop: Stop) -> Result<ExitStatus, LiveError> {
         let environment = Environment::from([("LASTHOP_ADDRESS".to_owned(), "10.0.0.1".to_owned())]);
         thread::spawn(move || command.run(&environment, &stop)).join().unwrap()
@@ -119,7 +119,7 @@ mod tests {
     fn what_it_writes_is_shown_and_kept() {
         let file = std::env::temp_dir().join(format!("lasthop-output-{}", std::process::id()));
         let output = Output::ShownAndKept(file.clone());
-        // A child that outlives the program and keeps its output open does not hold the run up.
+        // A child that outlives the program and keeps its output open does not delay the run.
         let script = "echo said; echo warned >&2; (sleep 1; true) & exit 3";
         let status = run(CommandLine { output, ..shell(script) }, Stop::default()).unwrap();
         assert_eq!(status.code(), Some(3));

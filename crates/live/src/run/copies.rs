@@ -1,4 +1,4 @@
-//! Copies of what a program writes: one is shown, one is kept.
+//! Copies of a program's output, to the output of this process and to a file.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -12,8 +12,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::run::command::Output;
 
-/// The threads that copy a program's standard output and standard error to ours and into a file; none where nothing is
-/// copied.
+/// The threads that copy a program's standard output and standard error to those of this process and to a file; none if
+/// nothing is copied.
 #[derive(Default)]
 pub(crate) struct Copies {
     /// The program's ends.
@@ -46,7 +46,7 @@ impl Copies {
         self.ends.take()
     }
 
-    /// The program has exited: copies what is left.
+    /// Copies the rest after the program has exited.
     pub(crate) fn end(self) {
         self.is_over.store(true, Ordering::SeqCst);
         for thread in self.threads {
@@ -69,7 +69,7 @@ fn copy(mut from: PipeReader, shown: &mut dyn Write, file: &File, is_over: &Atom
             Err(_) => return,
         }
         let Ok(count @ 1..) = from.read(&mut buffer) else { return };
-        // Whoever no longer reads ours does not keep the file from being whole.
+        // The file is written even if the reader of our output has closed it.
         let _ = shown.write_all(&buffer[..count]).and_then(|()| shown.flush());
         if kept.write_all(&buffer[..count]).is_err() {
             return;
@@ -77,5 +77,5 @@ fn copy(mut from: PipeReader, shown: &mut dyn Write, file: &File, is_over: &Atom
     }
 }
 
-/// How long a pipe is silent before its reader looks whether the program is over, in milliseconds.
+/// Silence of a pipe after which its reader checks whether the program is over, in milliseconds.
 const SILENCE: u8 = 50;

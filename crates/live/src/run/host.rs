@@ -8,7 +8,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle, Scope};
 use std::time::Duration as StdDuration;
@@ -27,6 +26,7 @@ use crate::run::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
 use crate::run::command::{CommandLine, Environment};
 use crate::run::listening::wait_for_listener;
 use crate::run::samples::Samples;
+use crate::run::start_barrier::StartBarrier;
 use crate::stop::Stop;
 use crate::workload::{
     HalfRan, HalfSpec, KernelEndRan, KernelEndSpec, MessageBus, OpenHalf, OpenKernelEnd, Places, Ran,
@@ -56,7 +56,8 @@ pub(crate) struct HostSpec {
     pub(crate) programs: Vec<CommandLine>,
     /// Where samples of the kernel's connections go, if they are wanted.
     pub(crate) samples: Option<Arc<Samples>>,
-    /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor address.
+    /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor
+    /// address.
     pub(crate) is_program: bool,
     /// What such a program is to send and to read, a line for each flow.
     pub(crate) flow_lines: String,
@@ -102,8 +103,8 @@ pub(crate) struct Start {
     pub(crate) environment: Environment,
     /// The hosts' namespaces, by the hosts' names.
     pub(crate) namespaces: Arc<BTreeMap<String, String>>,
-    /// How many hosts have programs that may yet have to open their ports; the user's program waits for them.
-    pub(crate) starting: Arc<AtomicUsize>,
+    /// The barrier at which the user's program waits until the programs of hosts have opened their ports.
+    pub(crate) barrier: StartBarrier,
     /// What halves of programs tell each other.
     pub(crate) bus: Arc<MessageBus>,
 }
@@ -311,7 +312,7 @@ fn run_tasks<'scope, 'env>(
             if !spec.is_program {
                 wait_for_listener(spec.listeners(), stop, || false);
             }
-            start.starting.fetch_sub(1, Ordering::SeqCst);
+            start.barrier.open_one();
         });
     }
     if let Some(samples) = &spec.samples {
@@ -320,7 +321,7 @@ fn run_tasks<'scope, 'env>(
     }
     if let Some(one) = &spec.command {
         scope.spawn(move || {
-            while start.starting.load(Ordering::SeqCst) > 0 && stop.wait_for(START_INTERVAL) {}
+            while !start.barrier.is_open() && stop.wait_for(START_INTERVAL) {}
             task.run(|| one.run(&start.environment, stop).map(Report::Exited));
         });
     }

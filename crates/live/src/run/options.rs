@@ -22,7 +22,7 @@ pub struct Program {
     pub host: usize,
     /// The program and its arguments.
     pub words: Vec<OsString>,
-    /// The file for what it writes.
+    /// The file for its output.
     pub output: Option<PathBuf>,
 }
 
@@ -39,18 +39,18 @@ pub struct Options<'a> {
     pub receive_buffer: Option<usize>,
     /// The nodes that are simulated, with all flows between them.
     pub simulated: Vec<usize>,
-    /// The hosts' stacks; those without one are kernels.
+    /// The hosts' stacks; a host without an entry is a kernel.
     pub stacks: Assignment,
-    /// A program and its arguments. It runs instead of the scenario's flows, in the first kernel's host that has no other
-    /// program.
+    /// A program and its arguments. It runs instead of the scenario's flows, in the first kernel's host that has no
+    /// other program.
     pub command: Vec<OsString>,
-    /// The file for what that program writes, which is shown as well.
+    /// The file for the output of that program, which is shown as well.
     pub output: Option<PathBuf>,
     /// Programs that run in hosts beside the flows or the command, and end with the run.
     pub programs: Vec<Program>,
-    /// How late a delivery taints the run; without it, [`crate::TAINTED_FROM`].
+    /// Lateness of a delivery above which it taints the run; default [`crate::TAINTED_FROM`].
     pub tainted_from: Option<Duration>,
-    /// How many packets that hosts' devices and sockets drop taint the run; without it, one.
+    /// Number of drops at hosts' devices and sockets from which they taint the run; default 1.
     pub tainted_from_drops: Option<u64>,
     /// The hosts that are on other machines.
     pub machines: Option<Machines>,

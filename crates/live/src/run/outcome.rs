@@ -105,11 +105,11 @@ pub struct KernelFlow {
     pub received: u64,
     /// Why the connection broke, if it did; of several, the first.
     pub broken: Option<String>,
-    /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time, and
-    /// where [`LiveSummary::programs`] has it.
+    /// How late the flow's program was woken at most, in milliseconds; null for bulk transfers, which wait for no time,
+    /// and where [`LiveSummary::programs`] has it.
     pub woken_late_ms: Option<f64>,
-    /// How late a half of the flow's program heard of the other at most, in milliseconds, where its hosts are not both with
-    /// the emulator.
+    /// How late a half of the flow's program heard of the other at most, in milliseconds, where its hosts are not both
+    /// with the emulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard_late_ms: Option<f64>,
     /// The counters.
@@ -162,14 +162,14 @@ pub(crate) fn gather(
         what.clone_into(&mut outcome.summary.stopped_by);
     }
     // With no kernel here, those under test are elsewhere.
-    let elsewhere = session.remote.summaries.first().filter(|_| session.right == Privilege::NotNeeded);
+    let elsewhere = session.remote.summaries.first().filter(|_| session.privilege == Privilege::NotNeeded);
     let kernel = Kernel {
         version: elsewhere.map_or_else(kernel_version, |machine| machine.kernel.clone()),
         congestion: options.congestion.clone(),
         sysctls: session.sysctls.into_iter().next().unwrap_or_default(),
         flows: kernel_flows,
     };
-    let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.right);
+    let (lateness, scheduling, right) = (session.lateness, session.scheduling, session.privilege);
     let machines = session.remote.summaries;
     let of_kernels = kernel.flows.iter().filter_map(|flow| Some((flow.flow.as_str(), flow.woken_late_ms?)));
     let of_stacks = programs.iter().map(|program| (program.flow.as_str(), program.woken_late_ms));

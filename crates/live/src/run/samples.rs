@@ -1,5 +1,5 @@
-//! Samples of the kernel's TCP: the connections of a host's namespace with their `tcp_info`, at an interval. Connections of
-//! programs are sampled as those of flows are.
+//! Samples of the kernel's TCP: the connections of a host's namespace with their `tcp_info`, at an interval.
+//! Connections of programs are sampled as those of flows are.
 
 use std::net::SocketAddrV4;
 use std::sync::{Mutex, PoisonError};
@@ -56,9 +56,9 @@ impl Samples {
     }
 }
 
-/// Returns the samples of a connection's sender as rows of the table `tcp`. The event of a row follows from the change of
-/// the congestion state since the previous sample, and has the time of the sample. `accepted` is whether the sender's end
-/// accepted the connection.
+/// Returns the samples of a connection's sender as rows of the table `tcp`. The event of a row follows from the change
+/// of the congestion state since the previous sample, and has the time of the sample. `accepted` is whether the
+/// sender's end accepted the connection.
 pub(crate) fn records<'a>(
     samples: impl Iterator<Item = &'a Sample>,
     accepted: bool,

@@ -161,8 +161,8 @@ impl<'a> Setup<'a> {
             .collect()
     }
 
-    /// Returns what a program that is the stack of a host is told of the flows that are its own, a line each: `send` or `read`,
-    /// its own port, the other's address and port, bytes, and when the flow starts, in seconds.
+    /// Returns what a program that is the stack of a host is told of the flows that are its own, a line each: `send` or
+    /// `read`, its own port, the other's address and port, bytes, and when the flow starts, in seconds.
     fn flow_lines(&self, node: usize) -> String {
         let line = |(index, flow): (usize, &FlowSpec)| {
             let Some(Amount::Bytes(bytes)) = amount(&flow.workload) else { return None };

@@ -1,4 +1,4 @@
-//! The table `sockets`: every connection of every kernel's host, as the kernel told of it when something had changed.
+//! The table `sockets`: the state of every connection of every kernel's host, whenever it has changed.
 
 use arrow_array::RecordBatch;
 use parquet::Columns;
@@ -6,7 +6,8 @@ use units::Duration;
 
 use crate::run::samples::Sample;
 
-/// Makes the table of the samples of all hosts, in order of time. Amounts are in bytes; `ssthresh` is null while it is unset.
+/// Makes the table of the samples of all hosts, in order of time. Amounts are in bytes; `ssthresh` is null while it is
+/// unset.
 pub(crate) fn sockets(samples: &[(String, Vec<Sample>)]) -> (&'static str, RecordBatch) {
     let mut rows: Vec<(&str, &Sample)> = samples
         .iter()

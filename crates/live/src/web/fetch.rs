@@ -1,4 +1,4 @@
-//! A client of a real server: our own TCP opens one connection through the links, and a program talks over it.
+//! A client of a real server: our own TCP opens one connection through the links, and a program uses it.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -26,7 +26,7 @@ use crate::web::userspace_host::{
     ConnectionSummary, Conversation, LONGEST_CLOSE, PROGRESS_EVERY, UserspaceHost, ephemeral_port,
 };
 
-/// What a client asks for.
+/// The options of a client.
 pub struct FetchOptions<'a> {
     /// The server's address; without it, the far end of the links.
     pub server: Option<Ipv4Addr>,
@@ -34,28 +34,28 @@ pub struct FetchOptions<'a> {
     pub port: u16,
     /// The client's TCP.
     pub profile: Arc<tcp::Config>,
-    /// A program at the far end, and its arguments; none if empty. It is ended with the run.
+    /// A program at the far end, and its arguments; none if empty. It ends with the run.
     pub outside: Vec<OsString>,
-    /// What the links are called.
+    /// The name of the links, for messages.
     pub name: String,
-    /// Talks with the server. The run ends when it is done.
+    /// The program's side of the connection. The run ends when it returns.
     pub conversation: Conversation,
-    /// Is told what is set up, changed on the machine and taken back, line by line.
+    /// Receives a line for each thing that is set up, changed on the machine or taken back.
     pub announce: &'a mut dyn FnMut(&str),
     /// The progress callback.
     pub progress: Option<Progress<'a>>,
 }
 
-/// What became of a client's connection.
+/// The outcome of a client's run.
 #[derive(Clone, Debug)]
 pub struct FetchOutcome {
-    /// The run, as others in real time.
+    /// The results that every run in real time has.
     pub run: LiveOutcome,
     /// The connection.
     pub connection: ConnectionSummary,
 }
 
-/// What the threads report.
+/// A report of a thread.
 enum Report {
     /// The conversation is over.
     Done,
@@ -68,8 +68,8 @@ enum Report {
 /// Call it in a process that has one thread: without privilege the process moves into a user namespace and stays there.
 ///
 /// # Errors
-/// If this machine does not allow it, a program cannot be started, or a system call fails. A connection that breaks is an
-/// outcome.
+/// If this machine does not allow it, a program cannot be started, or a system call fails. A connection that breaks is
+/// an outcome.
 pub fn fetch(spec: &Spec, options: FetchOptions<'_>) -> Result<FetchOutcome, LiveError> {
     let FetchOptions { server, port, profile, outside, name, conversation, announce, mut progress } = options;
     let network = Network::passage(spec)?;
@@ -80,7 +80,7 @@ pub fn fetch(spec: &Spec, options: FetchOptions<'_>) -> Result<FetchOutcome, Liv
     }
     let stop = Arc::new(Stop::default());
     let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
-    // The far end itself is reached without a way on.
+    // The far end itself is reached without forwarding.
     let leads_on = *server.ip() != host.ends.outside;
     let egress = leads_on.then(|| Egress::open(host.far_end, &host.ends, None, None, &mut *announce));
     announce(&host.far_end.introduction(&name, &host.ends));
@@ -100,7 +100,7 @@ pub fn fetch(spec: &Spec, options: FetchOptions<'_>) -> Result<FetchOutcome, Liv
     let summary = host.summary(&mut driver, connection);
     let observed = host.observe(&mut driver, spec, connection, "fetch");
     let run = host.finish(driver, observed.into_iter().collect(), clock.now(), scheduling, STOPPED_BY);
-    // Its stream is gone with the driver, so that it ends.
+    // The driver is dropped and its end of the stream closed, so the thread ends.
     let _ = talking.join();
     drop(outside);
     if let Some(egress) = egress {
@@ -153,7 +153,7 @@ struct Client<'a, 'b> {
 }
 
 impl Client<'_, '_> {
-    /// Drives until the conversation is over and the connection closed, or has had the time for it.
+    /// Drives until the conversation is over and the connection is closed, or until [`LONGEST_CLOSE`] later.
     fn run(
         &mut self,
         driver: &mut Driver<'_>,

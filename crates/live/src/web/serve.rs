@@ -25,42 +25,43 @@ use crate::run::outcome::LiveOutcome;
 use crate::stop::Stop;
 use crate::web::userspace_host::{ConnectionSummary, PROGRESS_EVERY, UserspaceHost};
 
-/// Answers one connection: it is called in a thread of its own, with the program's end.
+/// The program that answers one connection. It is called in a thread of its own, with the program's end of the stream.
 pub type Answer = Arc<dyn Fn(UnixStream) + Send + Sync>;
 
-/// What a server offers and whom it tells.
+/// The options of a server.
 pub struct ServeOptions<'a> {
     /// Its port.
     pub port: u16,
-    /// What of it the URL names behind the port: "/file".
+    /// The path of the URL: "/file".
     pub path: String,
     /// The TCPs of its connections, in turn; at least one.
     pub profiles: Vec<Arc<tcp::Config>>,
-    /// A program where the clients are, and its arguments; the server ends with it. Without one it runs until it is stopped.
+    /// A program at the clients' end, and its arguments. The server ends with it; without one, it runs until it is
+    /// stopped.
     pub command: Vec<OsString>,
-    /// What the links are called.
+    /// The name of the links, for messages.
     pub name: String,
     /// Answers connections.
     pub answer: Answer,
-    /// Is told what is set up, changed on the machine and taken back, line by line.
+    /// Receives a line for each thing that is set up, changed on the machine or taken back.
     pub announce: &'a mut dyn FnMut(&str),
-    /// Is told of each connection that is over.
+    /// Receives the summary of each connection that is over.
     pub tell: &'a mut dyn FnMut(&ConnectionSummary),
     /// The progress callback; a break ends the server.
     pub progress: Progress<'a>,
 }
 
-/// What a server has done.
+/// The outcome of a server's run.
 #[derive(Clone, Debug)]
 pub struct ServeOutcome {
-    /// The run, as others in real time.
+    /// The results that every run in real time has.
     pub run: LiveOutcome,
     /// The exit status of the program, if one ran to its end.
     pub status: Option<i32>,
 }
 
-/// Serves through the links of `spec`, whose two hosts are the server and the client, until the program ends or the progress
-/// callback breaks.
+/// Serves through the links of `spec`, whose two hosts are the server and the client, until the program ends or the
+/// progress callback breaks.
 ///
 /// Call it in a process that has one thread: without privilege the process moves into a user namespace and stays there.
 ///
@@ -109,7 +110,7 @@ pub fn serve(spec: &Spec, options: ServeOptions<'_>) -> Result<ServeOutcome, Liv
     Ok(ServeOutcome { run, status: ended?.map(status_of) })
 }
 
-/// Gives each connection a thread. One that cannot be started closes its connection.
+/// Gives each connection a thread. If the thread cannot be started, the connection is closed.
 fn answer_by(bridge: &mut Bridge, answer: Answer) {
     bridge.accept_by(Box::new(move |_, stream| {
         let answer = Arc::clone(&answer);
@@ -140,7 +141,7 @@ impl Server<'_, '_> {
             driver.run(self.reports, now + PROGRESS_EVERY).map_err(LiveError::Wait)?;
             let ended = self.reports.try_recv().transpose()?;
             if ended.is_some() {
-                // The last ACKs of its connections may be on their way.
+                // The last ACKs of its connections may be in transit.
                 driver.drain(self.reports, now + PROGRESS_EVERY * 10).map_err(LiveError::Wait)?;
             }
             while let Some(over) = self.host.bridge_of(driver).poll_over() {
@@ -152,7 +153,7 @@ impl Server<'_, '_> {
         }
     }
 
-    /// Tells of a connection that is over, and forgets it.
+    /// Reports a connection that is over, and forgets it.
     fn settle(&mut self, driver: &mut Driver<'_>, over: ConnectionId) {
         self.accepted += 1;
         if let Some(summary) = self.host.summary(driver, over) {
@@ -164,7 +165,7 @@ impl Server<'_, '_> {
         }
         self.host.bridge_of(driver).host.forget(over);
         if self.host.bridge_of(driver).is_idle() {
-            // A server may run for days: nothing is kept of what is over but its records, if they are wanted.
+            // A server may run for days: of a connection that is over only the records are kept, if they are wanted.
             driver.captures = HostCaptures::without_flows(2);
         }
     }

@@ -1,5 +1,5 @@
-//! What a client of real servers and a server for real clients have in common: our own TCP in this process at one end of the
-//! links, a device at the other, and the programs whose bytes the connections carry.
+//! A host with our own TCP in this process: at one end of the links, with a device at the other, and programs whose
+//! bytes its connections carry.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,39 +33,39 @@ use crate::run::outcome::{Kernel, LiveOutcome, LiveSummary, Outside, tainted_by}
 /// Bytes of a program: the program's end of a connection.
 pub type Conversation = Box<dyn FnOnce(UnixStream) + Send>;
 
-/// What one connection with our own TCP has done, in the terms of whoever waits for it.
+/// The summary of one connection of our own TCP, as its program sees it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConnectionSummary {
-    /// The place of its profile in the list of profiles.
+    /// The index of its profile in the list of profiles.
     pub profile: usize,
     /// The other end.
     pub peer: String,
-    /// From the first SYN to the last byte that our program read; none if it read nothing.
+    /// Time from the first SYN to the last byte that our program read, in seconds; null if it read nothing.
     pub read_s: Option<f64>,
-    /// From the first SYN to the first byte that our program read.
+    /// Time from the first SYN to the first byte that our program read, in seconds.
     pub first_byte_s: Option<f64>,
     /// Bytes that our program read.
     pub read: u64,
     /// Bytes that our program wrote.
     pub written: u64,
-    /// Segments of ours that carry nothing but an acknowledgment.
+    /// Number of segments that we sent with nothing but an acknowledgment.
     pub acks: u64,
-    /// Packets that we sent.
+    /// Number of packets that we sent.
     pub packets: u64,
-    /// Segments that arrived and carried nothing but data that had arrived before.
+    /// Number of segments that arrived with no new data.
     pub duplicates: u64,
-    /// Why it ended before its time, if it did.
+    /// The reason why it broke, if it did.
     pub broken: Option<String>,
-    /// What the sender of the most data did, seen at its end of the links.
+    /// The flow of the side that sent more data, captured at its end of the links.
     pub flow: FlowSummary,
 }
 
-/// Our end, the device at the other, and the addresses of both.
+/// The host, the device at the other end, and the addresses of both.
 pub(crate) struct UserspaceHost {
     pub(crate) far_end: FarEnd,
     pub(crate) ends: Ends,
     pub(crate) tun: Tun,
-    /// The host of the scenario that we are: 0 or 1.
+    /// The place of this host in the scenario: 0 or 1.
     ours: usize,
     mtu: u32,
 }
@@ -84,7 +84,8 @@ impl UserspaceHost {
         Ok(Self { far_end, ends, tun, ours, mtu })
     }
 
-    /// Makes our end. Its sequence numbers are nobody's to guess (RFC 6528), and so not from the scenario's seed.
+    /// Makes our end. Its initial sequence numbers must not be guessed (RFC 6528), so they do not follow from the
+    /// scenario's seed.
     pub(crate) fn bridge(&self, records: bool) -> Result<Bridge, LiveError> {
         let streams = Streams::new(random().map_err(failed("ours", "draw a number"))?);
         Ok(Bridge::new(StreamHost::new(self.ends.inside, Bytes(u64::from(self.mtu)), streams, records)))
@@ -101,12 +102,12 @@ impl UserspaceHost {
         Driver::new(network, HostCaptures::without_flows(attachments.len()), clock, attachments, lateness)
     }
 
-    /// Our end of a driver.
+    /// Returns our end of a driver.
     pub(crate) fn bridge_of<'a>(&self, driver: &'a mut Driver<'_>) -> &'a mut Bridge {
         driver.attachments[self.ours].bridge().expect("it was attached there")
     }
 
-    /// What a connection of a driver has done; none if it is forgotten.
+    /// Returns the summary of a connection; none if it is forgotten.
     pub(crate) fn summary(&self, driver: &mut Driver<'_>, id: ConnectionId) -> Option<ConnectionSummary> {
         let host = &self.bridge_of(driver).host;
         let (counts, ends, profile) = (host.counts(id)?, host.ends(id)?, host.profile(id)?);
@@ -131,7 +132,7 @@ impl UserspaceHost {
         })
     }
 
-    /// A connection in the captures at both ends of the links.
+    /// Returns a connection in the captures at both ends of the links.
     fn seen<'a>(&self, driver: &'a Driver<'_>, [ours, peer]: [SocketAddrV4; 2]) -> Option<Seen<'a>> {
         let at = |host: usize| {
             let captures = &driver.captures;
@@ -147,7 +148,7 @@ impl UserspaceHost {
         Some(Seen { sent: at(at_sender).unwrap_or(arrived), sender, peer: side(peer) })
     }
 
-    /// A connection as the records know it, under a name. Call it once for each.
+    /// Returns a connection for the records, under a name. Call it once for each connection.
     pub(crate) fn observe(
         &self,
         driver: &mut Driver<'_>,
@@ -167,7 +168,7 @@ impl UserspaceHost {
             false => ([other, own], [ends.remote, ends.local]),
         };
         if !ours_sends {
-            // Of a receiver only what it has agreed to do without, as in a World's own flows.
+            // Of a receiver the records keep only its fallbacks, as in a World's own flows.
             records.retain(|observed| observed.record.event == tcp::Decision::Fallback);
         }
         let received = if ours_sends { summary.flow.bytes } else { summary.read };
@@ -222,11 +223,11 @@ impl UserspaceHost {
 /// A connection in the captures.
 #[derive(Clone, Copy)]
 struct Seen<'a> {
-    /// At the end of whoever sends the most data.
+    /// The capture at the end that sends more data.
     sent: &'a Flow,
-    /// Who sends the most data.
+    /// The end that sends more data.
     sender: Side,
-    /// Which side is not ours.
+    /// The side that is not ours.
     peer: Side,
 }
 
@@ -236,13 +237,13 @@ fn named_hosts(spec: &Spec) -> Vec<&str> {
     hosts.map(|node| node.name.as_str()).collect()
 }
 
-/// A port that nobody is likely to have had lately, of those that RFC 6056 §3.2 has for clients.
+/// Returns a random port from the range for clients of RFC 6056 §3.2.
 pub(crate) fn ephemeral_port() -> io::Result<u16> {
     const FIRST: u64 = 1024;
     Ok((FIRST + random()? % (65_536 - FIRST)) as u16)
 }
 
-/// A number that nobody can guess.
+/// Returns an unpredictable number.
 fn random() -> io::Result<u64> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -251,5 +252,5 @@ fn random() -> io::Result<u64> {
 
 /// Interval of the progress callback: as often as a person reads it.
 pub(crate) const PROGRESS_EVERY: Duration = Duration::from_millis(200);
-/// How long a connection may take to close, once the program is done with it.
+/// The longest time that a connection may take to close after the program has closed its stream.
 pub(crate) const LONGEST_CLOSE: Duration = Duration::from_secs(10);

@@ -7,8 +7,8 @@ use units::Instant;
 pub(crate) struct ArrivalTimes {
     /// The arrival of the packet that ended the last wait: before the thread was awake.
     ended_wait: Option<Instant>,
-    /// The device that was given a packet last, and when. A kernel that answers the packet does so at once: the answer has
-    /// arrived when the call that gives the packet returns.
+    /// The device that was given a packet last, and when. A kernel that answers the packet does so at once: the answer
+    /// has arrived when the call that gives the packet returns.
     given: Option<(usize, Instant)>,
 }
 

@@ -2,16 +2,17 @@
 
 use units::{Duration, Instant};
 
-/// Keeps a thread of the real-time class from being busy in it for long.
+/// Keeps a busy thread out of the real-time class.
 ///
-/// Linux stops such threads for the rest of a second in which they were busy for 0.95 s (sched(7), sched_rt_runtime_us):
-/// a pause of 50 ms. And until then nothing else of its processor runs, such as the very programs under test.
+/// Linux stops such threads for the rest of a second in which they were busy for 0.95 s (sched(7),
+/// sched_rt_runtime_us): a pause of 50 ms. Until then nothing else runs on the processor, not even the programs under
+/// test.
 #[derive(Debug)]
 pub(super) struct Budget {
     began: Instant,
     slept: Duration,
     is_out: bool,
-    /// Windows in a row in which it slept enough to come back.
+    /// Number of consecutive windows in which the thread slept enough to return.
     calm: u32,
 }
 
@@ -30,7 +31,7 @@ impl Budget {
         self.slept += length;
     }
 
-    /// What is to be done at the end of a window; nothing within one.
+    /// Returns the decision at the end of a window; `None` within one.
     pub(super) fn verdict(&mut self, now: Instant) -> Option<Verdict> {
         let length = now.saturating_since(self.began);
         if length < WINDOW {
@@ -51,10 +52,10 @@ impl Budget {
     }
 }
 
-/// The share of time asleep is looked at in windows in which a receiver that waits for its processor does not yet lose
-/// anything: 200,000 datagrams a second fill a socket's default buffer in one or two milliseconds.
+/// The length of a window, over which the share of time asleep is computed. A receiver that waits for its processor
+/// loses little in it: 200,000 datagrams a second fill a socket's default buffer in one or two milliseconds.
 const WINDOW: Duration = Duration::from_millis(4);
-/// Windows before the return, so that classes do not change all the time.
+/// Number of calm windows before the return, so that the class does not change continually.
 const CALM_WINDOWS: u32 = 5;
 
 #[cfg(test)]

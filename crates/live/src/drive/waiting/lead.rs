@@ -1,33 +1,33 @@
-//! How much earlier than it is due a packet is taken in hand, so that the kernel has it when it is due.
+//! The lead: the time by which a wait ends before a packet is due, so that the kernel has the packet when it is due.
 //!
-//! From the end of a wait until a kernel has the packet there is work: taking it out of its link, and the kernel's own until
-//! the receiver's protocol sees it. After a pause both find cold caches, and take tens of microseconds.
+//! Between the end of a wait and the delivery there is work: the driver takes the packet out of its link, and the
+//! kernel passes it to the receiver's protocol. After a pause both find cold caches, and take tens of microseconds.
 
 use units::{Duration, Instant};
 
 use super::recent::Recent;
 
-/// What the latest deliveries after a wait have taken.
+/// The lead, from the times that the latest deliveries after a wait have taken.
 #[derive(Debug, Default)]
 pub(super) struct Lead {
     taken: Recent,
     lead: Duration,
-    /// When the last wait ended, if nothing was delivered since.
+    /// The end of the last wait, if nothing was delivered since.
     wait_ended: Option<Instant>,
 }
 
 impl Lead {
-    /// How long before an event a wait for it ends.
+    /// Returns the time by which a wait ends before its event.
     pub(super) fn length(&self) -> Duration {
         self.lead
     }
 
-    /// A wait has ended by its time, or by something else.
+    /// A wait has ended at its time; `None` if a descriptor ended it.
     pub(super) fn wait_ended(&mut self, by_its_time: Option<Instant>) {
         self.wait_ended = by_its_time;
     }
 
-    /// A kernel was given packets between two times. It has them in the middle of the two, as nearly as can be said.
+    /// A call that gave packets to a kernel took from `began` to `ended`. The kernel counts as having them halfway.
     pub(super) fn delivered(&mut self, began: Instant, ended: Instant) {
         let Some(wait_ended) = self.wait_ended.take() else { return };
         let middle = began + ended.saturating_since(began) / 2;
@@ -39,7 +39,8 @@ impl Lead {
 }
 
 const MEDIAN: usize = 50;
-/// A machine that takes longer is too busy to be precise, and what came early would add to the error.
+/// The largest lead. A machine that takes longer is too busy to be precise, and early deliveries would add to the
+/// error.
 const LONGEST: Duration = Duration::from_micros(100);
 
 #[cfg(test)]
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_what_deliveries_after_a_wait_usually_take() {
+    fn it_is_the_median_time_of_deliveries_after_a_wait() {
         let mut lead = Lead::default();
         let at = |micros| Instant::START + Duration::from_micros(micros);
         let deliver = |lead: &mut Lead, from: u64, until: u64| {
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_packet_that_came_has_caused_tells_nothing() {
+    fn a_delivery_after_a_packet_that_came_does_not_count() {
         let mut lead = Lead::default();
         for _ in 0..64 {
             lead.wait_ended(Some(Instant::START));

@@ -1,5 +1,5 @@
-//! How a driver's thread waits for the next event or packet: asleep for as long as this machine wakes threads in time, and
-//! then polling the clock; in the real-time class only while it is mostly asleep.
+//! The waits of a driver's thread for the next event or packet. It sleeps while this machine is sure to wake it in
+//! time, and then polls the clock. It is in the real-time class only while it is mostly asleep.
 
 use std::io;
 
@@ -24,29 +24,29 @@ use lead::Lead;
 use recent::LOOK_EVERY;
 use wake_ups::WakeUps;
 
-/// What a driver's thread knows of waiting on this machine.
+/// The state of a driver's waits.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     clock: Clock,
     wake_ups: WakeUps,
     lead: Lead,
-    /// Where the thread was in the real-time class at the beginning.
+    /// The budget of the real-time class, if the thread was in it at the beginning.
     budget: Option<Budget>,
     _locked: Locked,
 }
 
-/// Why a wait ended before its time.
+/// The descriptor that ended a wait before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ready {
-    /// Which descriptor is readable, the first of them if there are several.
+    /// The index of the first descriptor that is readable.
     pub(crate) descriptor: usize,
-    /// When it became so, as far as is known: before the thread was woken.
+    /// The estimated time at which it became readable, before the thread was awake.
     pub(crate) since: Instant,
 }
 
 impl Waiting {
-    /// Prepares the calling thread, which is to have its scheduling class already. It sleeps for some milliseconds to see
-    /// how late it is woken.
+    /// Prepares the calling thread, which already has its scheduling class. It sleeps for some milliseconds to measure
+    /// the wake-up delay.
     pub(crate) fn new(clock: Clock) -> Self {
         let budget = scheduling::is_real_time().then(|| Budget::new(clock.now()));
         let mut waiting = Self {
@@ -57,14 +57,14 @@ impl Waiting {
             _locked: Locked::if_allowed(),
         };
         for _ in 0..CALIBRATING_SLEEPS {
-            // A sleep that fails tells nothing.
+            // A sleep that fails gives no measurement.
             let _ = waiting.sleep(&mut [], CALIBRATING_SLEEP);
         }
         waiting
     }
 
-    /// Waits for one of the descriptors, at most until `time`: a little less where what happens then is to be a delivery,
-    /// so that the kernel has the packet at `time`. What is due at `time` is to be handled when it answers `None`.
+    /// Waits for one of the descriptors, at most until `time`, less the time that a delivery takes, so that a kernel
+    /// has the packet at `time`. After `None` the caller handles what is due at `time`.
     pub(crate) fn wait(
         &mut self,
         descriptors: &mut [PollFd<'_>],
@@ -85,7 +85,7 @@ impl Waiting {
         }
     }
 
-    /// What a wait that began at a time was ended by.
+    /// Returns the descriptor that ended a wait which began at a time.
     fn ready(&self, descriptors: &[PollFd<'_>], began: Instant) -> Ready {
         let waited = self.clock.now().saturating_since(began);
         let since = began + waited.saturating_sub(self.wake_ups.least());
@@ -93,13 +93,13 @@ impl Waiting {
         Ready { descriptor, since }
     }
 
-    /// A kernel was given packets between two times.
+    /// A call that gave packets to a kernel took from `began` to `ended`.
     pub(crate) fn delivered(&mut self, began: Instant, ended: Instant) {
         self.lead.delivered(began, ended);
     }
 
-    /// Leaves the real-time class where the thread has been busy in it for long, and comes back to it later. To be called
-    /// now and then by a thread that does not wait.
+    /// Leaves the real-time class if the thread has been busy in it, and returns to it later. A thread that does not
+    /// wait calls it repeatedly.
     pub(crate) fn keep_to_budget(&mut self) {
         let now = self.clock.now();
         match self.budget.as_mut().and_then(|budget| budget.verdict(now)) {
@@ -136,7 +136,7 @@ fn time_spec(length: Duration) -> TimeSpec {
 
 /// The longest single sleep.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3_600);
-/// Sleeps at the beginning, to see how late they end.
+/// Number and length of the sleeps at the beginning, which measure the wake-up delay.
 const CALIBRATING_SLEEPS: usize = LOOK_EVERY;
 const CALIBRATING_SLEEP: Duration = Duration::from_micros(100);
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The latest of some lengths of time, and how they are distributed.
+//! The latest of a series of lengths of time, and their percentiles.
 
 use units::Duration;
 
@@ -10,8 +10,8 @@ pub(super) struct Recent {
 }
 
 impl Recent {
-    /// Adds a length, in the place of the oldest. Returns whether it is time to look at all of them again: now and then, and
-    /// every time while there are few.
+    /// Adds a length, in the place of the oldest. Returns whether percentiles are to be computed again: after every
+    /// [`LOOK_EVERY`] lengths, and after each of the first.
     pub(super) fn add(&mut self, length: Duration) -> bool {
         match self.lengths.get_mut(self.next) {
             Some(oldest) => *oldest = length,
@@ -21,7 +21,7 @@ impl Recent {
         self.lengths.len() <= LOOK_EVERY || self.next.is_multiple_of(LOOK_EVERY)
     }
 
-    /// Returns those at some percentiles. It takes a microsecond or two.
+    /// Returns the lengths at some percentiles. It takes a microsecond or two.
     ///
     /// # Panics
     /// If there are none.
@@ -32,6 +32,7 @@ impl Recent {
     }
 }
 
-/// Lengths that are remembered, and after how many of them conclusions are drawn.
+/// Number of lengths that are remembered.
 pub(super) const REMEMBERED: usize = 64;
+/// Number of lengths between two computations of percentiles.
 pub(super) const LOOK_EVERY: usize = 16;

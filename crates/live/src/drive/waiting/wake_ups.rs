@@ -1,10 +1,10 @@
-//! How late a thread is woken by this machine, and how long before its time it therefore polls the clock.
+//! The wake-up delay of this machine, and the time for which a thread polls the clock instead of sleeping.
 
 use units::Duration;
 
 use super::recent::Recent;
 
-/// How late the thread was woken by its latest sleeps.
+/// The delays with which the thread's latest sleeps ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WakeUps {
     late_by: Recent,
@@ -13,8 +13,7 @@ pub(super) struct WakeUps {
 }
 
 impl WakeUps {
-    /// A sleep ended so much after its time. What polling the clock would not have made up for is heeded at once, and
-    /// forgotten slowly.
+    /// A sleep ended late. A delay longer than the polling time takes effect at once, and is forgotten slowly.
     pub(super) fn add(&mut self, late_by: Duration) {
         if self.late_by.add(late_by) {
             let [rare, usual] = self.late_by.at([RARE, USUAL]);
@@ -26,8 +25,8 @@ impl WakeUps {
         }
     }
 
-    /// How long before its end a wait of a length changes from sleeping to polling the clock: a long one earlier, as the
-    /// processor sleeps deeper in it, and a small share of it costs little.
+    /// Returns the time before the end of a wait at which sleeping changes to polling the clock. It is larger for a
+    /// long wait, in which the processor sleeps deeper, and of which a small share costs little.
     pub(super) fn spin_of(&self, wait: Duration) -> Duration {
         self.spin().max((wait / SHARE).min(LONGEST_SPIN))
     }
@@ -36,18 +35,19 @@ impl WakeUps {
         self.spin.unwrap_or(FIRST_SPIN)
     }
 
-    /// What it takes nearly always at least until a thread is awake: a packet was there that much earlier.
+    /// Returns the delay that nearly every wake-up exceeds: the packet that caused it came earlier by at least this
+    /// delay.
     pub(super) fn least(&self) -> Duration {
         self.least
     }
 }
 
-/// A lateness and a quarter of it.
+/// Returns a lateness and a quarter more, within bounds.
 fn more_than(late_by: Duration) -> Duration {
     (late_by + late_by / 4).clamp(SHORTEST_SPIN, LONGEST_SPIN)
 }
 
-/// The percentile of the lateness that is slept away from, and the one that is nearly always exceeded.
+/// The percentile of the delay that polling makes up for, and the one that is nearly always exceeded.
 const USUAL: usize = 95;
 const RARE: usize = 10;
 /// Bounds of the time in which the clock is polled. With a timer slack of 1 ns and SCHED_FIFO, sleepers of 1 to 5 ms
@@ -56,7 +56,7 @@ const RARE: usize = 10;
 const FIRST_SPIN: Duration = Duration::from_micros(100);
 const SHORTEST_SPIN: Duration = Duration::from_micros(20);
 const LONGEST_SPIN: Duration = Duration::from_micros(300);
-/// The part of a wait that is polled at least.
+/// The smallest share of a wait that is polled: one in this number.
 const SHARE: u64 = 100;
 
 #[cfg(test)]
@@ -68,13 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_polled_for_as_long_as_wake_ups_are_usually_late() {
+    fn the_clock_is_polled_for_the_usual_wake_up_delay() {
         let mut wake_ups = WakeUps::default();
         assert_eq!((wake_ups.spin(), wake_ups.least()), (FIRST_SPIN, Duration::ZERO));
         remember(&mut wake_ups, |number| Duration::from_micros(40 + number % 2));
         assert_eq!(wake_ups.spin(), Duration::from_nanos(51_250));
         assert_eq!(wake_ups.least(), Duration::from_micros(40));
-        // Another machine, or another hour: what is remembered is replaced, and nothing waits forever.
+        // Under other conditions, the remembered delays are replaced.
         remember(&mut wake_ups, |_| Duration::from_millis(5));
         assert_eq!((wake_ups.spin(), wake_ups.least()), (LONGEST_SPIN, LONGEST_SPIN));
     }
