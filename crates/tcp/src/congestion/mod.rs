@@ -13,6 +13,7 @@ mod draws;
 mod increase;
 mod layer;
 mod marked_share;
+mod pace;
 mod proportion;
 mod queueing_delay;
 mod round_trips;
@@ -20,11 +21,13 @@ mod round_trips;
 mod testing;
 mod window;
 
-use units::{Bytes, Duration, Instant, Rate, Seq};
+use units::{Bytes, Duration, Instant, Seq};
 
 use crate::registry::algorithms;
 pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
 pub use crate::timestamp::OneWayDelay;
+pub use pace::Pace;
+pub(crate) use pace::quantum;
 
 algorithms! {
     /// The congestion controls.
@@ -170,15 +173,6 @@ pub struct Traits {
     /// Connections of it that share a link need not get equal shares; its file says why. All others do, whatever their
     /// windows and whenever they began.
     pub unequal_shares: bool,
-}
-
-/// A rate at which segments leave, and in what portions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// The rate of the data.
-    pub rate: Rate,
-    /// Data that may leave at once, one segment at least; the pause after them makes up for it.
-    pub quantum: Bytes,
 }
 
 /// What an ACK tells of the network, for algorithms that go by the delivery rate.

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use units::{Bytes, Duration, Instant, Seq};
 
-use crate::scoreboard::Sent;
+use super::sent::Sent;
 use crate::windowed_max::WindowedMax;
 
 /// The state of a connection as far as samples need it; the draft's names, beginning with `C.`, in brackets.

@@ -1,12 +1,14 @@
 //! The sending half of a connection: its stream, its view of the peer, and the algorithms that control it.
 //!
 //! This file has the state and the small questions that it answers. `departure.rs` decides which segment leaves next,
-//! `acked.rs` processes an ACK, `timeout.rs` expired timers, `start.rs` the handshake. Every other file is a small state
-//! machine of its own, which knows nothing of the half that owns it.
+//! `acked.rs` and `judge.rs` process an ACK, `timeout.rs` expired timers, `start.rs` the handshake. Every other file is a
+//! small state machine of its own, which knows nothing of the half that owns it.
 
 mod acked;
+mod acknowledgment;
 mod departure;
 mod duplicate_acks;
+mod judge;
 pub mod pacing;
 mod partial;
 mod peer_window;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 use units::{Bytes, Duration, Instant, Seq};
 use wire::Payload;
 
-pub(crate) use acked::Acknowledgment;
+pub(crate) use acknowledgment::Acknowledgment;
 pub(crate) use departure::{Allowed, Departure};
 pub use stream::SOCKET_BUFFER;
 pub(crate) use timeout::TimeoutOutcome;

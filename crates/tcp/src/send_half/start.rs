@@ -75,10 +75,10 @@ impl SendHalf {
         agreed: &Agreed,
         timers: &mut Timers,
     ) {
-        let mut ack = Acknowledgment::of_syn_ack(now, segment, agreed);
+        let mut ack = Acknowledgment::new(now, segment, agreed, Bytes::ZERO);
         self.acknowledge(&mut ack);
         self.una = ack.number();
-        self.stream.on_acked(ack.acked_data());
+        self.stream.on_acked(ack.acked.bytes);
         self.rto.on_answer();
         if self.take_sample(&ack).is_some() {
             self.rto.end_backoff();

@@ -5,13 +5,15 @@
 //! long term; other losses lower bounds that last until the next probe. Probes come every two to three seconds, or as
 //! often as Reno overflows a queue where that is more often, and PROBE_RTT halves the flight every five seconds.
 //!
-//! `model.rs` has the rates and the bounds, `probe_bw.rs` the cycle, `probe_rtt.rs` the shortest round trip. The draft has
+//! `model.rs` has the rates and the bounds, `startup.rs`, `probe_bw.rs` and `probe_rtt.rs` the states. The draft has
 //! no rule for ECN: marks are not answered. Where it leaves a choice, or asks for what an endpoint does not know, see
 //! `docs/spec/tcp.md`.
 
 mod model;
 mod probe_bw;
 mod probe_rtt;
+mod startup;
+mod state;
 
 use std::sync::Arc;
 
@@ -19,9 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate};
 
-use self::model::{Bounds, Model, bandwidth_of, carried, part, scaled};
-use self::probe_bw::{Cycle, Phase, is_too_high};
-use self::probe_rtt::RoundTrip;
+use self::model::{Bounds, Model, carried, part, scaled};
+use self::state::{Cycle, FullPipe, Phase, RoundTrip, State};
 use super::draws::Draws;
 use super::{
     AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
@@ -63,21 +64,6 @@ impl Default for Params {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Startup,
-    /// With the round in which it began.
-    Drain {
-        since: u64,
-    },
-    ProbeBw(Phase),
-    /// Until when the flight stays small, once it is, and whether a round trip has passed.
-    ProbeRtt {
-        until: Option<Instant>,
-        round_done: bool,
-    },
-}
-
 #[derive(Debug)]
 struct Bbr3 {
     params: Params,
@@ -105,23 +91,6 @@ struct Bbr3 {
     undo: Undo,
     idle_restart: bool,
     draws: Draws,
-}
-
-/// The full-pipe estimator (§5.3.1.2).
-#[derive(Clone, Copy, Debug, Default)]
-struct FullPipe {
-    /// The pipe was full once; it is now.
-    reached: bool,
-    now: bool,
-    bandwidth: Rate,
-    rounds: u32,
-}
-
-impl FullPipe {
-    /// `ResetFullBW`, with a baseline.
-    const fn reset(&mut self, bandwidth: Rate) {
-        (self.now, self.bandwidth, self.rounds) = (false, bandwidth, 0);
-    }
 }
 
 /// What a spurious loss gives back (§5.5.11).
@@ -218,63 +187,6 @@ impl Bbr3 {
                 self.model.adapt_lower_bounds(self.cwnd, self.params.beta);
             }
             self.model.is_loss_in_round = false;
-        }
-    }
-
-    /// `CheckFullBWReached`.
-    fn check_full_pipe(&mut self, sample: &DeliverySample) {
-        let Some(rate) = sample.rate else { return };
-        if self.full_pipe.now || !self.model.round_start || rate.application_limited {
-            return;
-        }
-        let bandwidth = bandwidth_of(sample);
-        if bandwidth >= scaled(self.full_pipe.bandwidth, FULL_PIPE_GROWTH) {
-            self.full_pipe.reset(bandwidth);
-            return;
-        }
-        self.full_pipe.rounds += 1;
-        self.full_pipe.now = self.full_pipe.rounds >= FULL_PIPE_ROUNDS;
-        self.full_pipe.reached |= self.full_pipe.now;
-    }
-
-    /// `CheckStartupDone`.
-    fn check_startup_done(&mut self, sample: &DeliverySample) {
-        self.check_startup_high_loss(sample);
-        if self.state == State::Startup && self.full_pipe.reached {
-            self.state = State::Drain { since: self.model.rounds };
-            self.ssthresh = self.inflight(self.model.max_bw(), 1.0);
-        }
-    }
-
-    /// `CheckStartupHighLoss` (§5.3.1.3): a round trip of recovery, six losses, 2 % lost.
-    fn check_startup_high_loss(&mut self, sample: &DeliverySample) {
-        self.loss_events += u32::from(!sample.newly_lost.is_zero());
-        if !self.model.loss_round_start {
-            return;
-        }
-        let recovers = sample.phase == LossPhase::FastRecovery;
-        let lossy = sample.rate.is_some_and(|rate| is_too_high(rate.lost, rate.in_flight));
-        if self.state == State::Startup
-            && !self.full_pipe.reached
-            && self.recovering_at_round
-            && recovers
-            && self.loss_events >= STARTUP_LOSSES
-            && lossy
-        {
-            self.undo.state = Some(State::Startup);
-            self.full_pipe.reached = true;
-            let safe = self.bdp(self.model.max_bw(), 1.0).max(self.model.inflight_latest());
-            self.model.bounds.inflight_longterm = Some(safe);
-        }
-        (self.loss_events, self.recovering_at_round) = (0, recovers);
-    }
-
-    /// `CheckDrainDone`.
-    fn check_drain_done(&mut self, sample: &DeliverySample) {
-        let State::Drain { since } = self.state else { return };
-        let drained = sample.in_flight <= self.inflight(self.model.bw, 1.0);
-        if drained || self.model.rounds > since + LONGEST_DRAIN_ROUNDS {
-            self.start_down(sample.now);
         }
     }
 
