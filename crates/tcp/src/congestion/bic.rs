@@ -1,5 +1,5 @@
-//! BIC (Xu, Harfoush and Rhee 2004): after a loss the window searches for its old maximum by halves, in steps of limited
-//! size, and beyond it for a new one, slowly at first.
+//! BIC (Xu, Harfoush and Rhee 2004): after a loss the window searches for its old maximum by halves, in steps of
+//! limited size, and beyond it for a new one, slowly at first.
 //!
 //! The distance to the maximum is divided by B = 4, as in Linux, and not by 2 as in the paper's search.
 
@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(bic.last_max, 0.0);
     }
 
-    /// The law that follows from the search (after Xu et al. 2004 §V): a loss at W leaves 0.8 W; additive increase by 16 a
-    /// round trip goes on to W − 64; the search takes ln(64/4)/ln(4/3) round trips to the last 4 segments, and 20 for
-    /// these; then comes the next loss, after 1/p segments. Where W is large, that is an AIMD with α = 16.
+    /// The law that follows from the search (after Xu et al. 2004 §V): a loss at W leaves 0.8 W; additive increase by
+    /// 16 a round trip continues to W − 64; the search takes ln(64/4)/ln(4/3) round trips to the last 4 segments, and
+    /// 20 for these; then comes the next loss, after 1/p segments. Where W is large, that is an AIMD with α = 16.
     #[test]
     fn the_window_is_that_of_the_search() {
         for p in [1e-4, 1e-5, 1e-6] {

@@ -1,5 +1,6 @@
-//! CDG (Hayes and Armitage 2011), CAIA delay-gradient: the window backs off, with a probability that grows with it, when
-//! the round trips of one round are longer than those of the last. No delay is a threshold, and none need be known.
+//! CDG (Hayes and Armitage 2011), CAIA delay-gradient: the window backs off, with a probability that grows with it,
+//! when the round trips of one round are longer than those of the last. No delay is a threshold, and none need be
+//! known.
 //!
 //! A shadow window, which delay does not reduce, is what a loss halves, so that CDG keeps its share beside flows that
 //! go by losses. Constants are those of Linux (`tcp_cdg.c`), which also leaves slow start by `HyStart`.
@@ -189,7 +190,7 @@ impl Policy for Cdg {
     }
 }
 
-/// A sum of gradients below minus this tells of a back-off that helped, in seconds (Linux `tcp_cdg_grad`).
+/// A sum of gradients below minus this shows that a back-off helped, in seconds (Linux `tcp_cdg_grad`).
 const EFFECTUAL: f64 = 32e-6;
 
 /// This algorithm in the registry.

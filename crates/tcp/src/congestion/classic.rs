@@ -1,5 +1,5 @@
-//! What AIMD, Westwood+, HighSpeed TCP, BIC, H-TCP and many others have in common: slow start as in RFC 5681, α segments
-//! a round trip in congestion avoidance, a new threshold on a loss. They differ in their [`Policy`].
+//! What AIMD, Westwood+, HighSpeed TCP, BIC, H-TCP and many others have in common: slow start as in RFC 5681, α
+//! segments a round trip in congestion avoidance, a new threshold on a loss. They differ in their [`Policy`].
 
 use units::Bytes;
 
@@ -31,8 +31,8 @@ pub(super) trait Policy: std::fmt::Debug + Send {
     /// A number that differs from connection to connection, for random choices.
     fn seed(&mut self, _seed: u64) {}
 
-    /// An ACK has arrived outside of recovery: measurements may change the window. Returns whether the window may then grow
-    /// as usual.
+    /// An ACK has arrived outside of recovery: measurements may change the window. Returns whether the window may then
+    /// grow as usual.
     fn before_growth(&mut self, _window: &mut Window, _ack: &AckSample) -> bool {
         true
     }

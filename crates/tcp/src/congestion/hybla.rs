@@ -122,7 +122,7 @@ mod tests {
     use super::super::testing::{Path, SMSS, built, reduced};
     use super::*;
 
-    /// The rate in segments a second after so many seconds of congestion avoidance from 4000 segments a second.
+    /// The rate in segments a second after `seconds` seconds of congestion avoidance from 4000 segments a second.
     fn rate_after(seconds: u64, rtt: u64) -> f64 {
         let mut hybla = built(ENTRY.id, json!({}));
         let first = 100 * rtt / 25;

@@ -1,5 +1,5 @@
-//! TCP Illinois (Liu, Başar and Srikant 2006): losses say whether the window shrinks, delays by how much. The shorter the
-//! queue, the larger the increase α and the smaller the decrease β.
+//! TCP Illinois (Liu, Başar and Srikant 2006): losses say whether the window shrinks, delays by how much. The shorter
+//! the queue, the larger the increase α and the smaller the decrease β.
 //!
 //! Once a round trip both follow from the mean queueing delay d_a over the largest so far, d_m (equations 1 to 3).
 
@@ -149,7 +149,8 @@ impl Policy for Illinois {
         kept
     }
 
-    /// Around the least window those above it grow ten times as fast as those below, and lose a quarter of what these do.
+    /// Around the least window those above it grow ten times as fast as those below, and lose a quarter of what these
+    /// do.
     fn rules(&self) -> Rules {
         Rules {
             ssthresh_unit: self.params.ssthresh_unit,

@@ -1,8 +1,8 @@
 //! Rules that are laid over another algorithm: `{ algorithm = "limited-slow-start", over = { … } }`.
 //!
 //! A [`Rule`] sees every event before the algorithm below, and passes it on as it is, changed, in pieces or not at all.
-//! The windows stay the inner algorithm's; a rule sets them by [`CongestionControl::on_restore`]. Rules may lie over one
-//! another in any order.
+//! The windows stay the inner algorithm's; a rule sets them by [`CongestionControl::on_restore`]. Rules may lie over
+//! one another in any order.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;

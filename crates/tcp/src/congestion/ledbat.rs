@@ -1,8 +1,8 @@
 //! LEDBAT (RFC 6817): background traffic that keeps its queue at a target of 100 ms at most and yields to all who fill
 //! theirs. The window grows and shrinks by the distance of the one-way queueing delay from the target.
 //!
-//! Nobody who comes into a queue sees the path without it: a late comer adds its own target on top of that of the others
-//! and starves them (Rossi et al. 2010). `ledbat++` is the cure.
+//! A flow that joins a queue never sees the path without it: a late comer adds its own target on top of that of the
+//! others and starves them (Rossi et al. 2010). `ledbat++` is the cure.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ pub struct Params {
     pub gain: f64,
     /// The least window but after a timeout. RFC 6817 §2.5: 2 segments.
     pub min_cwnd: Segments,
-    /// Whether it begins with slow start, which the RFC leaves open; as by default in ns-3, until the first loss or until
-    /// the delay is at the target.
+    /// Whether it begins with slow start, which the RFC leaves open; as by default in ns-3, until the first loss or
+    /// until the delay is at the target.
     pub slow_start: bool,
     /// What a loss halves.
     pub reduction_of: ReductionOf,
@@ -193,7 +193,7 @@ mod tests {
         ledbat
     }
 
-    /// A window of ACKs whose one-way delay is so many milliseconds, and before them one of none.
+    /// A window of ACKs whose one-way delay is `delay` milliseconds, and before them one of none.
     fn window_of_acks(ledbat: &mut Ledbat, delay: u32) {
         let ack = |delay| AckSample {
             one_way: Some(OneWayDelay::between(1_000_000, 5000 + delay)),

@@ -1,8 +1,8 @@
 //! Congestion control: the only part of the sender that changes cwnd and ssthresh.
 //!
 //! The endpoint reports acknowledged data ([`AckSample`]) and losses or marks ([`CongestionEvent`]), and reads the
-//! window. Congestion control knows no sequence numbers but those of an ACK, and nothing of retransmissions: they are the
-//! recovery's.
+//! window. Congestion control knows no sequence numbers but those of an ACK, and nothing of retransmissions: they are
+//! the recovery's.
 //!
 //! Read `reno.rs` first. `window.rs` has what all share: the window with its fraction, and what a reduction is of;
 //! `classic.rs` is slow start, congestion avoidance and reduction around a [policy](classic::Policy); `layer.rs` lays
@@ -75,10 +75,12 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     /// The connection is established: its segment size and its first window are known.
     fn start(&mut self, smss: Bytes, initial_window: Bytes);
 
-    /// A number that differs from connection to connection, for random choices: an endpoint draws no random numbers. Called before [`start`](CongestionControl::start).
+    /// A number that differs from connection to connection, for random choices: an endpoint draws no random numbers.
+    /// Called before [`start`](CongestionControl::start).
     fn seed(&mut self, _seed: u64) {}
 
-    /// The events that it observes besides ACKs and congestion events, and the tasks that it takes over from other parts.
+    /// The events that it observes besides ACKs and congestion events, and the tasks that it takes over from other
+    /// parts.
     fn traits(&self) -> Traits {
         Traits::default()
     }
@@ -113,8 +115,8 @@ pub trait CongestionControl: std::fmt::Debug + Send {
     fn on_mark(&mut self, event: &CongestionEvent) {
         let before = self.cwnd();
         self.on_loss(event);
-        // No recovery follows: the inflation of `on_loss` for segments that have left the network is taken off again, and
-        // a window of one segment stays one, though ssthresh is two.
+        // No recovery follows: the inflation of `on_loss` for segments that have left the network is taken off again,
+        // and a window of one segment stays one, though ssthresh is two.
         self.on_recovery_exit(self.ssthresh().min(before));
     }
 
@@ -175,12 +177,12 @@ pub struct Traits {
     pub unequal_shares: bool,
 }
 
-/// What an ACK tells of the network, for algorithms that go by the delivery rate.
+/// The delivery of data as an ACK reports it, for algorithms based on the delivery rate.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliverySample {
     /// When the ACK came.
     pub now: Instant,
-    /// Data that it is the first to tell of, cumulatively or selectively.
+    /// Data that it is the first to report, cumulatively or selectively.
     pub newly_delivered: Bytes,
     /// Data that were marked as lost since the last sample.
     pub newly_lost: Bytes,
@@ -212,9 +214,9 @@ pub struct DeliverySample {
 pub enum LossPhase {
     /// No loss is being repaired.
     Open,
-    /// Losses that ACKs told of are being repaired.
+    /// Losses that ACKs have reported are being repaired.
     FastRecovery,
-    /// Losses that the timer told of are being repaired.
+    /// Losses that the timer has found are being repaired.
     AfterTimeout,
 }
 
@@ -231,17 +233,17 @@ pub struct AckSample {
     pub flight: Bytes,
     /// The round-trip time that it measured, if it measured one.
     pub rtt: Option<Duration>,
-    /// The round-trip time of the newest segment that it acknowledges and no SACK has told of before, where none was sent
-    /// again: the delay of a delayed ACK is not part of it (Linux' `ca_rtt_us`).
+    /// The round-trip time of the newest segment that it acknowledges and no SACK has reported before, where none was
+    /// sent again: the delay of a delayed ACK is not part of it (Linux' `ca_rtt_us`).
     pub newest_rtt: Option<Duration>,
-    /// The round-trip time of the last segment that it acknowledges, if that one was sent once, whatever became of those
-    /// before it (Vegas of ns-2; Karn's rule does without it).
+    /// The round-trip time of the last segment that it acknowledges, if that one was sent once, whatever became of
+    /// those before it (Vegas of ns-2; Karn's rule does without it).
     pub last_rtt: Option<Duration>,
     /// The one-way delay of what it acknowledges, where timestamps are agreed.
     pub one_way: Option<OneWayDelay>,
-    /// Of the data that it tells of, those that the peer reports as marked (RFC 3168, RFC 8257, RFC 9768): with classic ECN
-    /// all that an ACK with an echo tells of, with Accurate ECN as many as it counts. They are left out of `acked` where
-    /// that lets the window grow.
+    /// Of the data that it reports, those that the peer reports as marked (RFC 3168, RFC 8257, RFC 9768): with classic
+    /// ECN all data that an ACK with an echo reports, with Accurate ECN the number of bytes that it counts. They are
+    /// left out of `acked` where that lets the window grow.
     pub marked: Bytes,
     /// Its acknowledgment number, which is SND.UNA now.
     pub number: Seq,
@@ -249,8 +251,8 @@ pub struct AckSample {
     pub nxt: Seq,
 }
 
-/// Whether a flight fills the window, so that no further segment fits. A window that is not filled says nothing about the
-/// path and must not grow (RFC 2861, RFC 7661 §4.3, RFC 9438 §5.8).
+/// Whether a flight fills the window, so that no further segment fits. A window that is not filled says nothing about
+/// the path and must not grow (RFC 2861, RFC 7661 §4.3, RFC 9438 §5.8).
 fn is_cwnd_limited(cwnd: Bytes, flight: Bytes, smss: Bytes) -> bool {
     flight + smss > cwnd
 }
@@ -273,8 +275,8 @@ pub struct SendEvent {
     pub advertised: Bytes,
     /// The retransmission timer's length: RFC 2861 and RFC 5681 §4.1 measure idle time by it.
     pub rto: Duration,
-    /// The end of the last spurious timeout whose reaction was undone: the time before it is no idle time (RFC 4015 §3.1
-    /// step 10).
+    /// The end of the last spurious timeout whose reaction was undone: the time before it is no idle time (RFC 4015
+    /// §3.1 step 10).
     pub busy_until: Instant,
 }
 
@@ -294,7 +296,7 @@ impl SendEvent {
 pub struct CongestionEvent {
     /// When it was found.
     pub now: Instant,
-    /// What told of it.
+    /// The signal.
     pub signal: CongestionSignal,
     /// The congestion window: the one in use, without what recovery adds to it. Where segments have their own timers
     /// (TCP-PR) or the window was held (TCP-Aix), it is the window under which the lost segment was sent.
@@ -306,10 +308,10 @@ pub struct CongestionEvent {
     pub pipe: Bytes,
 }
 
-/// What tells a sender of congestion.
+/// A signal of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionSignal {
-    /// A loss that duplicate or selective ACKs tell of (RFC 5681 §3.2).
+    /// A loss that duplicate or selective ACKs report (RFC 5681 §3.2).
     Loss,
     /// The retransmission timer (RFC 5681 §3.1).
     Timeout {
@@ -318,7 +320,7 @@ pub enum CongestionSignal {
     },
     /// An echoed congestion mark, one signal a round trip, which counts as a loss (RFC 3168 §6.1.2).
     EcnEcho,
-    /// Marks, each of which is told of: [`AckSample::marked`] says how many bytes had them (RFC 8257 §3.2, RFC 9768).
+    /// Marks, each of which is reported: [`AckSample::marked`] is the number of marked bytes (RFC 8257 §3.2, RFC 9768).
     CountedMarks,
 }
 
@@ -331,7 +333,7 @@ impl CongestionEvent {
         self.cwnd.min(self.flight)
     }
 
-    /// Whether the retransmission timer tells of it.
+    /// Whether the signal is the retransmission timer.
     #[must_use]
     pub const fn is_timeout(&self) -> bool {
         matches!(self.signal, CongestionSignal::Timeout { .. })

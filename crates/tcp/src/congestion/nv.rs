@@ -1,6 +1,6 @@
-//! TCP-NV (Brakmo 2010, Linux `tcp_nv.c`): Vegas for data centres. The rate that the last round trips reached, times the
-//! shortest round trip, is the window that the path needs; ten segments more may wait, and what is above is taken off by
-//! three tenths at a time.
+//! TCP-NV (Brakmo 2010, Linux `tcp_nv.c`): Vegas for data centres. The rate that the last round trips reached, times
+//! the shortest round trip, is the window that the path needs; ten segments more may wait, and what is above is taken
+//! off by three tenths at a time.
 //!
 //! Decisions wait for enough samples, as one round trip of a fast network says little. Meant for networks in which all
 //! flows are NV.
@@ -134,7 +134,7 @@ impl Nv {
     fn apply(&mut self, window: &mut Window, decision: &Decision) {
         match *decision {
             Decision::Undecided => {
-                // Growth on too few samples goes on for ten round trips at most.
+                // Growth on too few samples continues for ten round trips at most.
                 self.may_grow &= self.rounds <= STOP_ROUNDS;
                 return;
             }
@@ -197,8 +197,8 @@ impl Policy for Nv {
         kept
     }
 
-    /// A flow that has just one round trip's samples decides by other rules than one with sixty of them, and the shortest
-    /// round trip of a late comer has a queue in it.
+    /// A flow that has just one round trip's samples decides by other rules than one with sixty of them, and the
+    /// shortest round trip of a late comer has a queue in it.
     fn rules(&self) -> Rules {
         Rules {
             ssthresh_unit: self.params.ssthresh_unit,

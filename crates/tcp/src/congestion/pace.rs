@@ -11,8 +11,8 @@ pub struct Pace {
     pub quantum: Bytes,
 }
 
-/// The data that leave at once at a rate: those of 1/1024 of a second (Linux' `sk_pacing_shift`), at least `least`, and at
-/// most one packet with segmentation offload.
+/// The data that leave at once at a rate: those of 1/1024 of a second (Linux' `sk_pacing_shift`), at least `least`, and
+/// at most one packet with segmentation offload.
 #[must_use]
 pub(crate) fn quantum(rate: Rate, least: Bytes) -> Bytes {
     Bytes(rate.bits_per_sec() / 8 / 1024).clamp(least, least.max(LARGEST_OFFLOAD))

@@ -1,10 +1,11 @@
-//! Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP's reduction for the public Internet, by the requirements
-//! on users of L4S (RFC 9331 §4).
+//! Prague (draft-briscoe-iccrg-prague-congestion-control): DCTCP's reduction for the public Internet, by the
+//! requirements on users of L4S (RFC 9331 §4).
 //!
 //! It sends ECT(1) and counts marks by Accurate ECN (`l4s = true` and `ecn = "accurate"` in a profile). Unlike DCTCP:
 //!
 //! - flows do not depend on their round trips below a virtual one of 25 ms: they grow by one segment, reduce once and
-//!   update their average in each of those, as if they had it (draft §2.4.3). It sets in a few round trips after slow start;
+//!   update their average in each of those, as if they had it (draft §2.4.3). It sets in a few round trips after slow
+//!   start;
 //! - the window grows with every ACK by what was not marked, also right after a reduction, as marks come all the time;
 //! - a peer or path with classic ECN only, and any loss, halve the window as with Reno (RFC 9331 §4.3).
 
@@ -88,8 +89,8 @@ impl Prague {
         self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
     }
 
-    /// The part of the window that counted marks leave: all of it where they have reduced it within this round trip, the
-    /// virtual one if that counts.
+    /// The part of the window that counted marks leave: all of it where they have reduced it within this round trip,
+    /// the virtual one if that counts.
     fn reduce(&mut self, now: Instant) -> f64 {
         let own = self.srtt.unwrap_or(Duration::ZERO);
         let period = if self.is_independent() { self.params.virtual_rtt } else { own };
@@ -102,8 +103,8 @@ impl Prague {
 }
 
 impl Policy for Prague {
-    /// A segment for each virtual round trip of the window that the virtual round trip would have: (RTT/virtual)² of one
-    /// for each real one.
+    /// A segment for each virtual round trip of the window that the virtual round trip would have: (RTT/virtual)² of
+    /// one for each real one.
     fn alpha(&mut self, _: &Window, _: &AckSample) -> Alpha {
         let srtt = self.srtt.filter(|_| self.is_independent());
         srtt.map_or(Alpha::ONE, |srtt| {

@@ -21,11 +21,11 @@ use crate::registry::{Entry, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Below so many segments in queues the window grows. Linux: 2.
+    /// Queued segments below which the window grows. Linux: 2.
     pub alpha: f64,
-    /// Above so many it shrinks. Linux: 4.
+    /// Queued segments above which it shrinks. Linux: 4.
     pub beta: f64,
-    /// Above so many slow start ends. Linux: 1.
+    /// Queued segments above which slow start ends. Linux: 1.
     pub gamma: f64,
     /// What a loss halves.
     pub reduction_of: ReductionOf,
@@ -90,8 +90,8 @@ impl Policy for VegasLinux {
         self.ended = self.rounds.on_ack(ack).or(self.ended);
     }
 
-    /// In congestion avoidance the window changes here and not ACK by ACK, unless the round trip had two samples or less,
-    /// one of which may be a delayed ACK's (Linux): then this ACK counts as Reno's.
+    /// In congestion avoidance the window changes here and not ACK by ACK, unless the round trip had two samples or
+    /// less, one of which may be a delayed ACK's (Linux): then this ACK counts as Reno's.
     fn before_growth(&mut self, window: &mut Window, ack: &AckSample) -> bool {
         let was_below = window.is_below_ssthresh();
         match (self.ended.take(), self.base_rtt) {

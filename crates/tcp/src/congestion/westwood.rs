@@ -125,7 +125,7 @@ impl Policy for Westwood {
         kept
     }
 
-    /// Most recoveries end at ssthresh, which may be an estimate above the window: slow start goes on up to there.
+    /// Most recoveries end at ssthresh, which may be an estimate above the window: slow start continues up to there.
     fn rules(&self) -> Rules {
         Rules { keeps_window_at_exit: true, ..Rules::default() }
     }

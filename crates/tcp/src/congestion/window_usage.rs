@@ -1,8 +1,9 @@
-//! What a window that is not full means in Linux (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_restart`), after
-//! RFC 2861 and RFC 7661: in slow start it grows up to twice what was in use, and in congestion avoidance only where it
-//! was full at some time in the last round trip. Idle, it is halved for each timer's length, to the first window.
+//! What a window that is not full means in Linux (`tcp_cwnd_validate`, `tcp_is_cwnd_limited`, `tcp_cwnd_restart`),
+//! after RFC 2861 and RFC 7661: in slow start it grows up to twice what was in use, and in congestion avoidance only
+//! where it was full at some time in the last round trip. Idle, it is halved for each timer's length, to the first
+//! window.
 //!
-//! A rule over another algorithm: that is told of a full window or of an empty one.
+//! A rule over another algorithm: it reports a full window or an empty one.
 
 use std::sync::Arc;
 
@@ -46,7 +47,8 @@ struct WindowUsage {
     acked: Bytes,
     round_ends: Bytes,
     last_sent: Option<Instant>,
-    /// When the window was last full (`snd_cwnd_stamp`), and the most that was outstanding since then (`snd_cwnd_used`).
+    /// When the window was last full (`snd_cwnd_stamp`), and the most that was outstanding since then
+    /// (`snd_cwnd_used`).
     full_at: Instant,
     used: Bytes,
 }
@@ -172,7 +174,7 @@ mod tests {
     use super::super::testing::{SMSS, ack_sample, built, send_event};
     use super::*;
 
-    /// A fresh connection with a first window of ten segments that has sent so many.
+    /// A fresh connection with a first window of ten segments that has sent `segments`.
     fn having_sent(segments: u64, keys: serde_json::Value) -> Box<dyn CongestionControl> {
         let mut congestion = built(ENTRY.id, keys);
         congestion.start(SMSS, SMSS * 10);

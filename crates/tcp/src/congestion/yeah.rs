@@ -1,5 +1,5 @@
 //! YeAH-TCP (Baiocchi, Castellani and Vacirca 2007): fast as Scalable TCP while few segments wait in queues, as Reno
-//! otherwise; a queue of more than 80 of its own is taken out of the window before losses tell of it.
+//! otherwise; a queue of more than 80 of its own is taken out of the window before losses report it.
 //!
 //! Beside greedy flows it is Reno: it keeps count of the window that Reno would have, and goes no lower.
 
@@ -168,7 +168,7 @@ mod tests {
 
     const BASE: Duration = Duration::from_millis(100);
 
-    /// So many segments, after a round trip of 100 ms and some of so much.
+    /// A window of `segments` segments, after a round trip of 100 ms and `rounds` of `rtt`.
     fn with_rtt(segments: u64, rtt: Duration, rounds: u32) -> Box<dyn CongestionControl> {
         let mut yeah = built(ENTRY.id, json!({}));
         yeah.on_restore(SMSS * 10, SMSS * 2);

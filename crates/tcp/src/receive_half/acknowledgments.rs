@@ -109,8 +109,8 @@ impl Acknowledgments {
         self.planned.push_back(next);
     }
 
-    /// The acknowledgment number of a segment that is sent now, where RCV.NXT is `next`. A segment with data acknowledges
-    /// everything, one that is `alone` an ACK as the policy has planned.
+    /// The acknowledgment number of a segment that is sent now, where RCV.NXT is `next`. A segment with data
+    /// acknowledges everything, one that is `alone` an ACK as the policy has planned.
     #[inline]
     pub(super) fn number(&mut self, next: Seq, alone: bool) -> Seq {
         if self.planned.is_empty() { next } else { self.planned_number(next, alone) }

@@ -121,7 +121,8 @@ impl ReceiveHalf {
         payload
     }
 
-    /// A window update is due if reading has opened a window that was too small to use. `shift` scales the window field.
+    /// A window update is due if reading has opened a window that was too small to use. `shift` scales the window
+    /// field.
     #[inline]
     pub(crate) fn update_window_if_reopened(&mut self, shift: u8) {
         let (next, held) = (self.stream.next(), self.stream.held());
@@ -192,7 +193,7 @@ impl ReceiveHalf {
         self.acks.stop_awaiting_polls()
     }
 
-    /// Whether a segment brings the next data in order, inside the window, while nothing waits behind a gap.
+    /// Whether a segment brings the next data in order, inside the window, while nothing waits beyond a gap.
     #[inline]
     pub(crate) fn is_next_data(&self, segment: &Segment) -> bool {
         segment.seq == self.stream.next()
@@ -209,10 +210,10 @@ impl ReceiveHalf {
         clock.zip(recent).is_some_and(|(clock, recent)| !clock.is_older_than(recent))
     }
 
-    /// The segment arrival test of RFC 9293 §3.4, table 6, except that a segment without data may stand at the right edge
-    /// of the window, as in Linux. A peer that has filled the window sends its ACKs with that number. Where two ends have
-    /// filled each other's windows and retransmit old data, to the letter of the RFC neither would ever read an ACK of
-    /// the other.
+    /// The segment arrival test of RFC 9293 §3.4, table 6, except that a segment without data may stand at the right
+    /// edge of the window, as in Linux. A peer that has filled the window sends its ACKs with that number. Where two
+    /// ends have filled each other's windows and retransmit old data, to the letter of the RFC neither would ever read
+    /// an ACK of the other.
     pub(crate) fn is_acceptable(&self, segment: &Segment) -> bool {
         let (range, window) =
             (segment.seq_range(), SeqRange { start: self.stream.next(), end: self.window.edge() });
@@ -223,7 +224,8 @@ impl ReceiveHalf {
         range.start == window.start || window.contains(range.start) || at_edge
     }
 
-    /// Whether the clock value `theirs` is older than TS.Recent, which must not be outdated (PAWS, RFC 7323 §5.3 step 1).
+    /// Whether the clock value `theirs` is older than TS.Recent, which must not be outdated (PAWS, RFC 7323 §5.3 step
+    /// 1).
     pub(crate) fn is_from_the_past(&self, now: Instant, theirs: Option<Timestamps>) -> bool {
         let (Some((recent, taken)), Some(theirs)) = (self.ts_recent, theirs) else { return false };
         let outdated = now.saturating_since(taken) > PAWS_IDLE;
@@ -430,8 +432,8 @@ impl ReceiveHalf {
         self.acks.on_sent(ack, timers);
     }
 
-    /// The window field of a segment that is sent now and acknowledges `ack`, scaled by `shift`. Moves the right edge of the
-    /// window.
+    /// The window field of a segment that is sent now and acknowledges `ack`, scaled by `shift`. Moves the right edge
+    /// of the window.
     #[inline]
     pub(crate) fn offer(&mut self, ack: Seq, shift: u8) -> u16 {
         self.window.offer(self.stream.next(), ack, shift, self.stream.held(), self.largest_segment)

@@ -91,8 +91,8 @@ impl OfferedWindow {
         self.policy.room(&held)
     }
 
-    /// The window field, scaled by `shift`, of a segment that acknowledges `ack`, where RCV.NXT is `next` and segments are
-    /// up to `segment` long. Moves the right edge.
+    /// The window field, scaled by `shift`, of a segment that acknowledges `ack`, where RCV.NXT is `next` and segments
+    /// are up to `segment` long. Moves the right edge.
     pub(super) fn offer(&mut self, next: Seq, ack: Seq, shift: u8, held: Held, segment: Bytes) -> u16 {
         let ahead = if ack.before(next) { next.since(ack) } else { 0 };
         let offered = Bytes(u64::from(if ack.before(self.edge) { self.edge.since(ack) } else { 0 }));

@@ -1,7 +1,7 @@
 //! A recovery that is made of parts: a detector, a selector, a response, and a mode after timeouts.
 //!
-//! It is the state machine that all of them share: in order, then fast recovery from the ACK that reports a loss until the
-//! recovery point is acknowledged, or go-back-N after a timeout. The parts know nothing of one another.
+//! It is the state machine that all of them share: in order, then fast recovery from the ACK that reports a loss until
+//! the recovery point is acknowledged, or go-back-N after a timeout. The parts know nothing of one another.
 
 use units::{Bytes, Instant, Seq};
 
@@ -172,7 +172,7 @@ pub(super) struct FastRecovery {
     pub high_rxt: Seq,
     /// Whether a retransmission has to go out whatever the window says (RFC 5681 §3.2 step 3, RFC 6675 §5 step 4.3).
     pub forced: bool,
-    /// Duplicate ACKs that told of the loss.
+    /// Duplicate ACKs that reported the loss.
     pub duplicates: u32,
 }
 
@@ -201,7 +201,8 @@ pub(super) struct Composed {
     most_outstanding: Bytes,
     fast_recovery: Option<FastRecovery>,
     disorder: Disorder,
-    /// A congestion mark has reduced the window: until data beyond this number are acknowledged, the response sees all ACKs.
+    /// A congestion mark has reduced the window: until data beyond this number are acknowledged, the response sees all
+    /// ACKs.
     marked: Option<Seq>,
     /// No part needs to see an ACK that only advances.
     quiet: bool,

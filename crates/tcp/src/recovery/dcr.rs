@@ -2,7 +2,7 @@
 //! one round trip after the first duplicate ACK.
 //!
 //! In that time a link layer may have repaired the loss, or the segment that was overtaken arrives. The
-//! sender goes on meanwhile, one new segment for each duplicate. If the gap is still there when the time is
+//! sender continues meanwhile, one new segment for each duplicate. If the gap is still there when the time is
 //! over, and enough duplicates came, it is a loss.
 
 use std::sync::Arc;

@@ -41,21 +41,21 @@ pub struct Params {
     /// For what the duplicates before the loss is found let new data out. Mathis and Mahdavi 1996, section 2: for all
     /// that lies below the highest SACK; RFC 5681 §3.2 and ns-2 withhold it.
     pub new_data_before_loss: NewData,
-    /// What becomes of the window when a loss is found. Overdamping and Rampdown are about a window that is halved.
+    /// The window when a loss is found. Overdamping and Rampdown are about a window that is halved.
     pub window_on_loss: WindowOnLoss,
     /// What happens after a timeout.
     pub after_timeout: Style,
 }
 
-/// What becomes of the window when a loss is found.
+/// The window when a loss is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowOnLoss {
     /// It is reduced as congestion control says, and held during recovery (Mathis and Mahdavi 1996).
     #[default]
     Reduced,
-    /// It restarts from one segment, and each ACK of the recovery, duplicates too, opens it as in slow start, as in ns-2
-    /// (`CLOSE_CWND_RESTART` and `opencwnd` in `tcp-fack.cc`).
+    /// It restarts from one segment, and each ACK of the recovery, duplicates too, opens it as in slow start, as in
+    /// ns-2 (`CLOSE_CWND_RESTART` and `opencwnd` in `tcp-fack.cc`).
     Restarted,
 }
 

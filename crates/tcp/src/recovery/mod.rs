@@ -1,4 +1,4 @@
-//! Loss recovery: what counts as lost, what is sent next, and what becomes of the window meanwhile.
+//! Loss recovery: which segments count as lost, which is sent next, and how the window changes meanwhile.
 //!
 //! The endpoint knows one trait, [`Recovery`]. It tells a recovery of ACKs, timeouts and deadlines, carries out the
 //! general [`Actions`] that it answers with, and asks it in [`Recovery::next`] what to send.
@@ -6,11 +6,11 @@
 //! Most algorithms are made of parts (`composed.rs`), each of which can be exchanged:
 //! - a [`LossDetector`](composed::LossDetector) marks segments on the [`Scoreboard`] as lost;
 //! - a [`Selector`](composed::Selector) picks the next segment to send (`NextSeg` of RFC 6675) and estimates the pipe;
-//! - a [`Response`](composed::Response) says what becomes of the window before, during and after fast recovery;
+//! - a [`Response`](composed::Response) controls the window before, during and after fast recovery;
 //! - [`AfterTimeout`] is what follows when the retransmission timer has run out.
 //!
-//! Read `composed.rs` first, then `reno.rs`, `new_reno.rs` and `sack_6675.rs`. `aix.rs`, `pr.rs` and `fack_linux_2000.rs`
-//! are state machines of their own.
+//! Read `composed.rs` first, then `reno.rs`, `new_reno.rs` and `sack_6675.rs`. `aix.rs`, `pr.rs` and
+//! `fack_linux_2000.rs` are state machines of their own.
 
 mod actions;
 mod after_timeout;
@@ -65,7 +65,7 @@ pub trait Recovery: std::fmt::Debug + Send {
     /// An acceptable ACK came and is entered on the board.
     fn on_ack(&mut self, ack: &AckEvent, board: &mut Scoreboard) -> Actions;
 
-    /// The retransmission timer ran out.
+    /// The retransmission timer has expired.
     fn on_timeout(&mut self, timeout: &TimeoutEvent, board: &mut Scoreboard) -> Actions;
 
     /// The time that [`Recovery::deadline`] named has come. `ack` tells the state of things; it
@@ -103,9 +103,9 @@ pub trait Recovery: std::fmt::Debug + Send {
         board.pipe()
     }
 
-    /// Whether nothing is going on: no loss is suspected or being repaired, the window to send by is cwnd, the pipe is the
-    /// board's, and what [`Actions::ordinary`] says is all that an ACK which only advances means. Such ACKs, and new
-    /// segments, are then not told.
+    /// Whether nothing is going on: no loss is suspected or being repaired, the window to send by is cwnd, the pipe is
+    /// the board's, and what [`Actions::ordinary`] says is all that an ACK which only advances means. Such ACKs, and
+    /// new segments, are then not told.
     fn is_idle(&self) -> bool {
         false
     }
@@ -133,14 +133,14 @@ pub struct SendWindow {
 pub enum RecoveryState {
     /// No loss is being repaired.
     Open,
-    /// Losses that ACKs told of are being repaired, until `recover` is acknowledged.
+    /// Losses that ACKs have reported are being repaired, until `recover` is acknowledged.
     FastRecovery {
         /// End of what was outstanding when the loss was found.
         recover: Seq,
     },
-    /// Losses that the timer told of are being repaired, until `recover` is acknowledged.
+    /// Losses that the timer has found are being repaired, until `recover` is acknowledged.
     AfterTimeout {
-        /// End of what was outstanding when the timer ran out.
+        /// End of what was outstanding when the timer expired.
         recover: Seq,
     },
 }
@@ -173,7 +173,7 @@ pub struct AckEvent {
     pub sack: bool,
     /// Bytes that it newly SACKed.
     pub newly_sacked: Bytes,
-    /// Bytes that it is the first to tell of, SACKed or not.
+    /// Bytes that it is the first to report, SACKed or not.
     pub delivered: Bytes,
     /// Whether it is a duplicate by RFC 5681 §2: nothing new, no data, the same window.
     pub duplicate: bool,
@@ -198,7 +198,7 @@ pub struct AckEvent {
     pub advertised: Bytes,
     /// The clock value that it echoes, where timestamps are agreed (RFC 7323 §3).
     pub echo: Option<Timestamp>,
-    /// The one-way delay that it tells of, where timestamps are agreed.
+    /// The one-way delay that it reports, where timestamps are agreed.
     pub one_way: Option<OneWayDelay>,
     /// The segment that it reports as arrived twice (RFC 2883 §4).
     pub dsack: Option<SeqRange>,
@@ -208,16 +208,16 @@ pub struct AckEvent {
     pub min_rtt: Option<Duration>,
     /// The round trip that this ACK measured, if it measured one.
     pub rtt: Option<Duration>,
-    /// The same of the newest segment that it acknowledges and no SACK has told of before.
+    /// The same of the newest segment that it acknowledges and no SACK has reported before.
     pub newest_rtt: Option<Duration>,
     /// That of the last segment that it acknowledges, if that one was sent once, whatever became of those before it.
     pub last_rtt: Option<Duration>,
-    /// Of the data that it tells of, those that the peer reports as marked.
+    /// Of the data that it reports, those that the peer reports as marked.
     pub marked: Bytes,
 }
 
 impl AckEvent {
-    /// The congestion event that this ACK tells of, where a reduction goes by `flight`.
+    /// The congestion event that this ACK reports, where a reduction is based on `flight`.
     #[must_use]
     pub const fn congestion_event(&self, flight: Bytes) -> CongestionEvent {
         let Self { now, cwnd, pipe, .. } = *self;

@@ -1,7 +1,7 @@
-//! Proportional rate reduction (RFC 9937, RFC 6937): in fast recovery each ACK lets out so much that the window shrinks
-//! evenly, from what it was to ssthresh, over one round trip; and where more was lost than the reduction takes off, no
-//! more than was delivered, or in slow start back to ssthresh. After a congestion mark it does the same, as Linux does in its
-//! state CWR.
+//! Proportional rate reduction (RFC 9937, RFC 6937): in fast recovery each ACK releases as many data as let the window
+//! shrink evenly, from what it was to ssthresh, over one round trip; and where more was lost than the reduction takes
+//! off, no more than was delivered, or in slow start back to ssthresh. After a congestion mark it does the same, as
+//! Linux does in its state CWR.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use super::disorder::{Change, Disorder};
 use super::{AckEvent, Actions, SendWindow, SentEvent, TimerAction};
 use crate::scoreboard::Scoreboard;
 
-/// What becomes of the window in recovery.
+/// The window in recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
@@ -43,8 +43,9 @@ pub(super) struct Prr {
     from: RecoveryFrom,
     /// Whether what goes out is counted in whole segments, rounded up, as in Linux; RFC 9937 counts bytes.
     whole_segments: bool,
-    /// Whether duplicate ACKs stand for segments that SACK would tell of, and what is acknowledged as recovery began does not
-    /// end it yet: only what was sent later tells new duplicates from old ones (`tcp_is_non_sack_preventing_reopen`).
+    /// Whether duplicate ACKs stand for segments that SACK would report, and an ACK of all data sent before recovery
+    /// does not end it yet: only what was sent later tells new duplicates from old ones
+    /// (`tcp_is_non_sack_preventing_reopen`).
     without_sack: bool,
     /// What was in use before (`RecoverFS`).
     before: Bytes,
@@ -66,7 +67,7 @@ struct Quota {
     out: Bytes,
     /// What the ACK delivered (`DeliveredData`).
     delivered: Bytes,
-    /// Whether it advances and tells of no further loss (`SafeAck`).
+    /// Whether it advances and reports no further loss (`SafeAck`).
     safe: bool,
     smss: Bytes,
 }
@@ -90,8 +91,8 @@ impl Prr {
         Self { without_sack: true, ..Self::new(RecoveryFrom::Cwnd, true) }
     }
 
-    /// An ACK delivers so much and is entered on the board. Safe is one that advances and tells of no further loss
-    /// (RFC 9937 §6.2).
+    /// An ACK delivers `delivered` bytes and is entered on the board. It is safe if it advances and reports no further
+    /// loss (RFC 9937 §6.2).
     fn on_ack(&mut self, ack: &AckEvent, delivered: Bytes, safe: bool, board: &Scoreboard) {
         self.delivered += delivered;
         self.quota = Some(Quota { pipe: board.pipe(), out: self.out, delivered, safe, smss: ack.smss });

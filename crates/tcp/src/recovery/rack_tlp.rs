@@ -1,5 +1,5 @@
-//! RACK-TLP (RFC 8985): losses are told by time (`rack.rs`), the tail of a flight is probed (`tail_loss_probe.rs` of the
-//! endpoint), and the window shrinks evenly (`prr.rs`) or at once.
+//! RACK-TLP (RFC 8985): losses are told by time (`rack.rs`), the tail of a flight is probed (`tail_loss_probe.rs` of
+//! the endpoint), and the window shrinks evenly (`prr.rs`) or at once.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Params {
     /// What the clock adds to the timers of reordering and of probes: nothing in the RFC; 2 ms in Linux
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack: Duration,
-    /// What becomes of the window in recovery.
+    /// The window in recovery.
     pub reduction: Reduction,
     /// What the reduction of PRR is a part of.
     pub recovery_from: RecoveryFrom,
@@ -34,8 +34,9 @@ pub struct Params {
     pub without_sack: WithoutSack,
     /// Whether PRR counts whole segments, rounded up, as Linux does, and not bytes (RFC 9937).
     pub whole_segments: bool,
-    /// Whether a recovery that ends while lost segments are not delivered yet, though sent again, is followed at once by
-    /// another one, with a reduction of its own. So does Linux (`tcp_time_to_recover`); by RFC 8985 only what is lost anew begins one.
+    /// Whether a recovery that ends while lost segments are not delivered yet, though sent again, is followed at once
+    /// by another one, with a reduction of its own. So does Linux (`tcp_time_to_recover`); by RFC 8985 only what is
+    /// lost anew begins one.
     pub renews: bool,
 }
 

@@ -1,5 +1,5 @@
-//! RR-TCP (Zhang, Karp, Floyd and Peterson 2003), its sending side: SACK recovery with limited transmit extended to a whole
-//! window, so that a high threshold of duplicate ACKs can be reached at all.
+//! RR-TCP (Zhang, Karp, Floyd and Peterson 2003), its sending side: SACK recovery with limited transmit extended to a
+//! whole window, so that a high threshold of duplicate ACKs can be reached at all.
 //!
 //! The threshold itself is `dupthresh`'s (the histogram of reordering lengths), false fast retransmits are
 //! found and undone by `spurious` (D-SACK); the profile `rr` puts the three together.

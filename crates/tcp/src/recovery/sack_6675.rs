@@ -26,7 +26,7 @@ use crate::scoreboard::Scoreboard;
 pub struct Params {
     /// What happens after a timeout.
     pub after_timeout: Style,
-    /// What becomes of the window in recovery: it falls at once (RFC 6675 §5), or evenly over a round trip.
+    /// The window in recovery: it falls at once (RFC 6675 §5), or evenly over a round trip.
     pub reduction: Reduction,
     /// What an even reduction is a part of.
     pub recovery_from: RecoveryFrom,

@@ -31,7 +31,8 @@ pub enum WithoutSack {
     /// NewReno by RFC 6582.
     #[default]
     NewReno,
-    /// That of Linux: duplicate ACKs count as segments that have left the network, and the window shrinks proportionally.
+    /// That of Linux: duplicate ACKs count as segments that have left the network, and the window shrinks
+    /// proportionally.
     Linux,
 }
 

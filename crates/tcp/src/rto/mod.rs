@@ -30,8 +30,8 @@ pub trait Rto: std::fmt::Debug + Send {
     /// A round trip was measured: by the echoed clock, or without timestamps by a segment that was sent once.
     fn on_sample(&mut self, sample: &Sample);
 
-    /// Continues from an estimate: that of an earlier connection to the same peer (RFC 2140, RFC 9040), or that before a
-    /// spurious timeout.
+    /// Continues from an estimate: that of an earlier connection to the same peer (RFC 2140, RFC 9040), or that before
+    /// a spurious timeout.
     fn inherit(&mut self, estimate: Estimate);
 
     /// Tick of the clock that measures round trips.

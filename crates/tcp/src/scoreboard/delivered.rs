@@ -1,11 +1,12 @@
-//! The segments that an ACK delivers, as far as their times and their order say something of losses (RFC 8985, RFC 4653).
+//! The segments that an ACK delivers, as far as their times and their order say something of losses (RFC 8985, RFC
+//! 4653).
 
 use units::{Instant, Seq, SeqRange};
 
 use super::sent::Sent;
 
-/// What an ACK delivers, cumulatively or selectively, as far as time and order say something of losses. It is kept while
-/// segments are SACKed or were sent again; else an ACK delivers the oldest segments, each sent once.
+/// What an ACK delivers, cumulatively or selectively, as far as time and order say something of losses. It is kept
+/// while segments are SACKed or were sent again; else an ACK delivers the oldest segments, each sent once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// Of the segments that were sent once, the one sent last.
@@ -23,7 +24,7 @@ pub struct Delivered {
 pub struct Newest {
     /// Its last transmission.
     pub sent: Instant,
-    /// The number behind it.
+    /// The number after it.
     pub end: Seq,
 }
 

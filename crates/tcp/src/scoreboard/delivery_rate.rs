@@ -1,5 +1,5 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation, Linux' `tcp_rate.c`): how fast the network has
-//! carried what an ACK tells of.
+//! carried the data that an ACK reports.
 //!
 //! With each segment is kept what was delivered when it was sent. When the segment is delivered itself, cumulatively or
 //! selectively, the difference was delivered in the time between: the longer of the time in which it was sent and the
@@ -28,10 +28,10 @@ pub struct DeliveryRate {
     first_sent: Instant,
     /// Data marked as lost so far.
     lost: Bytes,
-    /// What samples have told of both.
+    /// The part of both that samples have reported.
     delivered_told: Bytes,
     lost_told: Bytes,
-    /// Until so much is delivered, samples are limited by the application (`C.app_limited`).
+    /// Delivered data up to which samples are limited by the application (`C.app_limited`).
     application_limited: Option<Bytes>,
     /// The shortest round trip of five minutes, in nanoseconds (Linux' `tcp_min_rtt_wlen`).
     min_rtt: WindowedMax<Reverse<u64>>,
@@ -64,14 +64,14 @@ struct Newest {
     retransmitted: bool,
 }
 
-/// What an ACK tells of the network's speed.
+/// The speed of the network as an ACK shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateSample {
     /// Data that was delivered since the newest segment that the ACK delivers was sent.
     pub delivered: Bytes,
     /// The time in which that was; `None` where it is shorter than the shortest round trip, and tells nothing.
     pub interval: Option<Duration>,
-    /// All data that were delivered when that segment was sent: whoever counts round trips in packets compares it.
+    /// All data that were delivered when that segment was sent: a count of round trips in packets compares it.
     pub prior_delivered: Bytes,
     /// Data marked as lost since then.
     pub lost: Bytes,
@@ -162,7 +162,7 @@ impl DeliveryRate {
         self.on_delivered(snapshot, sent);
     }
 
-    /// A part of the first segment, of so much data, is acknowledged; the rest stays.
+    /// A part of the first segment is acknowledged; the rest stays.
     pub(crate) fn on_shortened(&mut self, part: Bytes) {
         if self.snapshots.front().is_some_and(|snapshot| !snapshot.counted) {
             self.delivered += part;
@@ -186,7 +186,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The segment at `index`, of so much data, is marked as lost.
+    /// The segment at `index`, with `size` bytes of data, is marked as lost.
     pub(crate) fn on_lost(&mut self, index: usize, size: Bytes) {
         self.lost += size;
         let Snapshot { delivered, lost, in_flight, application_limited, .. } = self.snapshots[index];

@@ -26,9 +26,9 @@ impl Scoreboard {
         (index < among.end).then_some(index)
     }
 
-    /// IsLost() of RFC 3517 and RFC 6675 §4, turned round: every segment before this number is lost unless it is SACKed. At
-    /// and above it lie `dupthresh` runs of SACKed segments, or SACKed data of at least `enough`, in which the two RFCs
-    /// differ. `None` where there are fewer.
+    /// IsLost() of RFC 3517 and RFC 6675 §4, turned round: every segment before this number is lost unless it is
+    /// SACKed. At and above it lie `dupthresh` runs of SACKed segments, or SACKed data of at least `enough`, in which
+    /// the two RFCs differ. `None` where there are fewer.
     #[must_use]
     pub fn lost_edge(&self, dupthresh: u32, enough: Bytes) -> Option<Seq> {
         if self.sacked_runs.len() < dupthresh as usize && self.sacked < enough {

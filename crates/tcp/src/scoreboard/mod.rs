@@ -1,13 +1,13 @@
 //! The scoreboard (RFC 6675 §3): every segment sent and not yet acknowledged, with its state.
 //!
-//! The recovery algorithms mark segments as lost ([`Scoreboard::mark_lost`]); the endpoint reports which segments were sent,
-//! acknowledged and SACKed. From the marks follows the *pipe*, the estimate of the data in the network (RFC 6675 §2):
-//! everything outstanding, less the SACKed data, less the data marked lost and not sent again, plus the data sent again
-//! without being marked lost. With no marks the pipe is the FlightSize of RFC 5681.
+//! The recovery algorithms mark segments as lost ([`Scoreboard::mark_lost`]); the endpoint reports which segments were
+//! sent, acknowledged and SACKed. From the marks follows the *pipe*, the estimate of the data in the network (RFC 6675
+//! §2): everything outstanding, less the SACKed data, less the data marked lost and not sent again, plus the data sent
+//! again without being marked lost. With no marks the pipe is the FlightSize of RFC 5681.
 //!
 //! No operation walks the window. Segments are found by arithmetic ([`Scoreboard::index_of`]), and the sequence numbers
-//! that are SACKed or marked lost are also kept as runs: a block without news is recognised, and the first lost segment is
-//! found, in constant time; a block that extends a run touches its new segments only.
+//! that are SACKed or marked lost are also kept as runs: a block without news is recognised, and the first lost segment
+//! is found, in constant time; a block that extends a run touches its new segments only.
 
 mod delivered;
 pub mod delivery_rate;
@@ -50,8 +50,8 @@ pub struct Scoreboard {
     sacked_segments: usize,
     /// The segments that the present ACK has delivered, while anything is unusual.
     delivered: Delivered,
-    /// End of the outstanding data when a segment was last SACKed or sent again: until it is acknowledged, deliveries are
-    /// not simply the oldest segments in their order.
+    /// End of the outstanding data when a segment was last SACKed or sent again: until it is acknowledged, deliveries
+    /// are not simply the oldest segments in their order.
     unusual_until: Option<Seq>,
 }
 
@@ -333,7 +333,7 @@ impl Scoreboard {
     }
 
     /// Marks everything as lost that is not SACKed: the first segment because its timer ran out, the
-    /// others because they lie behind it.
+    /// others because they lie after it.
     pub fn mark_all_lost(&mut self) {
         for index in 0..self.sent.len() {
             let cause = if index == 0 { crate::Cause::Timeout } else { crate::Cause::AfterTimeout };
@@ -448,8 +448,8 @@ impl Scoreboard {
 
     /// Index of the first segment that starts at or after `seq`.
     ///
-    /// No segment is longer than `longest`, so that at least so many lie before `seq` as fit; in a bulk transfer, whose
-    /// segments are of one length, that is the answer. Else a binary search goes on from there.
+    /// No segment is longer than `longest`, so that at least `(seq - first) / longest` of them lie before `seq`; in a
+    /// bulk transfer, whose segments are of one length, that is the answer. Else a binary search continues from there.
     #[must_use]
     #[inline]
     pub fn index_of(&self, seq: Seq) -> usize {

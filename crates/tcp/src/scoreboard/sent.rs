@@ -64,7 +64,7 @@ pub struct Acked {
     pub sample: Option<Instant>,
     /// When the first segment that was taken off was sent, on the same condition.
     pub first_sample: Option<Instant>,
-    /// The same of the last of them that no SACK has told of before.
+    /// The same of the last of them that no SACK has reported before.
     pub newest_sample: Option<Instant>,
     /// When the last segment that was taken off was sent, if it was sent once, whatever became of those before it.
     pub last_sample: Option<Instant>,

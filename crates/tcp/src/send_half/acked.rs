@@ -1,7 +1,8 @@
 //! The ACK field of a segment, as it concerns the sender (RFC 9293 §3.10.7.4, fifth check).
 //!
 //! An [`Acknowledgment`] passes through the steps in this order: [`SendHalf::begin_ack`], [`SendHalf::acknowledge`],
-//! [`SendHalf::advance`], [`SendHalf::judge`] (`judge.rs`). Congestion marks are counted between the first and the third.
+//! [`SendHalf::advance`], [`SendHalf::judge`] (`judge.rs`). Congestion marks are counted between the first and the
+//! third.
 
 use units::{Bytes, Duration, Instant, SeqRange};
 use wire::{Flags, Segment};
@@ -59,8 +60,8 @@ impl SendHalf {
         self.board.is_empty() && segment.ack == self.una && segment.options.sack.is_empty()
     }
 
-    /// Whether an ACK of new data means nothing to any algorithm but to the window, the estimators and the retransmission
-    /// timer: the sender's half of header prediction.
+    /// Whether an ACK of new data means nothing to any algorithm but to the window, the estimators and the
+    /// retransmission timer: the sender's half of header prediction.
     #[inline]
     pub(crate) fn is_undisturbed(&self) -> bool {
         self.duplicates.count() == 0

@@ -94,8 +94,8 @@ impl SendHalf {
         }
     }
 
-    /// Length of the new segment that the peer's window, Nagle's rule and the avoidance of silly windows permit (RFC 9293
-    /// §3.7.4 and §3.8.6.2.1).
+    /// Length of the new segment that the peer's window, Nagle's rule and the avoidance of silly windows permit (RFC
+    /// 9293 §3.7.4 and §3.8.6.2.1).
     #[inline]
     pub(super) fn new_segment_len(&self, allowed: Allowed) -> Option<Bytes> {
         let unsent = self.sendable();

@@ -90,7 +90,8 @@ impl SendHalf {
         }
         let mut actions = self.recovery.on_ack(judged, &mut self.board);
         if let WindowAction::Grow { acked } = &mut actions.window {
-            // RFC 3168 §6.1.2: an ACK that echoes a mark opens no window; nor does the marked part of one that counts marks.
+            // RFC 3168 §6.1.2: an ACK that echoes a mark opens no window; nor does the marked part of one that counts
+            // marks.
             *acked = acked.saturating_sub(judged.marked);
         }
         let outcome = self.perform(actions, judged, timers);
@@ -167,8 +168,8 @@ impl SendHalf {
         }
     }
 
-    /// Asks the detector what an ACK says of the last loss signal. If that was spurious, its reaction is undone; returns
-    /// the extent of the reordering. `marked`: the ACK echoes a congestion mark.
+    /// Asks the detector what an ACK says of the last loss signal. If that was spurious, its reaction is undone;
+    /// returns the extent of the reordering. `marked`: the ACK echoes a congestion mark.
     fn undo_spurious_signal(&mut self, ack: &AckEvent, marked: bool, timers: &mut Timers) -> Option<u32> {
         let initial = self.config.plain.initial_window.bytes(ack.smss);
         let state = self.spurious.on_ack(ack, &self.board, self.congestion.as_mut(), &mut self.rto)?;

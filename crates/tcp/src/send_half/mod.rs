@@ -1,8 +1,8 @@
 //! The sending half of a connection: its stream, its view of the peer, and the algorithms that control it.
 //!
 //! This file has the state and the small questions that it answers. `departure.rs` decides which segment leaves next,
-//! `acked.rs` and `judge.rs` process an ACK, `timeout.rs` expired timers, `start.rs` the handshake. Every other file is a
-//! small state machine of its own, which knows nothing of the half that owns it.
+//! `acked.rs` and `judge.rs` process an ACK, `timeout.rs` expired timers, `start.rs` the handshake. Every other file is
+//! a small state machine of its own, which knows nothing of the half that owns it.
 
 mod acked;
 mod acknowledgment;
@@ -348,8 +348,8 @@ impl SendHalf {
         }
     }
 
-    /// Continues from `cwnd` in slow start up to the present window. The threshold has whole segments as ever: else slow
-    /// start, which grows by segments, would pass a fraction at each gap that closes.
+    /// Continues from `cwnd` in slow start up to the present window. The threshold has whole segments as ever: else
+    /// slow start, which grows by segments, would pass a fraction at each gap that closes.
     fn slow_start_from(&mut self, cwnd: Bytes) {
         let (present, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
         let back_to = self.smss * present.whole(self.smss);

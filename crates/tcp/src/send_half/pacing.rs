@@ -2,8 +2,8 @@
 //! Anderson 2000).
 //!
 //! The profile's key `pacing` sets the rate, in windows per round trip, or a congestion control does
-//! ([`CongestionControl::pace`](crate::congestion::CongestionControl::pace)). Segments then leave in portions as in Linux:
-//! one quantum at once, as a host hands it to its network card, then a pause of the quantum's length.
+//! ([`CongestionControl::pace`](crate::congestion::CongestionControl::pace)). Segments then leave in portions as in
+//! Linux: one quantum at once, as a host hands it to its network card, then a pause of the quantum's length.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -33,8 +33,8 @@ pub struct PhasedPacing {
     /// Windows in a round trip after that: 1.2 (`net.ipv4.tcp_pacing_ca_ratio`, 120 %).
     #[schemars(range(min = 0.1, max = 100.0))]
     pub avoidance: f64,
-    /// Fewest segments that leave at once: 2 (`net.ipv4.tcp_min_tso_segs`). At rates that carry more than that in 1/1024
-    /// of a second, the data of 1/1024 of a second leave at once (`tcp_tso_autosize`).
+    /// Fewest segments that leave at once: 2 (`net.ipv4.tcp_min_tso_segs`). At rates that carry more than that in
+    /// 1/1024 of a second, the data of 1/1024 of a second leave at once (`tcp_tso_autosize`).
     pub least_quantum: u64,
 }
 

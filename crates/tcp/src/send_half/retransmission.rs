@@ -54,7 +54,7 @@ impl RetransmissionTimer {
         self.keep();
     }
 
-    /// The estimate to go on from, as an earlier connection has left it.
+    /// Continues from an estimate.
     pub(crate) fn inherit(&mut self, estimate: Estimate) {
         self.estimator.inherit(estimate);
         self.keep();
@@ -97,7 +97,7 @@ impl RetransmissionTimer {
         self.expirations = 0;
     }
 
-    /// RFC 6298 §5.5: the timer ran out with data up to `nxt` outstanding, and is doubled.
+    /// RFC 6298 §5.5: the timer expired with data up to `nxt` outstanding, and is doubled.
     pub(crate) fn on_timeout(&mut self, nxt: Seq) {
         self.expirations += 1;
         self.timeouts += 1;

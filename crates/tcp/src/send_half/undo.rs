@@ -57,7 +57,7 @@ impl SpuriousDetection {
         self.detector.needs()
     }
 
-    /// Whether it wants to see an ACK that tells of new data and of nothing else.
+    /// Whether it wants to see an ACK of new data that reports nothing else.
     #[inline]
     pub(super) fn observes_advances(&self) -> bool {
         self.rto_adaptation.is_some() || (self.active && self.detector.observes_advances())
@@ -97,7 +97,7 @@ impl SpuriousDetection {
         }
     }
 
-    /// A gap that `duplicates` have told of is closed while a loss is being repaired.
+    /// A gap that `duplicates` have reported is closed while a loss is being repaired.
     pub(super) fn on_gap_closed(&mut self, duplicates: u32) {
         if let Some(state) = &mut self.pre_loss {
             state.extent = state.extent.max(duplicates);
@@ -135,7 +135,7 @@ impl SpuriousDetection {
         before.filter(|_| judgement == Judgement::Spurious)
     }
 
-    /// Whether a duplicate ACK answers a needless retransmission, and so tells of no loss.
+    /// Whether a duplicate ACK answers a needless retransmission, and so reports no loss.
     #[inline]
     pub(super) fn explains_duplicate(&self, ack: &AckEvent) -> bool {
         self.active && self.detector.explains_duplicate(ack)

@@ -1,7 +1,7 @@
 //! The window that the receiver advertises.
 //!
-//! A policy names the room that it would offer; the endpoint then keeps the right edge of the window from moving left or by
-//! silly amounts (RFC 9293 §3.8.6.2.2).
+//! A policy names the room that it would offer; the endpoint then keeps the right edge of the window from moving left
+//! or by silly amounts (RFC 9293 §3.8.6.2.2).
 
 mod pool;
 
@@ -62,12 +62,12 @@ pub struct Arrived {
     pub received: Bytes,
     /// Of them, those that the user had not read before these came.
     pub unread: Bytes,
-    /// Bytes that wait behind a gap.
+    /// Bytes that wait beyond a gap.
     pub out_of_order: Bytes,
     /// How far they reach beyond the bytes in order.
     pub behind_gap: Bytes,
-    /// Whether they lie behind a gap of which the peer learns by duplicate ACKs alone, as SACK is not agreed: a window that
-    /// opens would make something else of them (RFC 5681 §2).
+    /// Whether they lie beyond a gap that duplicate ACKs alone report to the peer, as SACK is not agreed: a window
+    /// that opens would make something else of them (RFC 5681 §2).
     pub asks_for_duplicate: bool,
     /// The window as the peer knows it.
     pub offered: Bytes,
@@ -80,7 +80,7 @@ pub struct Arrived {
 pub struct Held {
     /// Bytes in order that the user has not read.
     pub unread: Bytes,
-    /// Bytes that wait behind a gap.
+    /// Bytes that wait beyond a gap.
     pub out_of_order: Bytes,
     /// The state of the pool that the connection shares, where it shares one.
     pub shared: Shared,

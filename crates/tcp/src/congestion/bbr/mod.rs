@@ -1,10 +1,11 @@
-//! BBR, version 1, as Linux has it (Cardwell et al. 2016; `tcp_bbr.c`): a model of the path, made of the largest delivery
-//! rate and the shortest round trip of late, says how fast to send and how much may be in flight. Losses do not.
+//! BBR, version 1, as Linux has it (Cardwell et al. 2016; `tcp_bbr.c`): a model of the path, made of the largest
+//! delivery rate and the shortest round trip of late, says how fast to send and how much may be in flight. Losses do
+//! not.
 //!
-//! Sending at more than the bandwidth for a round trip shows whether there is more, sending at less drains the queue that
-//! this has made (PROBE_BW); every ten seconds the flight shrinks to four segments so that the round trip shows without
-//! a queue (PROBE_RTT). `probe_bw.rs` and `probe_rtt.rs` have these two, `long_term.rs` recognises a policer, and
-//! `aggregation.rs` measures bunches of ACKs.
+//! Sending at more than the bandwidth for a round trip shows whether there is more, sending at less drains the queue
+//! that this has made (PROBE_BW); every ten seconds the flight shrinks to four segments so that the round trip shows
+//! without a queue (PROBE_RTT). `probe_bw.rs` and `probe_rtt.rs` have these two, `long_term.rs` recognises a policer,
+//! and `aggregation.rs` measures bunches of ACKs.
 
 mod aggregation;
 mod long_term;
@@ -338,8 +339,8 @@ impl CongestionControl for Bbr {
         self.draw = seed;
     }
 
-    /// It does not see to it: a flow that has measured more than its share keeps it while what it sends pushes others back,
-    /// and random losses, to which it does not answer, bring no order (Hock et al. 2017, section V-B).
+    /// It does not see to it: a flow that has measured more than its share keeps it while what it sends pushes others
+    /// back, and random losses, to which it does not answer, bring no order (Hock et al. 2017, section V-B).
     fn traits(&self) -> Traits {
         Traits {
             unequal_shares: true,
@@ -373,7 +374,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// The window changes with the ACK that tells of the loss: see `recovers_or_restores`.
+    /// The window changes with the ACK that reports the loss: see `recovers_or_restores`.
     fn on_loss(&mut self, _event: &CongestionEvent) {
         self.save_cwnd();
     }

@@ -14,8 +14,8 @@ impl Bbr {
         }
     }
 
-    /// `bbr_is_next_cycle_phase`: a phase lasts a shortest round trip. Probing goes on until the flight is as large as
-    /// its gain, or something is lost; draining ends as soon as the queue is gone.
+    /// `bbr_is_next_cycle_phase`: a phase lasts a shortest round trip. Probing continues until the flight is as large
+    /// as its gain, or something is lost; draining ends as soon as the queue is gone.
     fn is_next_phase(&self, began: Instant, sample: &DeliverySample) -> bool {
         let lasted = sample.now.saturating_since(began) > self.min_rtt.unwrap_or(Duration::MAX);
         let gain = self.gains().0;

@@ -1,9 +1,9 @@
-//! BBR, version 3 (draft-ietf-ccwg-bbr-06): as BBR, a model of bandwidth and round trip says how fast to send; unlike the
-//! first version, losses bound rate and flight.
+//! BBR, version 3 (draft-ietf-ccwg-bbr-06): as BBR, a model of bandwidth and round trip says how fast to send; unlike
+//! the first version, losses bound rate and flight.
 //!
-//! A probe for bandwidth (PROBE_BW's UP) ends when it loses more than 2 %, and what was in flight then is the bound of the
-//! long term; other losses lower bounds that last until the next probe. Probes come every two to three seconds, or as
-//! often as Reno overflows a queue where that is more often, and PROBE_RTT halves the flight every five seconds.
+//! A probe for bandwidth (PROBE_BW's UP) ends when it loses more than 2 %, and what was in flight then is the bound of
+//! the long term; other losses lower bounds that last until the next probe. Probes come every two to three seconds, or
+//! as often as Reno overflows a queue where that is more often, and PROBE_RTT halves the flight every five seconds.
 //!
 //! `model.rs` has the rates and the bounds, `startup.rs`, `probe_bw.rs` and `probe_rtt.rs` the states. The draft has
 //! no rule for ECN: marks are not answered. Where it leaves a choice, or asks for what an endpoint does not know, see
@@ -80,9 +80,9 @@ struct Bbr3 {
     /// All data delivered when the last ACK was judged, and when that was.
     delivered: Bytes,
     now: Instant,
-    /// The window counts as full until so much is delivered.
+    /// Delivered data up to which the window counts as full.
     cwnd_limited_until: Bytes,
-    /// ACKs of this round trip that told of losses.
+    /// ACKs of this round trip that reported losses.
     loss_events: u32,
     /// Losses were being repaired for the whole of the last loss round.
     recovering_at_round: bool,

@@ -1,5 +1,5 @@
-//! PROBE_BW of BBRv3: DOWN, CRUISE, REFILL and UP, when one follows the other, and what a probe teaches of the data that
-//! may safely be in flight (draft-ietf-ccwg-bbr-06 §5.3.3).
+//! PROBE_BW of BBRv3: DOWN, CRUISE, REFILL and UP, when one follows the other, and what a probe teaches of the data
+//! that may safely be in flight (draft-ietf-ccwg-bbr-06 §5.3.3).
 
 use units::{Bytes, Duration, Instant};
 
@@ -154,8 +154,8 @@ impl Bbr3 {
         Some(bound.saturating_sub(headroom).max(self.least_window()))
     }
 
-    /// `HandleLostPacket` for a segment that was sent with so much in flight, itself included, and since whose sending so
-    /// much is lost, with it.
+    /// `HandleLostPacket` for a segment that was sent with `in_flight` bytes in flight, itself included, and since
+    /// whose sending `lost` bytes are lost, with it.
     pub(super) fn on_lost(
         &mut self,
         size: Bytes,
@@ -189,8 +189,8 @@ impl Bbr3 {
     }
 }
 
-/// `IsInflightTooHigh`: more than 2 % are lost. Every sender that this runs in has selective acknowledgments, or takes a
-/// loss for the only one of its round trip.
+/// `IsInflightTooHigh`: more than 2 % are lost. Every sender that this runs in has selective acknowledgments, or takes
+/// a loss for the only one of its round trip.
 pub(super) fn is_too_high(lost: Bytes, in_flight: Bytes) -> bool {
     lost.0 as f64 > in_flight.0 as f64 * LOSS_THRESHOLD
 }

@@ -1,5 +1,5 @@
-//! The shortest round trip, and PROBE_RTT, which halves the flight to measure it without a queue (draft-ietf-ccwg-bbr-06
-//! §5.3.4).
+//! The shortest round trip, and PROBE_RTT, which halves the flight to measure it without a queue
+//! (draft-ietf-ccwg-bbr-06 §5.3.4).
 
 use units::{Bytes, Instant};
 

@@ -1,5 +1,5 @@
-//! STARTUP and DRAIN of BBRv3: the search for the bandwidth, its end, and the queue that it leaves (draft-ietf-ccwg-bbr-06
-//! §5.3.1 and §5.3.2).
+//! STARTUP and DRAIN of BBRv3: the search for the bandwidth, its end, and the queue that it leaves
+//! (draft-ietf-ccwg-bbr-06 §5.3.1 and §5.3.2).
 
 use super::super::{DeliverySample, LossPhase};
 use super::model::{bandwidth_of, scaled};

@@ -1,5 +1,5 @@
-//! The state of BBRv3: where its state machine stands, the cycle of PROBE_BW, the full-pipe estimator, the shortest round
-//! trips.
+//! The state of BBRv3: where its state machine stands, the cycle of PROBE_BW, the full-pipe estimator, the shortest
+//! round trips.
 
 use units::{Bytes, Duration, Instant, Rate};
 
@@ -28,7 +28,7 @@ pub(super) enum Phase {
     Up,
 }
 
-/// What the ACKs that come in now tell of (`BBR.ack_phase`).
+/// The data that the present ACKs report (`BBR.ack_phase`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     Init,
@@ -50,7 +50,7 @@ pub(super) struct Cycle {
     pub is_bw_probe_sample: bool,
     pub prev_probe_too_high: bool,
     pub prev_probe_precautionary: bool,
-    /// How `inflight_longterm` grows: a segment for so much that is acknowledged.
+    /// Acknowledged data for each segment by which `inflight_longterm` grows.
     pub probe_up_rounds: u32,
     pub probe_up_acked: Bytes,
     pub acked_per_increment: Bytes,
