@@ -297,8 +297,7 @@ impl Peer {
         if !segment.flags.contains(Flags::ACK) {
             return;
         }
-        let truthful = self.endpoint.config().ack.build().is_truthful();
-        if truthful {
+        if !self.endpoint.config().ack.build().traits().lies {
             self.check(segment.ack.at_or_before(self.reached), "what was never sent is acknowledged");
         }
         self.endpoint_acked = Some(segment.ack);
