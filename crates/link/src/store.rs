@@ -20,7 +20,7 @@ impl Handle {
     }
 }
 
-/// What the link knows about a packet inside it.
+/// The link's record of a packet inside it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketState {
     /// Its size with the link's framing.

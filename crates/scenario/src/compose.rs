@@ -10,8 +10,8 @@ use crate::schema;
 use crate::topology;
 use crate::tree::{KeyPath, Merge, Tree};
 
-/// Lays overrides over a scenario file, writes its topology out, lays presets and profiles under it, and writes out what
-/// there are several of.
+/// Lays overrides over a scenario file, writes its topology out, lays presets and profiles under it, and writes out
+/// what there are several of.
 pub(crate) fn compose(file: &Tree, overrides: &[Override], search: &Search) -> Result<Tree, InputError> {
     let mut tree = file.clone();
     let (shape, rest): (Vec<_>, Vec<_>) = overrides.iter().partition(|set| set.is_of_the_topology());
@@ -56,7 +56,7 @@ fn lay_profiles_under(tree: &mut Tree, search: &Search) -> Result<(), InputError
     Ok(())
 }
 
-/// A profile with what it extends laid under it, without the keys that are not the endpoint's.
+/// A profile merged over the one that it extends, without the keys that are not the endpoint's.
 pub(crate) fn profile(file: &Path, search: &Search, seen: &mut Vec<PathBuf>) -> Result<Tree, InputError> {
     let mut tree = Tree::load(file)?;
     tree.read::<Profile>()?;

@@ -1,12 +1,12 @@
 //! The files users write, and the way from them to a run.
 //!
-//! A scenario flows one way: its layers (file, presets, profiles, overrides) are laid over one another as trees
-//! that know where each value was written (`tree`, `compose`), **parsed** into types that are the one definition of
-//! the files ([`mod@file`]: shape and units only), **swept** over the cases of a study ([`study`]), **resolved**
-//! (`resolve`: names looked up, defaults written out, cross-checks made) into a [`Resolved`], and turned into a
-//! `sim::Spec`. Every mistake on the way is an [`InputError`]: file, line, key, what is wrong, what would be right.
+//! A scenario flows one way: its layers (file, presets, profiles, overrides) are merged as trees that record where each
+//! value was written (`tree`, `compose`), **parsed** into types that are the one definition of the files ([`mod@file`]:
+//! shape and units only), **swept** over the cases of a study ([`study`]), **resolved** (`resolve`: names looked up,
+//! defaults written out, cross-checks made) into a [`Resolved`], and turned into a `sim::Spec`. Every mistake is an
+//! [`InputError`]: file, line, key, error, remedy.
 //!
-//! Read first: [`file::Scenario`], then [`load`]. This crate runs nothing and never asks the machine what it is.
+//! Read first: [`file::Scenario`], then [`load`]. This crate runs nothing and does not examine the machine.
 
 mod compose;
 mod error;
@@ -35,7 +35,7 @@ pub use schema::{KINDS, schema, schema_text};
 use overrides::Override;
 use tree::Tree;
 
-/// Loads a scenario: a path to a file, or the name of one that the search knows.
+/// Loads a scenario: a path to a file, or a name that the search finds.
 ///
 /// `overrides` are texts `path=value`; `seed` replaces the file's.
 ///
@@ -66,8 +66,8 @@ pub fn parse(
     resolve_tree(&Tree::parse(file, text)?, file, overrides, seed, search)
 }
 
-/// Checks that a scenario can run in virtual time, which has no kernels. The scenario is that of a file or, with a `text`, of
-/// this text.
+/// Checks that a scenario can run in virtual time, which has no kernels. The scenario is that of a file or, with a
+/// `text`, of this text.
 ///
 /// # Errors
 /// As [`load`]; and where a host has the kernel's stack, with the place where that is written.
@@ -97,7 +97,7 @@ fn resolve_tree(
     resolve::resolve(&tree, &stem(file), seed)
 }
 
-/// The resolved keys of a profile: its name or a path to it, with what it extends.
+/// The resolved keys of a profile, given by name or path, merged with the one that it extends.
 ///
 /// # Errors
 /// The first mistake in the profile.

@@ -30,7 +30,7 @@ impl Search {
         Self { folders: folders.into_iter().map(Into::into).collect() }
     }
 
-    /// The names of a kind that there are, sorted.
+    /// The existing names of a kind, sorted.
     #[must_use]
     pub fn names(&self, kind: Kind) -> Vec<String> {
         let mut names: Vec<String> =
@@ -40,7 +40,7 @@ impl Search {
         names
     }
 
-    /// The file of a named thing. What has a slash in it or ends in `.toml` is a path, seen from `beside`.
+    /// The file of a name. A text with a slash, or one that ends in `.toml`, is a path, relative to `beside`.
     pub(crate) fn find(&self, kind: Kind, name: &str, beside: &Path) -> Option<PathBuf> {
         if is_path(name) {
             return Some(beside.join(name));
@@ -65,7 +65,7 @@ impl Search {
         self.find(kind, &text, Path::new("")).ok_or_else(missing)
     }
 
-    /// What there is instead of `unknown`.
+    /// Advice for an unknown name: the existing ones.
     pub(crate) fn advice(&self, kind: Kind, unknown: &str) -> String {
         let names = self.names(kind);
         let advice = suggest::among(unknown, &names, kind.folder());

@@ -1,4 +1,4 @@
-//! The current rate: fixed, drawn for each packet, or changing as time goes on.
+//! The current rate: fixed, drawn for each packet, or changing over time.
 
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
@@ -105,8 +105,8 @@ impl ChangingRate {
     }
 }
 
-/// What a draw of zero counts as where each packet draws its own rate: it must end some time.
+/// The rate of a draw of zero if each packet draws its own rate: a transmission must end.
 const SLOWEST: Rate = Rate::from_bits_per_sec(1);
 
-/// What a shorter draw counts as: time must go on. No radio changes its rate faster.
+/// Minimum of a draw: time must advance. No radio changes its rate faster.
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);

@@ -148,5 +148,5 @@ impl SuspensionStage {
     }
 }
 
-/// What a shorter draw counts as: time must go on.
+/// Minimum of a draw: time must advance.
 pub(super) const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);

@@ -7,8 +7,8 @@ use units::Instant;
 
 use crate::store::Handle;
 
-/// Nearly all packets are inserted in order of time, so a ring holds those: they cost what a plain queue costs. A packet
-/// that is due before one inserted earlier goes to a heap beside the ring. The first and the last time are kept, as
+/// Nearly all packets are inserted in order of time, so a ring holds those: they cost the same as in a plain queue. A
+/// packet that is due before one inserted earlier goes to a separate heap. The first and the last time are kept, as
 /// they are read far more often than they change.
 #[derive(Debug)]
 pub(super) struct TimedQueue {
