@@ -68,8 +68,9 @@ pub(super) struct Tin {
     timing: Timing,
     /// The time that its sent packets would have taken at its threshold rate.
     pub next_packet: Instant,
-    /// Without a shaper: bytes that it may still send in this round, and bytes of each round (below).
+    /// Bytes that it may still send in this round; used without a shaper.
     pub deficit: i64,
+    /// Bytes that each round adds to the deficit.
     pub quantum: i64,
 }
 
