@@ -27,7 +27,7 @@ mod tree;
 use std::path::Path;
 
 pub use error::{InputError, Place};
-pub use library::{Kind, Search};
+pub use library::{LibraryKind, Search};
 pub use reference::reference_text;
 pub use resolved::Resolved;
 pub use schema::{KINDS, schema, schema_text};
@@ -47,7 +47,7 @@ pub fn load(
     seed: Option<u64>,
     search: &Search,
 ) -> Result<Resolved, InputError> {
-    let file = search.given(Kind::Scenario, path.as_ref())?;
+    let file = search.given(LibraryKind::Scenario, path.as_ref())?;
     resolve_tree(&Tree::load(&file)?, &file, overrides, seed, search)
 }
 
@@ -79,7 +79,7 @@ pub fn check_virtual_time(
 ) -> Result<(), InputError> {
     let tree = match text {
         Some(text) => Tree::parse(path.as_ref(), text)?,
-        None => Tree::load(&search.given(Kind::Scenario, path.as_ref())?)?,
+        None => Tree::load(&search.given(LibraryKind::Scenario, path.as_ref())?)?,
     };
     let overrides: Result<Vec<_>, _> = overrides.iter().map(|text| Override::parse(text.as_ref())).collect();
     resolve::refuse_kernels(&compose::compose(&tree, &overrides?, search)?)
@@ -102,7 +102,7 @@ fn resolve_tree(
 /// # Errors
 /// The first mistake in the profile.
 pub fn profile(name: impl AsRef<Path>, search: &Search) -> Result<serde_json::Value, InputError> {
-    let file = search.given(Kind::Profile, name.as_ref())?;
+    let file = search.given(LibraryKind::Profile, name.as_ref())?;
     let tree = compose::profile(&file, search, &mut Vec::new())?;
     let checked = tcp::Config::from_profile(&tree.value);
     checked.map_err(|error| resolve::tcp_error(&tree, &tree::KeyPath::root(), &error))?;
@@ -114,7 +114,7 @@ pub fn profile(name: impl AsRef<Path>, search: &Search) -> Result<serde_json::Va
 /// # Errors
 /// The first mistake in the preset.
 pub fn preset(name: impl AsRef<Path>, search: &Search) -> Result<file::Preset, InputError> {
-    let tree = Tree::load(&search.given(Kind::Preset, name.as_ref())?)?;
+    let tree = Tree::load(&search.given(LibraryKind::Preset, name.as_ref())?)?;
     let mut preset: file::Preset = tree.read()?;
     preset.down = resolve::direction(&tree, &tree::KeyPath::of(["down"]), preset.down)?;
     preset.up = resolve::direction(&tree, &tree::KeyPath::of(["up"]), preset.up)?;

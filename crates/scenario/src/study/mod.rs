@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::error::InputError;
 use crate::file::{self, FigureKind, Fold, Oracle, Stat};
-use crate::library::{Kind, Search};
+use crate::library::{LibraryKind, Search};
 use crate::overrides::Override;
 use crate::resolved::Resolved;
 use crate::tree::{KeyPath, Tree};
@@ -317,7 +317,7 @@ pub fn load(path: impl AsRef<Path>, search: &Search) -> Result<Study, InputError
 /// # Errors
 /// As [`load`].
 pub fn load_tables(path: impl AsRef<Path>, search: &Search, wanted: &[String]) -> Result<Study, InputError> {
-    let file = search.given(Kind::Study, path.as_ref())?;
+    let file = search.given(LibraryKind::Study, path.as_ref())?;
     Reading::begin(&file, search, wanted)?.finish()
 }
 
@@ -326,7 +326,7 @@ pub fn load_tables(path: impl AsRef<Path>, search: &Search, wanted: &[String]) -
 /// # Errors
 /// The study's file cannot be read, or names a part that is not there.
 pub fn parts(path: impl AsRef<Path>, search: &Search) -> Result<Vec<PartOutline>, InputError> {
-    let file = search.given(Kind::Study, path.as_ref())?;
+    let file = search.given(LibraryKind::Study, path.as_ref())?;
     let tree = Tree::load(&file)?;
     let study: file::Study = tree.read()?;
     let folder = file.parent().unwrap_or_else(|| Path::new(""));
@@ -370,10 +370,10 @@ impl<'a> Reading<'a> {
         let file: file::Study = tree.read()?;
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         let key = KeyPath::of(["scenario"]);
-        let base = search.find(Kind::Scenario, &file.scenario, &folder).filter(|base| base.is_file());
+        let base = search.find(LibraryKind::Scenario, &file.scenario, &folder).filter(|base| base.is_file());
         let base = base.ok_or_else(|| {
             let message = format!("there is no scenario \"{}\"", file.scenario);
-            tree.error(&key, message, search.advice(Kind::Scenario, &file.scenario))
+            tree.error(&key, message, search.advice(LibraryKind::Scenario, &file.scenario))
         })?;
         let (stem, base) = (crate::stem(&base), Tree::load(&base)?);
         let path = path.to_path_buf();
