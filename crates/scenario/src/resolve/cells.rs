@@ -1,4 +1,4 @@
-//! Shared channels: which links are their users, and what each user is promised.
+//! Shared channels: their links, and the service of each user.
 
 use std::collections::BTreeMap;
 
@@ -152,7 +152,7 @@ impl Check<'_> {
     }
 }
 
-/// A preset has one way down, and its shared channel makes sense.
+/// A preset has one downward path, and a valid shared channel.
 pub(crate) fn check_cell_preset(tree: &Tree, preset: &Preset) -> Result<(), InputError> {
     let down = KeyPath::of(["down"]);
     match (&preset.cell, tree.get(&down).is_some()) {
@@ -170,7 +170,7 @@ pub(crate) fn check_cell_preset(tree: &Tree, preset: &Preset) -> Result<(), Inpu
     }
 }
 
-/// The shortest budget among the workloads that are sent to each host that is sent any with one.
+/// For each host, the shortest delay budget among the workloads sent to it, if any has one.
 fn budgets(flows: &[Flow]) -> BTreeMap<&str, Duration> {
     let mut budgets: BTreeMap<&str, Duration> = BTreeMap::new();
     for flow in flows {
