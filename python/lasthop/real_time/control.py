@@ -1,4 +1,4 @@
-"""The processes of a real-time run on several machines, and the lines between them."""
+"""The processes of a real-time run on several machines, and the control messages between them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lasthop.errors import InputError, LiveError
 from lasthop.real_time.machines import Machine, Placement, line_of
 
 GRACE_S: Final = 5.0
-"""How long a process may take to end once nobody speaks to it."""
+"""Time that a process has to end after its input is closed, in seconds."""
 NO_COMMAND: Final = 127
 NO_CONNECTION: Final = 255
-"""Exit statuses of ssh: that of a shell that does not find the command, and its own."""
+"""Exit statuses of ssh: the remote shell did not find the command; ssh itself failed."""
 
 
 class Channel:
@@ -33,7 +33,7 @@ class Channel:
         self._input = input
         self._said = said
         self.has_ended = False
-        """Whether it has said that it ends: its silence then is no loss."""
+        """Whether it has announced its end, after which a closed stream is no lost connection."""
         Thread(target=self._listen, daemon=True).start()
 
     def say(self, line: bytes) -> None:
@@ -43,7 +43,7 @@ class Channel:
             self._output.flush()
 
     def close(self) -> None:
-        """End what is said to it."""
+        """Close the stream to it."""
         with suppress(OSError):
             self._output.close()
 
@@ -68,7 +68,7 @@ class Remote(Channel):
         self._errors: deque[str] = deque(maxlen=20)
         self._complaints = Thread(target=self._pass_errors_on, daemon=True)
         self.is_known = False
-        """Whether it has said its version: what it writes until then is why it could not be started."""
+        """Whether its version was received; error output before that says why it could not be started."""
         super().__init__(self.process.stdin, self.process.stdout, said)
         self._complaints.start()
 
@@ -81,7 +81,7 @@ class Remote(Channel):
                 sys.stderr.flush()
 
     def end(self) -> None:
-        """End the process: it ends by itself when nobody speaks to it any more."""
+        """End the process: close its input, wait, and kill it if it has not ended by then."""
         self.close()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE_S)
@@ -94,7 +94,7 @@ class Remote(Channel):
                 stream.close()
 
     def failure(self) -> LiveError:
-        """Say why it could not be started, or was lost."""
+        """Return the error that says why it could not be started, or was lost."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE_S)
         self._complaints.join(GRACE_S)
@@ -108,7 +108,7 @@ class Remote(Channel):
         if status == NO_COMMAND:
             where = 'at = "ssh://…?lasthop=/opt/venv/bin/lasthop"'
             return LiveError(
-                f"{machine}: there is no lasthop: {errors} — install it there, or say where it is: {where}"
+                f"{machine}: lasthop was not found: {errors} — install it there, or give its path: {where}"
             )
         words = f"lasthop could not be started: {errors}"
         return LiveError(f"{machine}: {words} — this is lasthop {__version__}; the same is needed there")
@@ -116,7 +116,7 @@ class Remote(Channel):
 
 @contextmanager
 def remotes(placement: Placement) -> Iterator[Remotes]:
-    """Start `lasthop live-part` on every machine and yield them when all have these sources; end them afterwards."""
+    """Start `lasthop live-part` on every machine, and yield when all have reported the same sources; end them after."""
     said: SimpleQueue[tuple[Channel, bytes | None]] = SimpleQueue()
     with ExitStack() as stack:
         started = []
@@ -124,7 +124,7 @@ def remotes(placement: Placement) -> Iterator[Remotes]:
             role = " --emulator" if machine is placement.emulator else ""
             started.append(Remote(machine, role, said))
             stack.callback(started[-1].end)
-        # First nobody is spoken to, then each is waited for.
+        # At the end all inputs are closed first, and then each process is waited for.
         for remote in started:
             stack.callback(remote.close)
         _compare_versions(placement, started, said)
@@ -149,7 +149,7 @@ def _compare_versions(
 
 
 def _compare(placement: Placement, machine: Machine, version: str, sources: str) -> None:
-    """Raise InputError where a machine has another version, or the same of other sources."""
+    """Raise InputError if a machine has another version, or the same version built from other sources."""
     if version != __version__:
         what = f"{machine.text} has lasthop {version}, and this machine has {__version__}"
         raise InputError(what, key=placement.key_of(machine), help="install the same version on both")
@@ -171,7 +171,7 @@ def _build(line: bytes) -> tuple[str, str] | None:
 
 
 class Remotes:
-    """The processes of a run, whose versions are equal."""
+    """The processes of a run, all of the same version."""
 
     def __init__(
         self, parts: Sequence[Remote], emulator: Remote | None, said: SimpleQueue[tuple[Channel, bytes | None]]
@@ -188,9 +188,9 @@ class Remotes:
         self._pass_on(Channel(output, input, self._said))
 
     def run_there(self, request: dict[str, Any], folder: Path) -> dict[str, Any] | None:
-        """Let the emulator's machine carry out a request, and write its result into `folder`.
+        """Send a request to the emulator's machine, and write its result into `folder`.
 
-        Return what went wrong there, if anything did. Raises LiveError where a connection is lost.
+        Return the error of that machine, if there was one. Raises LiveError if a connection is lost.
         """
         assert self.emulator is not None
         self.emulator.say(line_of(request))
