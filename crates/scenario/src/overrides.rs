@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{InputError, Place};
-use crate::suggest;
 use crate::tree::{KeyPath, Tree, parse_value};
+use crate::{schema, suggest};
 
 /// One override: a path by name or position, and the value for it.
 #[derive(Clone, Debug)]
@@ -40,10 +40,25 @@ impl Override {
     /// Writes the value into a tree.
     pub(crate) fn apply(&self, tree: &mut Tree) -> Result<(), InputError> {
         let path = self.positions(tree)?;
+        self.choose(&path, tree);
         if tree.set(&path, self.value.clone(), &self.place) {
             return Ok(());
         }
         Err(self.refuse(&path, "this path leads through a value", "keys stand in tables only"))
+    }
+
+    /// Makes the choices on the way to `path` those that it names: `tcp.congestion.cubic.beta` chooses CUBIC, and keeps
+    /// the parameters of a CUBIC that was chosen before.
+    fn choose(&self, path: &KeyPath, tree: &mut Tree) {
+        for end in 1..path.0.len() {
+            let (at, name) = (KeyPath(path.0[..end].to_vec()), &path.0[end]);
+            let is_choice =
+                schema::at(schema::scenario(), &at.0).is_some_and(|schema| schema::chooses(schema, name));
+            let stands = matches!(tree.get(&at), Some(Value::Object(table)) if table.contains_key(name));
+            if is_choice && !stands {
+                tree.set(&at, json!({ name: {} }), &self.place);
+            }
+        }
     }
 
     /// Whether the override reaches below a link's direction or a host's TCP, into what a preset or a profile

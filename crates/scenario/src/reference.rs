@@ -180,18 +180,14 @@ impl<'a> Page<'a> {
         let schema = plain(self.root, option);
         let told = meaning(option, schema);
         let keys = schema["properties"].as_object();
-        let (written, told, parameters) = match keys.map(|keys| (keys.get("algorithm"), keys.iter().next())) {
-            Some((Some(algorithm), _)) => {
-                (format!("`algorithm = {}`", algorithm["const"]), told, self.keys("", schema))
-            }
-            Some((None, Some((name, property)))) if keys.is_some_and(|keys| keys.len() == 1) => {
+        let (written, told, parameters) = match keys.and_then(|keys| keys.iter().next()) {
+            Some((name, property)) if keys.is_some_and(|keys| keys.len() == 1) => {
                 self.named(name, property, told)
             }
             _ => (self.value("", option), told, self.below("", option)),
         };
         let rows = parameters
             .into_iter()
-            .filter(|key| key.at != "algorithm")
             .map(|key| (format!("… `{}`{}: {}", key.at, key.need(), key.value), key.meaning));
         std::iter::once((written, told)).chain(rows).collect()
     }

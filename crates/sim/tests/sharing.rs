@@ -48,7 +48,7 @@ fn modern() -> Vec<String> {
 /// The discipline as its registry's example writes it, with lengths for this link: those of the examples are of links
 /// of some hundred kbit/s.
 fn discipline(entry: &link::queue::Entry) -> Value {
-    let example = format!("discipline = {}", entry.example);
+    let example = format!("discipline = {}", entry.example());
     let table: toml::Table = toml::from_str(&example).expect("an example is TOML");
     let mut value = serde_json::to_value(&table["discipline"]).expect("TOML is JSON");
     lengthen(&mut value);

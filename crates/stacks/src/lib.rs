@@ -41,7 +41,7 @@ pub use program::{
     ClientPorts, EndAction, EndEvent, HostEvent, HostTable, Key, OutgoingDatagram, ProgramConnection,
     ProgramHost, ProgramOutcome, Programs, Remains, datagram_number, datagram_size,
 };
-pub use registry::{ENTRIES, Entry, StackId, Transport};
+pub use registry::{ENTRIES, Entry, Member, StackId, Transport};
 pub use reported::EndedTransfer;
 pub use run::{Run, SetupError};
 pub use stack::{Counters, Ends, Phase, Setup, SocketId, Stack};

@@ -2,20 +2,15 @@
 
 use crate::stack::{Setup, Stack};
 
-/// A stack that a host can have.
+/// A stack that a host can have, as files, lists and runs know it.
+pub type Entry = ::registry::Entry<Member>;
+
+/// What a run needs to know of a stack.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The name in files.
-    pub id: &'static str,
-    /// One line on what it is.
-    pub summary: &'static str,
-    /// How a file names it.
-    pub example: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
+pub struct Member {
     /// Whose packets it understands.
     pub transport: Transport,
-    /// Makes one; none for a kernel, which real time finds in the machine.
+    /// Makes one; none for a kernel, which real time finds in the machine, and for a program of the user's.
     pub(crate) make: Option<fn(Setup) -> Box<dyn Stack>>,
 }
 
@@ -38,23 +33,19 @@ pub struct StackId(usize);
 pub const ENTRIES: &[Entry] =
     &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, crate::quinn::ENTRY, PROGRAM];
 
-const KERNEL: Entry = Entry {
-    id: "kernel",
-    summary: "the machine's own TCP in a network namespace; in real time only",
-    example: "stack = \"kernel\"",
-    source: "the Linux kernel that runs here",
-    transport: Transport::Tcp,
-    make: None,
-};
+const KERNEL: Entry = ::registry::Entry::new(
+    "kernel",
+    "the machine's own TCP in a network namespace; in real time only",
+    "the Linux kernel that runs here",
+)
+.with(Member { transport: Transport::Tcp, make: None });
 
-const PROGRAM: Entry = Entry {
-    id: "program",
-    summary: "a program of the user's, which gets the host's packets by a descriptor; in real time only",
-    example: "stack = \"program\"",
-    source: "docs/recipes/other-stacks.md",
-    transport: Transport::Any,
-    make: None,
-};
+const PROGRAM: Entry = ::registry::Entry::new(
+    "program",
+    "a program of the user's, which gets the host's packets by a descriptor; in real time only",
+    "docs/recipes/other-stacks.md",
+)
+.with(Member { transport: Transport::Any, make: None });
 
 impl StackId {
     /// Our own TCP.
@@ -81,7 +72,7 @@ impl StackId {
     /// Whether it runs in this process, and so in virtual time too.
     #[must_use]
     pub fn is_in_process(self) -> bool {
-        self.entry().make.is_some()
+        self.entry().member.make.is_some()
     }
 }
 

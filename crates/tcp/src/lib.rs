@@ -5,7 +5,7 @@
 //!
 //! Where to read: `state.rs` has all states and the changes between them; `receive.rs` is "a segment came
 //! in", `acknowledgment.rs` is what its ACK means for the sender, `send.rs` is "may I send?", `expire.rs` is
-//! "a timer ran out", each a list of named steps; `endpoint.rs` lists the rest of them. What differs between TCPs is plugged in, one folder an axis and one file an algorithm (see [`registry`]):
+//! "a timer ran out", each a list of named steps; `endpoint.rs` lists the rest of them. What differs between TCPs is plugged in, one folder an axis and one file an algorithm (see the crate `registry`):
 //! start with `congestion/reno.rs` and `recovery/reno.rs`.
 //!
 //! This crate must never read a clock, draw a random number, or know of links, hosts and files.
@@ -38,7 +38,6 @@ mod receive;
 mod receiving;
 mod record;
 pub mod recovery;
-pub mod registry;
 mod retransmission;
 pub mod rto;
 mod scoreboard;
@@ -55,7 +54,7 @@ mod user_timeout;
 pub mod window;
 mod windowed_max;
 
-pub use config::{Config, ConfigError, InitialWindow, Plain, axes, profile_schema};
+pub use config::{Axis, Config, ConfigError, InitialWindow, Plain, axes, profile_keys, profile_schema};
 pub use delivery_rate::{DeliveryRate, LostSegment, RateSample};
 pub use ecn::{EcnFeedback, EcnSetting};
 pub use endpoint::{CloseReason, Endpoint, Event, Ports};

@@ -7,7 +7,6 @@ use crate::Decision;
 use crate::congestion::CongestionControl;
 use crate::endpoint::Endpoint;
 use crate::recovery::{AckEvent, Next, Room};
-use crate::registry::Choice;
 use crate::retransmission::RetransmissionTimer;
 use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
@@ -15,6 +14,7 @@ use crate::spurious::{
     Judgement, Needs, Response, SendLimit, Signal, SignalKind, Spurious, without_evidence,
 };
 use crate::timers::Timer;
+use registry::Choice;
 
 /// The detector of spurious loss signals, and the state of the sender before the last signal.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ pub(crate) enum Verdict {
 
 impl SpuriousDetection {
     pub(crate) fn new(choice: &Choice<dyn Spurious>) -> Self {
-        let active = choice.id != crate::spurious::NONE;
+        let active = choice.id() != crate::spurious::NONE;
         Self { detector: choice.build(), active, pre_loss: None, rto_adaptation: None }
     }
 
@@ -272,7 +272,7 @@ mod tests {
 
     fn reno(segments: u64) -> Box<dyn CongestionControl> {
         let entry = crate::congestion::ENTRIES.iter().find(|entry| entry.id == "reno").expect("it is listed");
-        let mut congestion = (entry.parse)(json!({})).expect("defaults do")();
+        let mut congestion = entry.choice(json!({})).expect("defaults do").build();
         congestion.start(SMSS, SMSS * segments);
         congestion
     }

@@ -172,7 +172,7 @@ fn profiles() -> Vec<Arc<Config>> {
     let recoveries = ["timeout-only", "tahoe", "reno", "new-reno", "sack-6675"];
     let of = |(index, id): (usize, &str)| {
         config(&json!({
-            "recovery": { "algorithm": id, "after_timeout": (["go-back-n", "linux", "hold"][index % 3]) },
+            "recovery": { id: { "after_timeout": (["go-back-n", "linux", "hold"][index % 3]) } },
             "timestamps": index % 2 == 0,
             "keep_alive": true, "keep_alive_idle": "20 s",
             "window": { "size": "6000 bytes" }, "mss": "1000 bytes", "msl": "2 s",

@@ -1,18 +1,18 @@
 //! Bulk: as fast as the connection takes it, so many bytes or until a time; then the sender closes.
 
-use link::registry::Entry;
+use registry::Entry;
 use units::Instant;
 
 use super::program::{Command, CommandQueue, Program, Side, SocketEvent, SocketId, Transfer};
 use crate::spec::Amount;
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "bulk",
-    summary: "one connection, as fast as it goes: `bytes` in all, or whatever goes until `until`",
-    example: "bytes = \"1 MB\"",
-    source: "RFC 863 (discard) is its other end",
-};
+pub const ENTRY: Entry = Entry::new(
+    "bulk",
+    "one connection, as fast as it goes: `bytes` in all, or whatever goes until `until`",
+    "RFC 863 (discard) is its other end",
+)
+.written("bytes = \"1 MB\"");
 
 /// One bulk transfer.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use link::ConfigError;
 use link::distribution::{Distribution, ReadFile, Source, exponential};
-use link::{ConfigError, registry::Entry};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Streams};
@@ -14,12 +15,12 @@ use super::program::{
 use super::{Service, Setting, Transport};
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "interactive",
-    summary: "keystrokes over one connection, each echoed: a transfer lasts from the key to its echo",
-    example: "{ interactive = { gap = \"200 ms\" } }",
-    source: "RFC 854, 857 (telnet and its echo)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "interactive",
+    "keystrokes over one connection, each echoed: a transfer lasts from the key to its echo",
+    "RFC 854, 857 (telnet and its echo)",
+)
+.written("{ interactive = { gap = \"200 ms\" } }");
 
 /// How somebody types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

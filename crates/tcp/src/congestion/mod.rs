@@ -23,12 +23,12 @@ mod window;
 use units::{Bytes, Duration, Instant, Rate, Seq};
 
 pub use crate::delivery_rate::{LostSegment, RateSample};
-use crate::registry::algorithms;
 pub use crate::timestamp::OneWayDelay;
+use registry::algorithms;
 
 algorithms! {
     /// The congestion controls.
-    dyn CongestionControl:
+    dyn CongestionControl in "congestion", a "congestion control":
     reno,
     aimd,
     vegas,

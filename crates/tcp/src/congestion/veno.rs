@@ -1,8 +1,6 @@
 //! TCP Veno (Fu and Liew 2003): Vegas' estimate of the segments in queues tells losses of the air from losses of
 //! congestion. Where fewer than β wait, a loss takes a fifth and not a half; where more do, the window grows half as fast.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
@@ -12,12 +10,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// From so many segments in queues on the path counts as congested. Fu and Liew 2003 §III-A and Linux: 3.
     pub beta: f64,
     /// The part that a loss takes where the path is not congested. Fu and Liew 2003 §III-B and Linux: 1/5.
@@ -31,7 +29,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             beta: 3.0,
@@ -45,7 +43,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Veno {
-    params: Params,
+    parameters: Parameters,
     /// The shortest round trip so far, and the last.
     rtts: Option<(Duration, Duration)>,
 }
@@ -56,7 +54,7 @@ impl Veno {
         let waiting = self.rtts.map_or(0.0, |(base, last)| {
             window.segments() * (1.0 - base.as_secs_f64() / last.as_secs_f64().max(LEAST))
         });
-        waiting >= self.params.beta
+        waiting >= self.parameters.beta
     }
 }
 
@@ -73,17 +71,17 @@ impl Policy for Veno {
     }
 
     fn kept(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let part = if self.is_congested(window) { 0.5 } else { self.params.random_loss.0 };
-        self.params.reduction_of.kept(1.0 - part, event)
+        let part = if self.is_congested(window) { 0.5 } else { self.parameters.random_loss.0 };
+        self.parameters.reduction_of.kept(1.0 - part, event)
     }
 
     /// §III-B: what a timeout does is left as it is in Reno.
     fn kept_by_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
-        self.params.reduction_of.kept(0.5, event)
+        self.parameters.reduction_of.kept(0.5, event)
     }
 
     fn ssthresh_unit(&self) -> SsthreshUnit {
-        self.params.ssthresh_unit
+        self.parameters.ssthresh_unit
     }
 
     fn validates(&self) -> bool {
@@ -94,23 +92,25 @@ impl Policy for Veno {
 /// A round trip of no time at all is no divisor.
 const LEAST: f64 = 1e-9;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "veno",
-    summary: "TCP Veno: a loss without a queue takes a fifth and not a half",
-    source: "Fu and Liew 2003; Linux net/ipv4/tcp_veno.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.beta <= 0.0 {
-            return Err(refusal(format!("beta is {}", params.beta), "a number of segments above 0, like 3"));
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.beta <= 0.0 {
+            return Err(refusal(format!("beta is {}", self.beta), "a number of segments above 0, like 3"));
         }
-        Ok(Arc::new(move || {
-            let veno = Veno { params: params.clone(), rtts: None };
-            Box::new(Classic::new(veno, params.increase))
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "veno",
+    "TCP Veno: a loss without a queue takes a fifth and not a half",
+    "Fu and Liew 2003; Linux net/ipv4/tcp_veno.c",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let veno = Veno { parameters: parameters.clone(), rtts: None };
+        Box::new(Classic::new(veno, parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

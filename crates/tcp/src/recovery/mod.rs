@@ -32,13 +32,13 @@ pub use rack_tlp::TailProbes;
 
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
-use crate::registry::algorithms;
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::timestamp::{OneWayDelay, Timestamp};
+use registry::algorithms;
 
 algorithms! {
     /// The loss recoveries.
-    dyn Recovery:
+    dyn Recovery in "recovery", a "loss recovery":
     timeout_only,
     tahoe,
     reno,

@@ -9,11 +9,11 @@ use units::{Bytes, Instant};
 
 pub use shared::{Over, Pool};
 
-use crate::registry::algorithms;
+use registry::algorithms;
 
 algorithms! {
     /// The policies for the advertised window.
-    dyn Window:
+    dyn Window in "window", a "advertised window":
     fixed,
     linux,
     right_sizing,

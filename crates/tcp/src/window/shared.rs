@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::{Held, Window};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters of the shared window.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What all connections together may offer. Sarolahti 2000, section 6.3, tries 2048, 3072 and 5120
     /// bytes; the default is the first, below the capacity of that document's smallest pipe.
     pub budget: Bytes,
@@ -43,7 +43,7 @@ pub enum Over {
     Address,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { budget: Bytes(2048), over: Over::Interface, buffer: Bytes(32 << 10) }
     }
@@ -60,7 +60,7 @@ pub struct Pool {
 
 #[derive(Debug)]
 struct Shared {
-    params: Params,
+    parameters: Parameters,
     pool: Arc<Pool>,
     /// Whether this connection counts.
     entered: bool,
@@ -81,17 +81,17 @@ impl Window for Shared {
         if self.entered {
             self.report(held.unread.0);
         }
-        let left = self.params.budget.saturating_sub(Bytes(self.pool.held.load(Ordering::Relaxed)));
+        let left = self.parameters.budget.saturating_sub(Bytes(self.pool.held.load(Ordering::Relaxed)));
         let share = left / self.pool.connections.load(Ordering::Relaxed).max(1);
-        share.min(self.params.buffer.saturating_sub(held.unread))
+        share.min(self.parameters.buffer.saturating_sub(held.unread))
     }
 
     fn greatest(&self) -> Bytes {
-        self.params.budget.min(self.params.buffer)
+        self.parameters.budget.min(self.parameters.buffer)
     }
 
     fn sharing(&self) -> Option<Over> {
-        Some(self.params.over)
+        Some(self.parameters.over)
     }
 
     fn join(&mut self, pool: &Arc<Pool>) {
@@ -113,18 +113,14 @@ impl Window for Shared {
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn Window> = Entry {
-    id: "shared",
-    summary: "a part of one budget for all connections of an interface or from an address",
-    source: "Sarolahti 2000 section 3.5, appendix C",
-    parse: |value| {
-        let params: Params = Entry::<dyn Window>::read(value)?;
-        Ok(Arc::new(move || {
-            Box::new(Shared { params: params.clone(), pool: Arc::default(), entered: false, held: 0 })
-        }))
-    },
-    schema: Entry::<dyn Window>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Window> = Algorithm::of(
+    "shared",
+    "a part of one budget for all connections of an interface or from an address",
+    "Sarolahti 2000 section 3.5, appendix C",
+    &Build(|parameters: &Parameters| {
+        Box::new(Shared { parameters: parameters.clone(), pool: Arc::default(), entered: false, held: 0 })
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -134,7 +130,12 @@ mod tests {
 
     fn two() -> [Shared; 2] {
         let pool = Arc::default();
-        [0, 1].map(|_| Shared { params: Params::default(), pool: Arc::clone(&pool), entered: false, held: 0 })
+        [0, 1].map(|_| Shared {
+            parameters: Parameters::default(),
+            pool: Arc::clone(&pool),
+            entered: false,
+            held: 0,
+        })
     }
 
     #[test]

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Stream, Streams};
 
-use super::{Decision, Departure, Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue};
+use super::{Decision, Departure, Entry, Keys, Policy, QueueParameters, Scheduler, Service, SubQueue};
 use crate::error::ConfigError;
 use crate::event::DropRule;
 use ack_filter::AckFilter;
@@ -32,12 +32,12 @@ pub use tins::Diffserv;
 use tins::Tin;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "cake",
-    summary: "a shaper with tins by DSCP, fairness of hosts and flows, and Cobalt for each flow",
-    example: "{ cake = { rate = \"20 Mbit/s\", diffserv = \"diffserv4\" } }",
-    source: "Høiland-Jørgensen, Täht and Morton 2018; Linux net/sched/sch_cake.c",
-};
+pub const ENTRY: Entry = Entry::new(
+    "cake",
+    "a shaper with tins by DSCP, fairness of hosts and flows, and Cobalt for each flow",
+    "Høiland-Jørgensen, Täht and Morton 2018; Linux net/sched/sch_cake.c",
+)
+.written("{ cake = { rate = \"20 Mbit/s\", diffserv = \"diffserv4\" } }");
 
 /// An ACK that a later one made redundant.
 pub const ACK_FILTER: DropRule = DropRule::named("cake-ack-filter");
@@ -83,7 +83,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.rate.is_some_and(|rate| rate.bits_per_sec() == 0) {
             return Err(ConfigError::new("rate", "a shaper of 0 bit/s", "write a rate like \"20 Mbit/s\""));
