@@ -13,42 +13,29 @@ pub(crate) fn algorithms() -> String {
     serde_json::Value::from_iter(axes).to_string()
 }
 
-fn entry(entry: &tcp::registry::EntryInfo) -> serde_json::Value {
-    serde_json::json!({ "id": entry.id, "summary": entry.summary, "source": entry.source })
+/// A member of a registry as lists show it: its name, how a file has it, what it does, and where it is defined.
+fn entry<M>(entry: &registry::Entry<M>) -> serde_json::Value {
+    serde_json::json!({
+        "id": entry.id, "name": entry.id, "written": entry.example(), "summary": entry.summary, "source": entry.source,
+    })
 }
 
 /// The registries of everything that a scenario names besides TCPs: of links, workloads and topologies.
 #[pyfunction]
 pub(crate) fn registries() -> String {
-    let of_links = link::registries().map(|registry| {
-        let entries =
-            registry.entries.iter().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
-        listed(registry.name, registry.summary, entries)
-    });
-    let workloads =
-        sim::workload::entries().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
-    let topologies = scenario::topology::ENTRIES
-        .iter()
-        .map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
-    let schedulers =
-        cell::scheduler::ENTRIES.iter().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
-    let stacks = stacks::ENTRIES.iter().map(|entry| [entry.id, entry.summary, entry.example, entry.source]);
+    let of_links = link::registries().map(|of| listed(of.name, of.summary, of.entries));
+    let workloads: Vec<_> = sim::workload::entries().copied().collect();
     let others = [
-        listed("schedulers", "in what order a shared channel serves its users", schedulers),
-        listed("workloads", "what the programs of a flow send", workloads),
-        listed("topologies", "hosts and links that a few lines stand for", topologies),
-        listed("stacks", "what a host's network stack can be", stacks),
+        listed("schedulers", "in what order a shared channel serves its users", cell::scheduler::ENTRIES),
+        listed("workloads", "what the programs of a flow send", &workloads),
+        listed("topologies", "hosts and links that a few lines stand for", scenario::topology::ENTRIES),
+        listed("stacks", "what a host's network stack can be", stacks::ENTRIES),
     ];
     serde_json::Value::from_iter(of_links.into_iter().chain(others)).to_string()
 }
 
-fn listed(name: &str, summary: &str, entries: impl Iterator<Item = [&'static str; 4]>) -> serde_json::Value {
-    let entry = |[name, summary, written, source]: [&str; 4]| {
-        serde_json::json!({
-            "name": name, "summary": summary, "written": written, "source": source,
-        })
-    };
-    let entries: Vec<_> = entries.map(entry).collect();
+fn listed<M>(name: &str, summary: &str, entries: &[registry::Entry<M>]) -> serde_json::Value {
+    let entries: Vec<_> = entries.iter().map(entry).collect();
     serde_json::json!({ "name": name, "summary": summary, "entries": entries })
 }
 

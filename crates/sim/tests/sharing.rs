@@ -39,8 +39,8 @@ fn trial(id: &str, queue: &Value, profile: &str) -> Trial {
 fn modern() -> Vec<String> {
     let is_modern = |name: &String| {
         let config = config(&named(name).expect("a profile can be read")).expect("a profile is valid");
-        let repairs = config.plain.sack || config.recovery.id == "new-reno";
-        repairs && config.plain.window_scale && config.poll.id == "none" && !config.ack.build().misbehaves()
+        let repairs = config.plain.sack || config.recovery.id() == "new-reno";
+        repairs && config.plain.window_scale && config.poll.id() == "none" && !config.ack.build().misbehaves()
     };
     names().into_iter().filter(is_modern).collect()
 }
