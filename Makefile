@@ -3,10 +3,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 RESULTS := results/demo
-SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
-	$(shell find crates python presets profiles scenarios studies -type f \
-		\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.csv' -o -name '*.tcl' -o -name '*.md' -o -name '*.json' \) \
-		-not -path '*/__pycache__/*' 2>/dev/null)
+# What a change of calls for another wheel. Words are no part of it: README.md and the READMEs of studies are packed, but
+# nothing reads them from an installed package.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml \
+	$(shell find crates/*/src crates/*/Cargo.toml crates/*/build.rs python presets profiles scenarios studies -type f \
+		\( -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.csv' -o -name '*.tcl' -o -name '*.json' \) \
+		-not -path '*/__pycache__/*' -not -name tests.rs -not -path '*/tests/*' 2>/dev/null)
 
 # What every report carries inside; see web/.
 VIEWER := python/lasthop/report/viewer.js
@@ -29,7 +31,7 @@ help:
 	@echo "make lock    pin the newest Python packages that pyproject.toml allows in requirements.lock"
 	@echo "make clean   remove what was made, results apart"
 
-setup: packages .venv/.lasthop
+setup: packages .venv/.optimised
 
 viewer: $(VIEWER)
 web/node_modules/.package-lock.json: web/package-lock.json
@@ -51,11 +53,22 @@ packages: .venv/.debian
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@touch $@
 
+# Builds the wheel by the profile $(1) and installs it.
+define install
+@rm -f target/wheels/lasthop-*.whl
+$(BIN)/maturin build --profile $(1) --locked --quiet --interpreter $(BIN)/python --out target/wheels
+$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/lasthop-*.whl
+endef
+
+# One wheel is installed at a time. Tests take what is there when it is of these sources, and the one that is quick to
+# build otherwise; everything else takes the optimised one.
 .venv/.lasthop: .venv/.packages $(SOURCES) $(VIEWER)
-	@rm -f target/wheels/lasthop-*.whl
-	$(BIN)/maturin build --release --locked --quiet --interpreter $(BIN)/python --out target/wheels
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/lasthop-*.whl
+	@rm -f .venv/.optimised
+	$(call install,wheel-dev)
 	@touch $@
+.venv/.optimised: .venv/.packages $(SOURCES) $(VIEWER)
+	$(call install,release)
+	@touch .venv/.lasthop $@
 
 demo: setup
 	$(BIN)/lasthop study sarolahti2000 --only 14 --figures --out $(RESULTS)/table14
@@ -73,7 +86,7 @@ demo: setup
 	@echo "  $(RESULTS)/quickstart  one run: run.json, tables, captures for Wireshark, pictures, and report.html for a browser"
 	@echo "Then: $(BIN)/lasthop --help"
 
-test: setup
+test: packages .venv/.lasthop
 	cargo test --workspace --locked --quiet
 	$(BIN)/python -m pytest --quiet
 	cd web && npm test --silent
@@ -108,11 +121,11 @@ record:
 	cargo run --quiet --locked --package lasthop-scenario --example write_schemas
 
 # Every file by its name: cargo fmt does not see the modules that the registries' macros declare.
-format: setup
+format: .venv/.packages
 	git ls-files '*.rs' | xargs rustfmt --edition 2024
 	$(BIN)/ruff format --quiet .
 
-lint: setup
+lint: .venv/.packages web/node_modules/.package-lock.json
 	git ls-files '*.rs' | xargs rustfmt --edition 2024 --check
 	cargo clippy --workspace --all-targets --locked --quiet -- --deny warnings
 	cargo clippy --package lasthop-fuzz --features libfuzzer --bins --locked --quiet -- --deny warnings

@@ -26,7 +26,7 @@ from typing import Any
 
 from lasthop.doctor import checks
 from lasthop.errors import LasthopError
-from lasthop.real_time import live_result
+from lasthop.real_time.live import live_result
 from lasthop.scenario import Scenario, parse_scenario
 
 ROOT = Path(__file__).parent.parent

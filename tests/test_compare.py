@@ -8,7 +8,7 @@ import pytest
 
 import lasthop
 from command import Lasthop
-from lasthop.comparison import Comparison, Difference, Value, compare
+from lasthop.experiments.comparison import Comparison, Difference, Value, compare
 
 RECORD = 'record.tables=["segments", "tcp", "queue"]'
 

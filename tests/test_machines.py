@@ -328,7 +328,7 @@ def test_a_lost_connection_ends_the_run_on_every_machine(machines: Machines, vic
             assert f"{machines.at('b')}: the control connection was lost: ssh ended by signal 9" in err
         assert comes_true(lambda: not _runs("sleep", mark)), "its program lives on"
         assert comes_true(lambda: not _runs("live-part")), "a part lives on"
-        assert comes_true(lambda: not _runs("lasthop.live_process")), "the emulator lives on"
+        assert comes_true(lambda: not _runs("lasthop.real_time.process")), "the emulator lives on"
     finally:
         run.kill()
         run.wait()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lasthop.machines import SSH, Machine, placement_of
+from lasthop.real_time.machines import SSH, Machine, placement_of
 from lasthop.scenario import load_scenario
 
 

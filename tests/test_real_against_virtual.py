@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from lasthop.real_against_virtual import compare_runs, differing, measures_of
+from lasthop.experiments.real_against_virtual import compare_runs, differing, measures_of
 
 
 def summary(*rates: float, queue: float | None = None) -> dict[str, object]:

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from lasthop import catalogue
 from lasthop.cli import study as command
 from lasthop.errors import InputError
+from lasthop.report.study_page import Chapter, page
+from lasthop.report.study_pictures import draw_all_rows, draw_published
 from lasthop.study import Study, load_study, run_study
-from lasthop.study.page import Chapter, page
-from lasthop.study.pictures import draw_all_rows, draw_published
 
 
 def test_a_page_has_rows_claims_and_pictures_in_one_file(small_study: Path, tmp_path: Path) -> None:

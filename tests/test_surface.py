@@ -124,8 +124,11 @@ print([name for name in {HEAVY!r} if name in sys.modules])
 
 
 def test_the_live_child_loads_nothing_that_starts_threads() -> None:
-    code = "import lasthop.live_process, sys; sys.exit(any(m in sys.modules for m in ('numpy', 'pyarrow', 'click')))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    code = (
+        "import lasthop.real_time.process, sys; print([m for m in ('numpy', 'pyarrow', 'click') if m in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))

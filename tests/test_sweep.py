@@ -10,7 +10,7 @@ import pytest
 
 import lasthop
 from command import Lasthop
-from lasthop.sweeps import axis_of, parse_axis
+from lasthop.experiments.sweeps import axis_of, parse_axis
 from small_study import BASE
 
 LIMIT = "links.lasthop.down.queue.limit"

@@ -4,8 +4,10 @@
 >>> run = lasthop.run("quickstart")
 >>> run.summary["flows"][0]["elapsed_s"]  # doctest: +SKIP
 
-Names are loaded when they are first used: a real-time run lives in a child that must stay single-threaded, and the
-libraries behind results and studies start threads when they are imported.
+Imports are late for one reason, start-up time: a small run takes 0.1 s, pyarrow, Matplotlib and Rich as much each, and
+the child of a real-time run must have one thread when it starts (the first two start some). So the names of this module
+are imported at their first use, each command imports what it runs, and these libraries are imported in the functions
+that use them. All other imports stand at the head of their file, and lead down the layers of tests/test_layers.py.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ if TYPE_CHECKING:
     from lasthop import errors
     from lasthop._native import __version__
     from lasthop.analysis import analyze
-    from lasthop.comparison import compare
     from lasthop.errors import InputError, LasthopError, LiveError, OracleError, RunError, StudyError
     from lasthop.exchange import export
+    from lasthop.experiments.comparison import compare
+    from lasthop.experiments.sweeps import Sweep, sweep
     from lasthop.explanation import explain
-    from lasthop.real_time import live
+    from lasthop.real_time.live import live
     from lasthop.results import Run, RunResult, open_run, write_run
     from lasthop.scenario import Scenario, load_scenario, parse_scenario, run, run_to_folder
     from lasthop.study import Study, StudyResult, load_study, open_study, run_study
-    from lasthop.sweeps import Sweep, sweep
 
 _HOME = {
     "InputError": "lasthop.errors",
@@ -37,15 +39,15 @@ _HOME = {
     "RunResult": "lasthop.results",
     "Scenario": "lasthop.scenario",
     "Study": "lasthop.study",
-    "Sweep": "lasthop.sweeps",
+    "Sweep": "lasthop.experiments.sweeps",
     "StudyError": "lasthop.errors",
     "StudyResult": "lasthop.study",
     "__version__": "lasthop._native",
     "analyze": "lasthop.analysis",
-    "compare": "lasthop.comparison",
+    "compare": "lasthop.experiments.comparison",
     "explain": "lasthop.explanation",
     "export": "lasthop.exchange",
-    "live": "lasthop.real_time",
+    "live": "lasthop.real_time.live",
     "load_scenario": "lasthop.scenario",
     "load_study": "lasthop.study",
     "open_run": "lasthop.results",
@@ -54,7 +56,7 @@ _HOME = {
     "run": "lasthop.scenario",
     "run_study": "lasthop.study",
     "run_to_folder": "lasthop.scenario",
-    "sweep": "lasthop.sweeps",
+    "sweep": "lasthop.experiments.sweeps",
     "write_run": "lasthop.results",
 }
 

@@ -6,8 +6,8 @@ import json
 from typing import TypedDict
 
 from lasthop import _native
-from lasthop.calibration import calibration
-from lasthop.real_time import remove_left_folders
+from lasthop.real_time.calibration import calibration
+from lasthop.real_time.live import remove_left_folders
 
 
 class Check(TypedDict):

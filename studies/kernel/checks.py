@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from lasthop.errors import LiveError, OracleError
-from lasthop.real_against_virtual import MEASURES, Compared, measures_of
-from lasthop.real_time import live_result
+from lasthop.experiments.overlay import draw_overlay
+from lasthop.experiments.real_against_virtual import MEASURES, Compared, measures_of
+from lasthop.real_time.live import live_result
 from lasthop.scenario import Scenario
 from lasthop.study import Case, Evidence, Verdict
-from lasthop.study.overlay import draw_overlay
 
 RUNS = int(os.environ.get("LASTHOP_KERNEL_RUNS", "6"))
 """Runs of the kernel in each cell: they tell its own spread."""

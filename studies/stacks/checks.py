@@ -18,7 +18,7 @@ from statistics import mean
 from typing import Any
 
 from lasthop.errors import LiveError, OracleError
-from lasthop.real_time import Program, live_result
+from lasthop.real_time.live import Program, live_result
 from lasthop.scenario import Scenario
 from lasthop.study import Case, Evidence, Verdict
 from lasthop.study.recovery_check import time_to_recover_s

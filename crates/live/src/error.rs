@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::doctor::Check;
+use linux::doctor::Check;
 
 /// A live run could not start, or failed.
 #[derive(Debug, thiserror::Error)]
@@ -23,10 +23,10 @@ pub enum LiveError {
     #[error("traffic is forwarded between two hosts, and the scenario has {0}")]
     Ends(usize),
 
-    /// A router's place is not there.
+    /// The location of a router's end does not exist.
     #[error("{name} is neither an interface here nor a network namespace: {source}")]
     Place {
-        /// What was named.
+        /// The name of the location.
         name: String,
         /// The system's error.
         source: io::Error,
@@ -34,13 +34,15 @@ pub enum LiveError {
 
     /// Without root only the far end can be reached.
     #[error(
-        "{0} cannot be reached without root: only the far end of the link can, called \"gateway\", and what --outside runs there; or run it as root"
+        "{0} cannot be reached without root: only the far end of the link can, called \"gateway\", and what \
+         --outside runs there; or run it as root"
     )]
     NoWayOut(std::net::Ipv4Addr),
 
-    /// Without root nobody reaches a server, unless a program runs where it can be reached.
+    /// Without root a server is reached only by a program at the far end of the links.
     #[error(
-        "without root nobody reaches the server from here: give a COMMAND, which runs where it can be reached, or run it as root"
+        "without root the server cannot be reached from this network: give a COMMAND, which runs where it can be \
+         reached, or run it as root"
     )]
     NoWayIn,
 
@@ -88,7 +90,7 @@ pub enum LiveError {
         /// The step that failed.
         step: &'static str,
         /// The kernel's error.
-        source: io::Error,
+        source: linux::Error,
     },
 
     /// A flow's connection failed.
@@ -121,20 +123,20 @@ pub enum LiveError {
     },
 
     /// The progress callback ended the run.
-    #[error("the run was broken off")]
+    #[error("the run was interrupted")]
     Interrupted,
 
-    /// Something is wrong at another machine.
+    /// Another machine has failed.
     #[error("{machine}: {message}")]
     Machine {
         /// The machine.
         machine: String,
-        /// What.
+        /// The reason.
         message: String,
     },
 
     /// A machine has not answered for a long time.
-    #[error("a machine has not answered")]
+    #[error("a machine has not answered in time")]
     NoAnswer,
 
     /// The streams to other machines have ended.
@@ -142,12 +144,17 @@ pub enum LiveError {
     ControlLost,
 
     /// The streams to other machines failed.
-    #[error("speaking with another machine failed: {0}")]
+    #[error("the control connection to another machine failed: {0}")]
     Control(#[source] io::Error),
 
     /// Waiting for the clock or the devices failed.
     #[error("waiting failed: {0}")]
     Wait(#[source] io::Error),
+}
+
+/// Returns a function that makes the error of a host's step, for `map_err`.
+pub(crate) fn failed<E: Into<linux::Error>>(host: &str, step: &'static str) -> impl FnOnce(E) -> LiveError {
+    move |source| LiveError::Host { host: host.to_owned(), step, source: source.into() }
 }
 
 fn sentences(checks: &[Check]) -> String {

@@ -30,7 +30,7 @@ impl Stop {
         let mut state = self.lock();
         state.stopped = true;
         for socket in state.sockets.drain(..) {
-            // A socket that is no longer connected blocks nobody.
+            // A socket that is no longer connected blocks no thread.
             let _ = socket.shutdown(Shutdown::Both);
         }
         for event in &state.events {
@@ -45,7 +45,7 @@ impl Stop {
         if state.stopped {
             let _ = event.write(1);
         }
-        // Kept in any case: its descriptor is to stay open.
+        // It is kept even then, so that its descriptor remains open.
         state.events.push(event);
     }
 
@@ -54,7 +54,8 @@ impl Stop {
         self.lock().stopped
     }
 
-    /// Registers a socket to be shut down. That of a listener is a stream too: shutting it down ends `accept`.
+    /// Registers a socket to be shut down. A listener's socket is passed as a stream too: shutting it down ends
+    /// `accept`.
     pub(crate) fn watch(&self, socket: TcpStream) {
         let mut state = self.lock();
         if state.stopped {
@@ -64,7 +65,7 @@ impl Stop {
         }
     }
 
-    /// Waits for a time of the run. Returns whether it came before the end of the run.
+    /// Waits for a time of the run. Returns whether it was reached before the end of the run.
     pub(crate) fn wait_until(&self, clock: Clock, time: Instant) -> bool {
         let mut state = self.lock();
         while !state.stopped {

@@ -224,7 +224,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "ack.delayed.timeout",
-        "ack.timeoot",
+        "ack.delayed.timeoot",
         "good.toml:6: hosts.mobile.tcp.ack.delayed.timeoot: there is no key \"timeoot\" here; did you mean \"timeout\"?",
     ),
     // Units: missing, wrong, not allowed.

@@ -15,11 +15,11 @@ use crate::ecn::EcnSetting;
 use crate::fast_open::FastOpenSetting;
 use crate::interdependence::Interdependence;
 use crate::options::OptionLayout;
-use crate::pacing::Pacing;
 use crate::poll::Poll;
 use crate::recovery::Recovery;
 use crate::rto::Rto;
 use crate::send_buffer::SendBuffer;
+use crate::send_half::pacing::Pacing;
 use crate::spurious::{Needs, Spurious};
 use crate::window::{Over, Window};
 

@@ -1,21 +1,21 @@
 //! TCP Fast Open (RFC 7413): data with the SYN, for a client that has proved its address in an earlier connection.
 //!
-//! The proof is a cookie that the server gives to whoever asks for one. An endpoint knows no addresses: whoever opens
-//! connections keeps the cookies of a host, gives each client its cookie ([`Endpoint::use_fast_open_cookie`]) and tells each
-//! server which one its peer must show ([`Endpoint::expect_fast_open_cookie`]).
+//! The proof is a cookie that the server grants on request. An endpoint knows no addresses: its user keeps the cookies of
+//! a host, gives each client its cookie ([`Endpoint::use_fast_open_cookie`]) and sets for each server the cookie that its
+//! peer must show ([`Endpoint::expect_fast_open_cookie`]).
+//!
+//! [`Endpoint::use_fast_open_cookie`]: crate::Endpoint::use_fast_open_cookie
+//! [`Endpoint::expect_fast_open_cookie`]: crate::Endpoint::expect_fast_open_cookie
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use units::text::REMEDY;
-use units::{Bytes, Instant, Seq, SeqRange};
-use wire::{FastOpenCookie, Flags, Options, Segment};
+use units::{Bytes, Seq};
+use wire::{FastOpenCookie, Segment};
 
-use crate::endpoint::Endpoint;
-use crate::scoreboard::New;
-use crate::state::State;
-use crate::{Cause, Decision};
+use crate::options::DEFAULT_MSS;
 
 /// Which part of Fast Open an end plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,157 +96,106 @@ pub struct CachedCookie {
 /// Fast Open on one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FastOpen {
-    /// What a client knows of its server.
+    /// The cookie of the server, at a client.
     known: Option<CachedCookie>,
-    /// What a server expects its client to show.
+    /// The cookie that a server expects of its client.
     expected: Option<FastOpenCookie>,
     /// The cookie that the server's SYN-ACK gives.
     given: Option<FastOpenCookie>,
-    /// What the server has given to the client.
+    /// The cookie that the server has granted.
     learned: Option<CachedCookie>,
     /// End of the data that went with the SYN.
     sent_to: Option<Seq>,
-    /// A server has believed a cookie: the connection carries data before the handshake is done.
+    /// A server has accepted a cookie: the connection carries data before the handshake is done.
     accepted: bool,
     /// The SYN with data had to be sent again without them.
     refused: bool,
 }
 
 impl FastOpen {
-    /// A listener waits for another peer, of which the same cookie is expected.
+    /// A client knows the cookie of its server.
+    pub(crate) const fn know(&mut self, known: CachedCookie) {
+        self.known = Some(known);
+    }
+
+    /// A server expects its client to show this cookie.
+    pub(crate) const fn expect(&mut self, cookie: FastOpenCookie) {
+        self.expected = Some(cookie);
+    }
+
+    /// A listener waits for another peer, of which it expects the same cookie.
     pub(crate) fn forget_peer(&mut self) {
         *self = Self { expected: self.expected, ..Self::default() };
     }
-}
 
-impl Endpoint {
-    /// Gives a client the cookie of its server: what is written before the first [`Endpoint::poll_transmit`] goes with the
-    /// SYN, as far as it fits. Without a profile that plays the client it does nothing.
-    pub fn use_fast_open_cookie(&mut self, known: CachedCookie) {
-        if self.config.plain.fast_open.is_client() {
-            self.fast_open.known = Some(known);
+    /// Room for data in a client's SYN, where a segment is `mss` at most.
+    pub(crate) fn room(&self, mss: Bytes) -> Bytes {
+        self.known.map_or(Bytes::ZERO, |known| known.mss).min(mss).saturating_sub(OPTION_SPACE)
+    }
+
+    /// The option of a client's first SYN. A cookie without data is of no use.
+    pub(crate) fn request(&self, has_data: bool) -> Option<FastOpenCookie> {
+        match self.known {
+            Some(known) => has_data.then_some(known.cookie),
+            None => Some(FastOpenCookie::REQUEST),
         }
     }
 
-    /// Tells a server which cookie its peer must show, and is given if it does not. Without a profile that plays the server
-    /// it does nothing.
-    pub fn expect_fast_open_cookie(&mut self, cookie: FastOpenCookie) {
-        if self.config.plain.fast_open.is_server() {
-            self.fast_open.expected = Some(cookie);
+    /// The option of a server's SYN-ACK.
+    pub(crate) const fn grant(&self) -> Option<FastOpenCookie> {
+        self.given
+    }
+
+    /// Data up to `end` leave with our SYN.
+    pub(crate) const fn on_data_sent(&mut self, end: Seq) {
+        self.sent_to = Some(end);
+    }
+
+    /// The timer of our SYN has expired.
+    pub(crate) const fn on_syn_timeout(&mut self) {
+        self.refused |= self.sent_to.is_some();
+    }
+
+    /// Whether a SYN with data had no answer.
+    pub(crate) const fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// A listener judges the cookie of a SYN (RFC 7413 §4.2.1); returns whether it is valid. Another one is granted where
+    /// it is not.
+    pub(crate) fn judge(&mut self, syn: &Segment) -> bool {
+        let (Some(expected), Some(shown)) = (self.expected, syn.options.fast_open) else { return false };
+        self.accepted = shown == expected;
+        if !self.accepted {
+            self.given = Some(expected);
         }
+        self.accepted
     }
 
-    /// How much of what is written a client's SYN takes.
-    #[must_use]
-    pub fn fast_open_room(&self) -> Bytes {
-        let known = self.fast_open.known.map_or(Bytes::ZERO, |known| known.mss);
-        known.min(self.config.plain.mss).saturating_sub(OPTION_SPACE)
-    }
-
-    /// The cookie that the server has given to this client.
-    #[must_use]
-    pub const fn fast_open_cookie(&self) -> Option<CachedCookie> {
-        self.fast_open.learned
-    }
-
-    /// Whether the SYN with data had no answer: the next connection had better try without (RFC 7413 §4.1.3.1).
-    #[must_use]
-    pub const fn fast_open_failed(&self) -> bool {
-        self.fast_open.refused
-    }
-
-    /// Whether data may be sent: also before the handshake is done, by a server that has believed a cookie.
+    /// Whether a server has accepted a cookie: the connection carries data before the handshake is done.
     #[inline]
-    pub(crate) const fn may_send_data(&self) -> bool {
-        self.state.sends_data() || (self.fast_open.accepted && matches!(self.state, State::SynReceived))
+    pub(crate) const fn is_accepted(&self) -> bool {
+        self.accepted
     }
 
-    /// Whether a server has believed a cookie.
-    pub(crate) const fn is_fast_open(&self) -> bool {
-        self.fast_open.accepted
-    }
-
-    /// Adds Fast Open to the first SYN or SYN-ACK. One that is sent again goes without it, in case something on the way
-    /// drops it (RFC 7413 §4.2.2, Linux `tcp_send_syn_data`).
-    pub(crate) fn add_fast_open(&mut self, now: Instant, syn: &mut Segment) {
-        if self.state == State::SynReceived {
-            syn.options.fast_open = self.fast_open.given;
-        } else if self.config.plain.fast_open.is_client() {
-            syn.options.fast_open = match self.fast_open.known {
-                // Of a cookie without data nobody has a use.
-                Some(_) if self.sending.queue.is_empty() => None,
-                Some(known) => Some(known.cookie),
-                None => Some(FastOpenCookie::REQUEST),
-            };
-            self.add_data_to_syn(now, syn);
-        }
-    }
-
-    /// Lets what is written go with the SYN, as far as it fits into a segment with all options that there may be.
-    fn add_data_to_syn(&mut self, now: Instant, syn: &mut Segment) {
-        let len = self.sending.sendable().min(self.fast_open_room());
-        if len.is_zero() {
-            return;
-        }
-        let payload = self.sending.queue.take(u32::try_from(len.0).expect("less than a segment"));
-        let range = SeqRange::new(self.sending.nxt, payload.len());
-        let data = New { range, payload: payload.clone(), syn: false, fin: false };
-        self.sending.board.push(data, now, Bytes::ZERO);
-        self.sending.nxt = range.end;
-        self.fast_open.sent_to = Some(range.end);
-        syn.payload = payload;
-    }
-
-    /// The timer of our SYN has run out.
-    pub(crate) fn on_syn_timeout(&mut self) {
-        self.fast_open.refused |= self.fast_open.sent_to.is_some();
-    }
-
-    /// A SYN has come to a listener: whether its cookie is believed, and what is to be given (RFC 7413 §4.2.1).
-    pub(crate) fn judge_fast_open(&mut self, now: Instant, syn: &Segment) {
-        let (Some(expected), Some(shown)) = (self.fast_open.expected, syn.options.fast_open) else { return };
-        if shown != expected {
-            self.fast_open.given = Some(expected);
-            return;
-        }
-        self.fast_open.accepted = true;
-        self.begin(now);
-        if syn.payload.is_empty() {
-            return;
-        }
-        self.receiving.open_for_syn();
-        let data = Segment {
-            seq: syn.seq + 1,
-            flags: syn.flags.without(Flags::SYN.with(Flags::FIN)),
-            options: Options::default(),
-            payload: syn.payload.clone(),
-            ..*syn
-        };
-        self.take_in(now, &data);
-    }
-
-    /// The SYN-ACK has come to a client: takes the cookie over, and sends the data again that it does not acknowledge
-    /// (RFC 7413 §4.2.2).
-    pub(crate) fn conclude_fast_open(&mut self, now: Instant, syn_ack: &Segment) {
-        if !self.config.plain.fast_open.is_client() {
-            return;
-        }
+    /// The SYN-ACK has arrived at a client (RFC 7413 §4.2.2): keeps the cookie that it grants; returns whether it leaves
+    /// data of the SYN unacknowledged.
+    pub(crate) fn on_syn_ack(&mut self, syn_ack: &Segment) -> bool {
         let given = syn_ack.options.fast_open.filter(|cookie| !cookie.is_request());
         if let Some(cookie) = given {
-            let mss = Bytes(u64::from(syn_ack.options.mss.unwrap_or(crate::options::DEFAULT_MSS)));
-            self.fast_open.learned = Some(CachedCookie { cookie, mss });
+            let mss = Bytes(u64::from(syn_ack.options.mss.unwrap_or(DEFAULT_MSS)));
+            self.learned = Some(CachedCookie { cookie, mss });
         }
-        if self.fast_open.sent_to.is_some_and(|end| syn_ack.ack.before(end)) {
-            self.note(now, Decision::Fallback, "the data of the SYN are not acknowledged", syn_ack.ack, 0);
-            self.sending.board.mark_lost(0, Cause::Handshake);
-        }
-        if !self.sending.board.is_empty() {
-            self.set_retransmission_timer(self.sending.rto_from(now));
-        }
+        self.sent_to.is_some_and(|end| syn_ack.ack.before(end))
+    }
+
+    /// The cookie that the server has granted.
+    pub(crate) const fn learned(&self) -> Option<CachedCookie> {
+        self.learned
     }
 }
 
-/// The most that options take of a header (RFC 9293 §3.1): what a SYN with data leaves for them, as Linux does.
+/// Room that a SYN with data leaves for options (RFC 9293 §3.1): the most that a header holds, as in Linux.
 const OPTION_SPACE: Bytes = Bytes(40);
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
-//! What a connection leaves to the next one between the same two hosts: control block interdependence
-//! (RFC 2140, RFC 9040).
+//! Control block interdependence (RFC 2140, RFC 9040): state that a connection takes over from another one between the
+//! same two hosts.
 //!
-//! Whoever opens connections keeps a [`ControlBlock`] for each pair of hosts: that of the connection that
-//! was closed last (temporal sharing), or that of one that is still open (ensemble sharing).
+//! The user of endpoints keeps a [`ControlBlock`] for each pair of hosts: that of the connection that was closed last
+//! (temporal sharing), or that of one that is still open (ensemble sharing).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
-use crate::endpoint::Endpoint;
 use crate::rto::Estimate;
 
 /// What is shared.
@@ -30,10 +29,10 @@ impl Default for Interdependence {
     }
 }
 
-/// What a connection knows of its path.
+/// The state of a connection that others may take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlBlock {
-    /// When it knew it.
+    /// When the state was read.
     pub at: Instant,
     /// The slow-start threshold, if there was a loss.
     pub ssthresh: Option<Bytes>,
@@ -41,37 +40,19 @@ pub struct ControlBlock {
     pub estimate: Option<Estimate>,
 }
 
-impl Endpoint {
-    /// Whether its profile shares anything, and it has something to share.
-    #[must_use]
-    pub fn shares_control_block(&self) -> bool {
-        self.config.plain.interdependence.is_some() && self.sending.rto.estimate().is_some()
-    }
-
-    /// What this connection would leave to another.
-    #[must_use]
-    pub fn control_block(&self, now: Instant) -> ControlBlock {
-        let ssthresh = self.sending.congestion.ssthresh();
-        ControlBlock {
-            at: now,
-            ssthresh: (ssthresh != Bytes::MAX).then_some(ssthresh),
-            estimate: self.sending.rto.estimate(),
+impl ControlBlock {
+    /// The estimate and the threshold that a connection takes over at `now` by these rules: none that is too old.
+    pub(crate) fn shared_by(
+        &self,
+        rules: &Interdependence,
+        now: Instant,
+    ) -> (Option<Estimate>, Option<Bytes>) {
+        let age = now.saturating_since(self.at);
+        if age > rules.lifetime {
+            return (None, None);
         }
-    }
-
-    /// Begins with what another connection to the same peer knew, as far as the profile shares it and it
-    /// is not too old. Call it before the handshake.
-    pub fn inherit(&mut self, now: Instant, block: &ControlBlock) {
-        let Some(rules) = &self.config.plain.interdependence else { return };
-        if now.saturating_since(block.at) > rules.lifetime {
-            return;
-        }
-        if let Some(estimate) = block.estimate.filter(|_| rules.rtt) {
-            self.sending.rto.inherit(estimate.aged(now.saturating_since(block.at), rules.lifetime));
-        }
-        if let Some(ssthresh) = block.ssthresh.filter(|_| rules.ssthresh) {
-            self.sending.inherited_ssthresh = Some(ssthresh);
-        }
+        let estimate = self.estimate.filter(|_| rules.rtt).map(|estimate| estimate.aged(age, rules.lifetime));
+        (estimate, self.ssthresh.filter(|_| rules.ssthresh))
     }
 }
 

@@ -93,6 +93,12 @@ impl Agreed {
         }
     }
 
+    /// The window that `segment` offers; not for a SYN, whose window is never scaled.
+    #[inline]
+    pub(crate) fn window(&self, segment: &Segment) -> Bytes {
+        Bytes(u64::from(segment.window) << self.send_shift)
+    }
+
     /// Our clock as `segment` echoes it, where timestamps are agreed (RFC 7323 §3).
     #[must_use]
     pub(crate) fn echo(&self, segment: &Segment) -> Option<Timestamp> {

@@ -11,7 +11,7 @@ import click
 from lasthop.cli.console import print_json, print_table, remark, shown, stdout
 
 if TYPE_CHECKING:
-    from lasthop.comparison import Comparison, Difference, Value
+    from lasthop.experiments.comparison import Comparison, Difference, Value
 
 MOST_ROWS: Final = 80
 
@@ -40,7 +40,7 @@ def command(results: tuple[Path, ...], packets: bool, all_rows: bool, out: Path 
     if packets:
         _compare_packets(results, as_json)
         return
-    from lasthop.comparison import compare
+    from lasthop.experiments.comparison import compare
 
     found = compare(results)
     if out is not None:
@@ -53,7 +53,7 @@ def command(results: tuple[Path, ...], packets: bool, all_rows: bool, out: Path 
 
 def _compare_packets(results: Sequence[Path], as_json: bool) -> None:
     from lasthop.errors import InputError
-    from lasthop.packet_comparison import compare_packets
+    from lasthop.experiments.packet_comparison import compare_packets
 
     if len(results) != 2:
         raise InputError(f"{len(results)} results", key="--packets", help="give two runs of one scenario")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from lasthop.calibration import calibrate as measure
 from lasthop.cli.console import print_json, stdout
 from lasthop.doctor import checks
+from lasthop.real_time.calibration import calibrate as measure
 
 
 @click.command(name="doctor")

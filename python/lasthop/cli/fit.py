@@ -13,7 +13,7 @@ from lasthop.errors import InputError
 if TYPE_CHECKING:
     from lasthop.fitting import Fit
     from lasthop.fitting.direction import Direction, Figure
-    from lasthop.fitting.link import Rerun
+    from lasthop.fitting.rerun import Rerun
     from lasthop.joining.clocks import Choice
 
 
@@ -59,14 +59,14 @@ def command(
       lasthop run my-link.toml --set hosts.server.profile=linux-6-bbr
       lasthop run my-link.toml --set links.lasthop.down.queue.discipline=fq-codel
     """
-    from lasthop.fitting import fit
+    from lasthop.fitting import fit, rerun, scenario_text
 
     if out is not None and out.exists():
         raise InputError("exists, and is left alone", file=str(out), help="choose another name")
     found = fit(captures, flow=flow, clocks=cast("Choice", clocks))
-    again = None if no_rerun else found.rerun(profile)
+    again = None if no_rerun else rerun(found, profile)
     if out is not None:
-        _write(out, found.scenario(profile, out.stem))
+        _write(out, scenario_text(found, profile, out.stem))
     if as_json:
         print_json({**found.to_json(), "rerun": again.to_json() if again else None})
         return

@@ -11,15 +11,15 @@ from typing import Any
 
 import click
 
-from lasthop.calibration import beyond_calibration
 from lasthop.cli.console import print_json, remark, warn
 from lasthop.cli.names import completing
 from lasthop.cli.summary import print_beside_virtual, print_real_time, print_summary
 from lasthop.errors import InputError, RunError
-from lasthop.live_settings import congestion_control
-from lasthop.machines import placement_of
-from lasthop.real_against_virtual import Compared, compare_runs, measures_of
-from lasthop.real_time import Program, live_result
+from lasthop.experiments.real_against_virtual import Compared, compare_runs, measures_of
+from lasthop.real_time.calibration import beyond_calibration
+from lasthop.real_time.kernel_settings import congestion_control
+from lasthop.real_time.live import Program, live_result
+from lasthop.real_time.machines import placement_of
 from lasthop.results.run import Run, RunResult
 from lasthop.scenario import Scenario, load_scenario, run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lasthop.live_part import main
+from lasthop.real_time.part import main
 
 
 @click.command(name="live-part", hidden=True)

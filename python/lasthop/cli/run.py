@@ -13,9 +13,9 @@ from lasthop.cli.names import completing
 from lasthop.cli.summary import print_replications, print_summary
 from lasthop.cli.sweep_tables import print_sweep
 from lasthop.errors import InputError
-from lasthop.replications import Replications, replicate
+from lasthop.experiments.replications import Replications, replicate
+from lasthop.experiments.sweeps import check_sweep_target, parse_axis, sweep
 from lasthop.scenario import Scenario, load_scenario, run_to_folder, summary_of
-from lasthop.sweeps import check_sweep_target, parse_axis, sweep
 
 
 @click.command(name="run")

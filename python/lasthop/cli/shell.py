@@ -12,7 +12,7 @@ import click
 from lasthop import _native
 from lasthop.cli.console import remark
 from lasthop.cli.names import completing
-from lasthop.links_in_a_row import scenario_of_links
+from lasthop.scenario.links import scenario_of_links
 
 
 @click.command(name="shell", context_settings={"ignore_unknown_options": False})

@@ -104,7 +104,7 @@ EVERY = "all"
 
 def _run_all(replications: int | None, jobs: int | None, out: Path, figures: bool, cluster: str | None) -> None:
     """Run every study of the library, each into a folder of its own, and write one page over all of them."""
-    from lasthop.study.page import Chapter, write_page
+    from lasthop.report.study_page import Chapter, write_page
 
     chapters: list[Chapter] = []
     failed: list[str] = []
@@ -136,8 +136,8 @@ def _found_text(result: StudyResult) -> str:
 
 def _draw(plans: Sequence[Study], result: StudyResult, figures: bool, picture_format: str) -> None:
     # Here, so that a study that fails early has not waited for Matplotlib.
+    from lasthop.report.study_pictures import draw_all_rows, draw_charts, draw_figures, draw_published
     from lasthop.study.checks import own_figures
-    from lasthop.study.pictures import draw_all_rows, draw_charts, draw_figures, draw_published
 
     drawn = [*draw_all_rows(result, picture_format), *draw_published(result, picture_format)]
     for plan in plans:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from lasthop.cli.console import print_table, shown, stdout, warn
 from lasthop.cli.measured import print_measured
-from lasthop.real_against_virtual import Compared, differing
-from lasthop.replications import Replications
+from lasthop.experiments.real_against_virtual import Compared, differing
+from lasthop.experiments.replications import Replications
 from lasthop.stats import Spread
 
 _FLOW_COLUMNS = {

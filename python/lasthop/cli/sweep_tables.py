@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from lasthop.cli.console import print_table, shown, stdout
+from lasthop.experiments.sweeps import Case, Sweep
 from lasthop.stats import Spread
-from lasthop.sweeps import Case, Sweep
 
 _COLUMNS: Final = {
     "throughput_Bps": ("Mbit/s", 8e-6),

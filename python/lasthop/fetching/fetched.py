@@ -15,8 +15,8 @@ from typing import Any
 from lasthop.errors import InputError, RunError
 from lasthop.fetching.scenarios import RECORDS, client_scenario
 from lasthop.fetching.target import Target
-from lasthop.live_process import PREFIX
-from lasthop.real_time import remove_left_folders, run_child
+from lasthop.real_time.live import remove_left_folders, run_child
+from lasthop.real_time.process import PREFIX
 from lasthop.results.folder import whole_folder
 from lasthop.scenario import Scenario
 

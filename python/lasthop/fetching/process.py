@@ -1,4 +1,4 @@
-"""The child that one fetch lives in: `python -m lasthop.fetching.process EXCHANGE`; see `lasthop.live_process`."""
+"""The child that one fetch lives in: `python -m lasthop.fetching.process EXCHANGE`; see `lasthop.real_time.process`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from lasthop import _native
 from lasthop.fetching.conversation import converse
 from lasthop.fetching.target import Target
-from lasthop.live_process import carry_out, stop_when_orphaned, write_result
+from lasthop.real_time.process import carry_out, stop_when_orphaned, write_result
 
 
 def main(exchange: Path) -> int:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from lasthop.links_in_a_row import scenario_of_links
 from lasthop.scenario import Scenario
+from lasthop.scenario.links import scenario_of_links
 
 RECORDS: Final = """[record]
 tables = ["packets", "segments", "queue", "tcp"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,28 +16,6 @@ from lasthop.joining.clocks import Choice
 
 LEAST_PACKETS: Final = 50
 """Fewer data packets say too little of a link."""
-
-
-@dataclass(frozen=True)
-class Rerun:
-    """The same transfer over the fitted link, against the capture. Goodput in bit/s, round trips in seconds."""
-
-    profile: str
-    goodput: tuple[float, float]
-    rtt_high: tuple[float, float]
-
-    def error(self, pair: tuple[float, float]) -> float:
-        """Return by how much of the capture's the rerun's value is off."""
-        captured, rerun = pair
-        return rerun / captured - 1.0 if captured else float("nan")
-
-    def to_json(self) -> dict[str, Any]:
-        """Return both values and their errors."""
-        return {
-            "profile": self.profile,
-            "goodput_bps": {"capture": self.goodput[0], "rerun": self.goodput[1], "error": self.error(self.goodput)},
-            "rtt_p95_s": {"capture": self.rtt_high[0], "rerun": self.rtt_high[1], "error": self.error(self.rtt_high)},
-        }
 
 
 @dataclass(frozen=True)
@@ -72,26 +49,6 @@ class Fit:
             "goodput_bps": self.trips.goodput,
             "rtt_p95_s": self.trips.high,
         }
-
-    def scenario(self, profile: str, name: str = "my-link") -> str:
-        """Return the link with the capture's transfer over it, as the text of a scenario that runs."""
-        from lasthop.fitting.text import scenario_text
-
-        return scenario_text(self, profile, name)
-
-    def rerun(self, profile: str) -> Rerun:
-        """Run the capture's transfer over the fitted link by a TCP, and measure it as the capture was."""
-        from lasthop.scenario import parse_scenario, run
-
-        again = run(parse_scenario(self.scenario(profile), source="the fitted link"))
-        with tempfile.TemporaryDirectory() as folder:
-            capture = Path(folder) / "server.pcapng"
-            capture.write_bytes(again.captures["server"])
-            views = views_of(capture)
-        if not views:
-            raise InputError("nothing crossed the fitted link", help="see the scenario that --out writes")
-        _, trips = passage(views[0])
-        return Rerun(profile, (self.trips.goodput, trips.goodput), (self.trips.high, trips.high))
 
 
 def fit(captures: Sequence[str | Path], *, flow: str | None = None, clocks: Choice = "auto") -> Fit:

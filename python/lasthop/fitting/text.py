@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lasthop.fitting.direction import Direction, Figure
-
-if TYPE_CHECKING:
-    from lasthop.fitting.link import Fit
+from lasthop.fitting.link import Fit
 
 ROOM: Final = 10
 """A queue that was never full gets so many times the room that was taken."""
@@ -15,8 +13,8 @@ LEAST_BACK_RATE: Final = 10e6
 """The rate of a way that no queue showed, in bit/s, unless the other way was faster."""
 
 
-def scenario_text(fit: Fit, profile: str, name: str) -> str:
-    """Return the file."""
+def scenario_text(fit: Fit, profile: str, name: str = "my-link") -> str:
+    """Return the link with the capture's transfer over it, as the TOML text of a scenario that runs."""
     sender, receiver = fit.view.ends[fit.view.bulk_sender], fit.view.ends[1 - fit.view.bulk_sender]
     seen = "captures of both ends" if fit.backward else "a capture of the sender's end alone"
     return f"""\

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from matplotlib.figure import Figure
 
@@ -49,3 +50,8 @@ def draw(id: str, source: Source, view: View | None = None) -> Figure:
     check_tables(source, kind.id, kind.needs, kind.instead)
     with style.settings():
         return kind.draw(ReadOnce(source), seen)
+
+
+def draw_from_keywords(id: str, source: Source, view: Mapping[str, Any]) -> Figure:
+    """Draw a picture with the fields of its view given by name, as `Run.plot` takes them. Raises what `draw` does."""
+    return draw(id, source, View(**view))

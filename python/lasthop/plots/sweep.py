@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from lasthop.experiments.sweeps import Case, Sweep
 from lasthop.plots import style
-from lasthop.sweeps import Case, Sweep
+from lasthop.plots.output import save
 
 PANELS: Final = {
     "throughput_Bps": ("throughput\n(Mbit/s)", 8e-6),
@@ -26,6 +28,11 @@ PANEL_IN: Final = 1.15
 FRAME_IN: Final = 0.6
 SPREAD: Final = 0.5
 """How far the marks of one value on the bottom axis stand apart, as a share of the room between values."""
+
+
+def save_sweep(found: Sweep, path: Path) -> None:
+    """Draw the grid into an SVG file. Raises InputError if it cannot be written."""
+    save(draw_sweep(found), path, "svg")
 
 
 def draw_sweep(found: Sweep) -> Figure:

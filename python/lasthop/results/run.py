@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lasthop import _native
+from lasthop.entry_points import entry_point
 from lasthop.errors import InputError, naming
 from lasthop.provenance import machine, versions
 from lasthop.results.folder import check_is_result, whole_folder
@@ -210,10 +211,8 @@ def _not_recorded(name: str, recorded: tuple[str, ...], file: str) -> InputError
 
 
 def _draw(source: Run | RunResult, kind: str, view: Mapping[str, Any]) -> Figure:
-    # Matplotlib takes longer to load than most runs take.
-    from lasthop.plots import View, draw
-
-    return draw(kind, source, View(**view))
+    figure: Figure = entry_point("draw")(kind, source, view)
+    return figure
 
 
 def _check_file(path: Path, size: int) -> None:

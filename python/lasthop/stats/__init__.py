@@ -5,8 +5,9 @@ from lasthop.stats.convergence import convergence_time
 from lasthop.stats.fairness import jain_index
 from lasthop.stats.intervals import mean_interval, median_interval, student_t, two_medians_interval
 from lasthop.stats.precision import is_narrow
-from lasthop.stats.quantiles import QUANTILE_RULE, Spread, quantile, spread
+from lasthop.stats.quantiles import QUANTILE_RULE, quantile
 from lasthop.stats.recovery_time import time_to_recover
+from lasthop.stats.replications import Spread, spread
 from lasthop.stats.variation import rate_variation
 
 __all__ = [

@@ -12,6 +12,8 @@ import statistics
 from collections.abc import Sequence
 from functools import cache
 
+from lasthop.stats.quantiles import quantile
+
 
 def median_interval(ordered: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
     """Return the order statistics that hold the median with at least `confidence`.
@@ -46,14 +48,7 @@ def two_medians_interval(ordered: Sequence[float], runs: int, confidence: float 
         raise ValueError("an interval needs at least one value on each side")
     deviate = statistics.NormalDist().inv_cdf((1 + confidence) / 2)
     reach = min(0.5, deviate * 0.5 * math.sqrt(1 / len(ordered) + 1 / runs))
-    return _quantile(ordered, 0.5 - reach), _quantile(ordered, 0.5 + reach)
-
-
-def _quantile(ordered: Sequence[float], p: float) -> float:
-    # Imported here: quantiles itself needs the intervals.
-    from lasthop.stats.quantiles import quantile
-
-    return quantile(ordered, p)
+    return quantile(ordered, 0.5 - reach), quantile(ordered, 0.5 + reach)
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
@@ -73,7 +68,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[fl
 
 @cache
 def student_t(freedom: int, confidence: float) -> float:
-    """Return the t that a Student variable of so many degrees of freedom stays within, to both sides."""
+    """Return the two-sided quantile of Student's t: |T| < t with probability `confidence`, for `freedom` degrees."""
     low, high = 0.0, math.pi / 2
     # The probability is a closed form of the angle whose tangent is t/√freedom, and grows with it: halving finds it.
     for _ in range(60):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lasthop.stats.quantiles import Spread
+from lasthop.stats.replications import Spread
 
 FEWEST = 6
 """Under six values no rank interval of the median reaches 95 % (see `intervals`)."""

@@ -17,8 +17,8 @@ from typing import Any
 
 from lasthop.errors import InputError, RunError
 from lasthop.provenance import engine
+from lasthop.study.batch import Batch, Job, Progress
 from lasthop.study.checks import find_check, load_checks
-from lasthop.study.execute import Batch, Job, Progress
 from lasthop.study.store import Store
 
 LOCAL = "local"

@@ -1,6 +1,7 @@
 //! The datagrams of a tunnel: a header, then an IP packet.
 //!
-//! All numbers are in network byte order: magic (4 bytes), kind (2), host (2), token (16), number (8), time of sending (8).
+//! All numbers are in network byte order: magic (4 bytes), kind (2), host (2), token (16), number (8), time of sending
+//! (8).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,31 +11,31 @@ use units::Instant;
 /// Bytes of the header.
 pub(crate) const HEADER_LEN: usize = 40;
 
-/// A random number that only this run's processes know: datagrams of anybody else are dropped.
+/// A random number that only this run's processes know. Datagrams without it are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(u128);
 
 /// What a datagram is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It carries a packet of a host.
+    /// A packet of a host.
     Packet,
-    /// It asks for the time.
+    /// A request for the time.
     Ping,
-    /// It answers one: two times follow, when that was sent and when it came.
+    /// An answer to a ping, with two times: when the ping was sent, and when it arrived.
     Pong,
 }
 
-/// What stands before the packet.
+/// The header before the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) kind: Kind,
-    /// The host's place among those that are elsewhere.
+    /// The place of the host among all remote hosts.
     pub(crate) host: u16,
     pub(crate) token: Token,
-    /// Packets count from 0 in each direction.
+    /// The number of the packet in its direction, from 0.
     pub(crate) number: u64,
-    /// When it was sent, by the sender's clock.
+    /// The time of sending, by the sender's clock.
     pub(crate) sent: Instant,
 }
 
@@ -68,7 +69,7 @@ impl Header {
         datagram.extend(self.sent.as_nanos().to_be_bytes());
     }
 
-    /// Reads the header of a datagram; none where it is not one of ours.
+    /// Reads the header of a datagram; `None` if it is not one of ours.
     pub(crate) fn read(datagram: &[u8]) -> Option<Self> {
         let kind = match u16::from_be_bytes(bytes(datagram, 4)?) {
             0 => Kind::Packet,

@@ -1,4 +1,4 @@
-//! What passed a host's device, by the clock of its machine: a capture that no tunnel has delayed.
+//! A capture at a remote host's device, by the clock of its machine, before any delay of the tunnel.
 
 use std::io;
 
@@ -20,17 +20,17 @@ pub(crate) struct DeviceCapture {
 }
 
 impl DeviceCapture {
-    /// A capture without packets.
+    /// Makes an empty capture.
     pub(crate) fn new(name: String, clock: Clock, whole: bool) -> Self {
         Self { name, clock, whole, frames: Vec::new() }
     }
 
-    /// Notes a packet that the host sent.
+    /// Records a packet that the host sent.
     pub(crate) fn sent(&mut self, packet: &[u8]) {
         self.note(packet, Direction::Outbound);
     }
 
-    /// Notes a packet that the host received.
+    /// Records a packet that the host received.
     pub(crate) fn received(&mut self, packet: &[u8]) {
         self.note(packet, Direction::Inbound);
     }
@@ -42,9 +42,11 @@ impl DeviceCapture {
         self.frames.push(Frame { original_len, direction: Some(direction), ..frame });
     }
 
-    /// Returns the capture as pcapng. The run began at `start` by the clock of the machine, and that has drifted.
+    /// Returns the capture as pcapng. The run began at `start` by the clock of the machine, which has drifted by
+    /// `drift`.
     pub(crate) fn write(self, start: Instant, drift: Drift) -> io::Result<(String, Vec<u8>)> {
-        let comment = "at the host's device, by its machine's clock; offset and drift against the emulator's are taken out";
+        let comment = "at the host's device, by its machine's clock; offset and drift against the emulator's are \
+                       taken out";
         let section =
             Section { application: "lasthop".to_owned(), comment: comment.to_owned(), ..Section::default() };
         let mut writer = Writer::new(Vec::new(), &section)?;
@@ -58,7 +60,7 @@ impl DeviceCapture {
     }
 }
 
-/// Returns how many bytes of an IPv4 packet are headers: its own (RFC 791) and that of TCP (RFC 9293) or UDP.
+/// Returns the length of an IPv4 packet's headers: its own (RFC 791) and that of TCP (RFC 9293) or UDP.
 fn headers(packet: &[u8]) -> usize {
     let word = |at: usize| packet.get(at).copied().map_or(0, usize::from);
     let own = (word(0) & 15) * 4;

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 
+use linux::scheduling::Priority;
+use linux::tun::{Buffers, Tun};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use stacks::{Corrupted, EndedTransfer};
@@ -15,34 +17,32 @@ use wire::offload::Coalesced;
 use super::device_capture::DeviceCapture;
 use super::tunnel::{Counts, Tunnel};
 use crate::clock::Clock;
-use crate::scheduling::Priority;
-use crate::tun::{Buffers, Tun};
-use crate::waiting::Waiting;
+use crate::drive::waiting::Waiting;
 use crate::workload::{HalfRan, StackHalves};
 
-/// The thread, until it is told to end.
+/// The thread, until it is ended.
 #[derive(Debug)]
 pub(crate) struct Forwarder {
     shared: Arc<Shared>,
     thread: JoinHandle<io::Result<Forwarded>>,
 }
 
-/// What both threads know.
+/// The state that the thread shares with its owner.
 #[derive(Debug, Default)]
 struct Shared {
     ended: AtomicBool,
-    /// By how many nanoseconds the emulator's clock is ahead of this machine's.
+    /// The offset of the emulator's clock: that clock less this machine's, in nanoseconds.
     ahead: AtomicI64,
-    /// For how many nanoseconds nothing of the emulator has come.
+    /// Nanoseconds since the last datagram of the emulator.
     silent: AtomicU64,
-    /// For a stack: when the run begins, in nanoseconds of this machine's clock; whether its flows are over; what it has read
-    /// wrong.
+    /// For a stack: the beginning of the run, in nanoseconds of this machine's clock; whether its flows are over; the
+    /// first wrong byte that it has read.
     begins: AtomicU64,
     stack_is_done: AtomicBool,
     corrupted: OnceLock<Corrupted>,
 }
 
-/// What was forwarded.
+/// The results of a forwarder.
 #[derive(Debug)]
 pub(crate) struct Forwarded {
     pub(crate) counts: Counts,
@@ -61,12 +61,12 @@ impl Forwarder {
         let same = Arc::clone(&shared);
         let thread = Builder::new()
             .name("tunnel".to_owned())
-            .spawn(move || Forwarding { tun, tunnel, capture, buffers: Buffers::new() }.run(&same))?;
+            .spawn(move || Forwarding { tun, tunnel, capture, buffers: Buffers::default() }.run(&same))?;
         Ok(Self { shared, thread })
     }
 
-    /// Starts the thread of a host with a stack in this process, and the halves of programs there; without one, packets to it
-    /// vanish. `clock` is this machine's.
+    /// Starts the thread of a host with a stack in this process, and of the copies of programs there. Without a stack,
+    /// packets to the host vanish. `clock` is this machine's.
     pub(crate) fn start_stack(
         stack: Option<(stacks::Host, StackHalves)>,
         tunnel: Tunnel,
@@ -82,7 +82,7 @@ impl Forwarder {
         Ok(Self { shared, thread })
     }
 
-    /// Says when the run begins, by this machine's clock.
+    /// Sets the beginning of the run, by this machine's clock.
     pub(crate) fn set_begin(&self, at: Instant) {
         self.shared.begins.store(at.as_nanos().max(1), Ordering::Release);
     }
@@ -97,17 +97,17 @@ impl Forwarder {
         self.shared.corrupted.get().copied()
     }
 
-    /// Says by how much the emulator's clock is ahead.
+    /// Sets the offset of the emulator's clock.
     pub(crate) fn set_ahead(&self, ahead: i64) {
         self.shared.ahead.store(ahead, Ordering::Relaxed);
     }
 
-    /// Returns for how many nanoseconds nothing of the emulator has come.
+    /// Returns the nanoseconds since the last datagram of the emulator.
     pub(crate) fn silent_for(&self) -> u64 {
         self.shared.silent.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the thread has ended though nobody told it to.
+    /// Returns whether the thread has ended by itself, which is a failure.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.is_finished()
     }
@@ -136,7 +136,7 @@ impl Forwarding {
             self.down()?;
             shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
         }
-        // What is still in the device was sent too late to matter to anybody.
+        // Packets that are still in the device were sent after the end of the run.
         Ok(Forwarded { counts: self.tunnel.counts(), capture: self.capture, stack: None, halves: Vec::new() })
     }
 
@@ -196,7 +196,7 @@ impl StackForwarding {
             self.wait(&mut waiting, begin)?;
             match begin.filter(|begin| self.clock.now() >= Instant::from_nanos(*begin)) {
                 Some(begin) => self.drive(begin, shared)?,
-                // Nobody has anything to say yet but pings, which this answers.
+                // Before the run only pings come, which this call answers.
                 None => while self.tunnel.receive(&mut self.buffer)?.is_some() {},
             }
             shared.silent.store(self.tunnel.silent_for().as_nanos(), Ordering::Relaxed);
@@ -236,7 +236,7 @@ impl StackForwarding {
         Instant::from_nanos(self.clock.now().as_nanos().saturating_sub(begin))
     }
 
-    /// Lets the stack do what is due, and answer each packet before the next one comes.
+    /// Advances the stack; it answers each packet before the next is read.
     fn drive(&mut self, begin: u64, shared: &Shared) -> io::Result<()> {
         let now = self.run_time(begin);
         if let Some((stack, _)) = &mut self.stack
@@ -294,7 +294,7 @@ impl StackForwarding {
 
 /// The largest IPv4 packet (RFC 791 §3.1).
 const LARGEST_PACKET: usize = 65_535;
-/// Packets in one direction before the other is looked at.
+/// Number of packets forwarded in one direction before the other is served.
 const BATCH: usize = 64;
-/// After this the thread looks whether it is to end.
+/// The longest wait, after which the thread checks whether it is to end.
 const LONGEST_WAIT_MS: u8 = 20;

@@ -1,36 +1,36 @@
-//! Hosts on other machines: their packets come to the emulator as IP in UDP, and go back so.
+//! Hosts on other machines. Their packets travel to and from the emulator as IP in UDP.
 //!
-//! A machine's **part** (`part.rs`) is a process there that sets up its hosts as a local run would, and forwards packets
-//! between their devices and tunnels (`forwarder.rs`, `tunnel.rs`, `datagram.rs`). The emulator's process holds the other
-//! ends (`elsewhere.rs`), of which the driver knows no more than that packets come out and go in. They speak in lines of
-//! JSON (`protocol.rs`) over streams that somebody else has opened (`control.rs`): the standard streams of ssh, which
-//! `python/lasthop/machines.py` starts and joins. `offset.rs` says how far apart their clocks are.
+//! A machine's **part** (`part.rs`) is a process there that sets up its hosts as a local run would, and forwards
+//! packets between their devices and tunnels (`forwarder.rs`, `tunnel.rs`, `datagram.rs`). The emulator's process has
+//! the other ends of the tunnels (`remote.rs`), which are devices to its driver. Both exchange messages (`protocol.rs`)
+//! over streams that they are given (`control_stream.rs`): the standard streams of ssh, which the Python package starts
+//! and joins. `offset.rs` estimates the difference of their clocks.
 //!
-//! Here nothing opens a connection to another machine but the tunnels' datagrams, asks for a password, or listens for
-//! anybody who does not know the run's token. A part whose control stream ends takes everything down.
+//! This module must never open a connection to another machine other than the tunnels, ask for a password, or accept a
+//! datagram without the run's token. A part whose control stream ends takes everything down.
 
-mod control;
+mod control_stream;
 mod datagram;
 mod device_capture;
-mod elsewhere;
 mod forwarder;
 mod offset;
 mod outputs;
 mod part;
 mod protocol;
+mod remote;
 mod summary;
 mod tunnel;
 
-pub(crate) use elsewhere::Elsewhere;
-pub(crate) use summary::Others;
+pub(crate) use remote::RemoteMachines;
+pub(crate) use summary::RemoteResults;
 pub(crate) use tunnel::Tunnel;
 
 pub use part::part;
-pub use summary::{MachineSummary, TunnelSummary, WaySummary};
+pub use summary::{MachineSummary, TunnelDirection, TunnelSummary};
 pub use tunnel::Delay;
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 
 /// A fingerprint of the sources that the processes of one run must have in common: sixteen hexadecimal digits.
 pub const SOURCES: &str = env!("LASTHOP_SOURCES");
@@ -38,9 +38,9 @@ pub const SOURCES: &str = env!("LASTHOP_SOURCES");
 /// The streams by which processes of a run speak: one to read and one to write.
 #[derive(Debug)]
 pub struct Streams {
-    /// What the other end says.
+    /// The stream from the other end.
     pub input: OwnedFd,
-    /// What is said to it.
+    /// The stream to the other end.
     pub output: OwnedFd,
 }
 
@@ -50,19 +50,15 @@ impl Streams {
     /// # Errors
     /// If they are not open.
     pub fn take_over(input: RawFd, output: RawFd) -> io::Result<Self> {
-        for number in [input, output] {
-            // SAFETY: it only asks for the flags of a number, which need not be open.
-            nix::errno::Errno::result(unsafe { nix::libc::fcntl(number, nix::libc::F_GETFD) })?;
-        }
-        // SAFETY: both are open, and the caller hands them over.
-        unsafe { Ok(Self { input: OwnedFd::from_raw_fd(input), output: OwnedFd::from_raw_fd(output) }) }
+        let [input, output] = linux::process::take_over([input, output])?;
+        Ok(Self { input, output })
     }
 }
 
 /// The machines of a run, and the streams by which their parts are reached.
 #[derive(Debug)]
 pub struct Machines {
-    /// The machines, as the lines on the streams number them.
+    /// The machines, in the order in which messages number them.
     pub machines: Vec<Machine>,
     /// One pair of streams for all of them.
     pub streams: Streams,
@@ -81,11 +77,11 @@ impl Machines {
 /// A machine with hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// What messages call it.
+    /// Its name in messages to the user.
     pub name: String,
     /// The name or address to which its datagrams go.
     pub address: String,
-    /// The port of its first host; those of the others follow. Without it the system chooses.
+    /// The port of its first host; the ports of the others follow. Without it the system chooses.
     pub port: Option<u16>,
     /// The nodes of its hosts.
     pub hosts: Vec<usize>,

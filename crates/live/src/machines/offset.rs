@@ -1,21 +1,21 @@
-//! How far another machine's clock is ahead of ours, from pings: half the difference of the two ways, as in NTP (RFC 5905
-//! §8). Of many pings the one with the shortest round trip is believed, for it waited least.
+//! The offset of another machine's clock, from pings: half the difference of the two directions, as in NTP (RFC 5905
+//! §8). Of many pings the one with the shortest round trip counts, since it was delayed least.
 
 use units::{Duration, Instant};
 
 /// One ping and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockSample {
-    /// When the answer came, by our clock.
+    /// The arrival of the answer, by our clock.
     pub(crate) at: Instant,
-    /// By how many nanoseconds the other clock is ahead of ours.
+    /// The offset: the other clock less ours, in nanoseconds.
     pub(crate) ahead: i64,
-    /// How long both ways took together.
+    /// The round-trip time.
     pub(crate) round_trip: Duration,
 }
 
 impl ClockSample {
-    /// From the four times: sent and came back by our clock, arrived and left again by theirs.
+    /// Computes a sample from four times: `sent` and `back` by our clock, `arrived` and `left` by the other.
     pub(crate) fn of(sent: Instant, arrived: Instant, left: Instant, back: Instant) -> Self {
         let there = signed(arrived) - signed(sent);
         let here = signed(left) - signed(back);
@@ -25,29 +25,29 @@ impl ClockSample {
         Self { at: back, ahead, round_trip }
     }
 
-    /// The best of some.
+    /// Returns the sample with the shortest round trip.
     pub(crate) fn best(samples: &[Self]) -> Option<Self> {
         samples.iter().min_by_key(|sample| sample.round_trip).copied()
     }
 }
 
-/// Brings times that a machine noted, by its clock as it was set at the beginning of a run, to the emulator's clock: the
-/// clocks drift apart evenly.
+/// The drift of a machine's clock against the emulator's: `gained` over `over`, at an even rate. It converts times that
+/// the machine noted by its clock as it was set at the beginning of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drift {
-    /// How many nanoseconds the machine's clock has gained.
+    /// The gain of the machine's clock, in nanoseconds.
     pub(crate) gained: i64,
-    /// In which time of the emulator, in nanoseconds.
+    /// The time of the emulator's clock in which it gained them, in nanoseconds.
     pub(crate) over: u64,
 }
 
 impl Drift {
-    /// Between two samples.
+    /// Returns the drift between two samples.
     pub(crate) fn between(first: &ClockSample, last: &ClockSample) -> Self {
         Self { gained: last.ahead - first.ahead, over: last.at.saturating_since(first.at).as_nanos() }
     }
 
-    /// The emulator's time for one of the machine.
+    /// Returns the emulator's time for a time of the machine.
     pub(crate) fn correct(self, noted: Instant) -> Instant {
         if self.over == 0 {
             return noted;
@@ -56,13 +56,13 @@ impl Drift {
         Instant::from_nanos(u64::try_from(signed(noted) - too_much).unwrap_or(0))
     }
 
-    /// In millionths.
+    /// Returns the drift in millionths.
     pub(crate) fn parts_per_million(self) -> f64 {
         if self.over == 0 { 0.0 } else { self.gained as f64 / self.over as f64 * 1e6 }
     }
 }
 
-/// The time `ahead` nanoseconds later.
+/// Returns the time `ahead` nanoseconds later.
 pub(crate) fn shifted(time: Instant, ahead: i64) -> Instant {
     Instant::from_nanos(u64::try_from(signed(time) + i128::from(ahead)).unwrap_or(0))
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_runs_fast_is_taken_back_evenly() {
+    fn a_clock_that_runs_fast_is_corrected_evenly() {
         let drift = Drift { gained: 1_000, over: 1_000_000 };
         assert_eq!(drift.correct(at(500_500)), at(500_000));
         assert!((drift.parts_per_million() - 1000.0).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! Files in memory for what programs write, so that nothing is left on a machine's disk.
+//! Files in memory for the output of programs, so that nothing remains on a machine's disk.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,7 +14,7 @@ use super::protocol::hex;
 pub(crate) struct Outputs(Vec<File>);
 
 impl Outputs {
-    /// Makes so many empty files.
+    /// Makes an empty file for each program.
     pub(crate) fn new(programs: usize) -> io::Result<Self> {
         let file = |_| Ok(File::from(memfd_create("output", MFdFlags::MFD_CLOEXEC)?));
         (0..programs).map(file).collect::<io::Result<_>>().map(Self)

@@ -3,17 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::Duration as StdDuration;
 
+use linux::channel::{ReportReceiver, report_channel};
+use linux::doctor::{kernel_version, obstacles};
+use linux::drops::Drops;
+use linux::namespace::{self, Privilege};
 use scenario::Resolved;
 use sim::{CapturePoint, FlowSpec, Spec};
 use units::Instant;
 
 use super::Streams;
-use super::control::{Listener, Speaker};
+use super::control_stream::{Listener, Speaker};
 use super::datagram::Token;
 use super::device_capture::DeviceCapture;
 use super::forwarder::Forwarder;
@@ -22,24 +25,23 @@ use super::outputs::Outputs;
 use super::protocol::{Begin, Ended, FromPart, Ready, ReportLine, ToPart, ended_line, hex};
 use super::tunnel::Tunnel;
 use crate::LiveError;
-use crate::channel::{ReportReceiver, report_channel};
 use crate::clock::Clock;
-use crate::doctor::{kernel_version, obstacles};
-use crate::drops::Drops;
-use crate::host::{Host, HostSpec, Report};
-use crate::namespace::{self, Right};
-use crate::options::{Options, Program};
-use crate::session::{Named, named, start_all};
-use crate::setup::Setup;
+use crate::error::failed;
+use crate::run::environment::{Named, named};
+use crate::run::host::{Host, HostSpec, Report};
+use crate::run::options::{Options, Program};
+use crate::run::session::start_all;
+use crate::run::setup::Setup;
+use crate::run::start_barrier::StartBarrier;
 use crate::stop::Stop;
 use crate::workload::{HalfSpec, MessageBus, StackHalves};
 
-/// Runs a machine's part of a live run, as the streams' other end says.
+/// Runs a machine's part of a live run, as the emulator at the other end of the streams orders.
 ///
 /// Call it in a process of its own that has one thread, and end the process when it returns.
 ///
 /// # Errors
-/// Why the part could not go on, which the other end has been told too, or that the other end is gone.
+/// If the part fails, which it also reports to the emulator, or if the control stream ends.
 pub fn part(streams: Streams) -> Result<(), LiveError> {
     let (mut listener, speaker) = (Listener::new(streams.input), Arc::new(Speaker::new(streams.output)));
     let Some(ToPart::Begin(begin)) = listener.hear().map_err(LiveError::Control)? else {
@@ -61,14 +63,14 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
     let outputs = Outputs::new(begin.programs.len() + 1).map_err(LiveError::Control)?;
     let options = options(begin, &resolved, &outputs);
     let (all, own, mut stacks) = host_specs(begin, &spec, &options);
-    let right = right_for(&own, &options)?;
+    let right = privilege_for(&own, &options)?;
     let has_command = own.iter().any(|host| host.command.is_some());
     let clock = Clock::start();
     let of_stacks = stacks.values().flat_map(|(_, halves)| halves);
     let halves = own.iter().flat_map(|host| &host.halves).chain(of_stacks);
     let bus = Arc::new(MessageBus::new(halves).map_err(LiveError::Wait)?);
     let same = Arc::clone(speaker);
-    // That nobody hears it is told by the end of the other stream.
+    // If the emulator is gone, the other stream ends and says so.
     bus.set_remote(move |message| drop(same.say(&FromPart::Message(message))));
     let mut part = Part::set_up(begin, &spec, own, clock, Arc::clone(&bus))?;
     let ports = part.forward(begin, &spec, &mut stacks)?;
@@ -105,20 +107,19 @@ fn own_programs(begin: &Begin) -> Vec<usize> {
     places.filter(|(_, (host, _))| begin.hosts.contains(host)).map(|(place, _)| place).collect()
 }
 
-/// Obtains the right to set up namespaces, where there are kernels' hosts.
-fn right_for(own: &[HostSpec], options: &Options<'_>) -> Result<Right, LiveError> {
+/// Obtains the privilege to make namespaces, where there are kernels' hosts.
+fn privilege_for(own: &[HostSpec], options: &Options<'_>) -> Result<Privilege, LiveError> {
     if own.is_empty() {
-        return Ok(Right::NotNeeded);
+        return Ok(Privilege::NotNeeded);
     }
     let missing = obstacles(options.congestion.as_deref(), &options.sysctls);
     if !missing.is_empty() {
         return Err(LiveError::CannotStart(missing));
     }
-    namespace::obtain_right().map_err(LiveError::UserNamespace)
+    namespace::obtain_privilege().map_err(LiveError::UserNamespace)
 }
 
-/// The names and addresses of all hosts, how many have programs, and the hosts that are set up here: those of kernels, and
-/// those with stacks that have a flow.
+/// Returns the facts about all hosts, and the hosts of this machine: kernels, and stacks with a flow.
 fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<HostSpec>, Stacks) {
     let stacks = options.stacks.in_process();
     let is_simulated = |node: usize| options.simulated.contains(&node);
@@ -127,7 +128,7 @@ fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<Ho
     let hosts: Vec<usize> = (0..spec.nodes.len())
         .filter(|node| spec.nodes[*node].kind.address().is_some() && !is_simulated(*node))
         .collect();
-    let setup = Setup::new(spec, &flows, &hosts, &stacks).with_elsewhere(begin.hosts.iter().copied());
+    let setup = Setup::new(spec, &flows, &hosts, &stacks).with_remote(begin.hosts.iter().copied());
     let specs = setup.host_specs(options);
     let with_programs = specs.iter().filter(|host| !host.programs.is_empty()).count();
     let flow_names = flows.iter().map(|flow| flow.name.clone()).collect();
@@ -143,7 +144,7 @@ fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<Ho
     (all, specs.into_iter().filter(|host| begin.hosts.contains(&host.node)).collect(), own_stacks)
 }
 
-/// What is known of all hosts of the run.
+/// Facts about all hosts of the run.
 struct All {
     named: Vec<Named>,
     with_programs: usize,
@@ -169,7 +170,7 @@ struct Part {
 
 type Reports = ReportReceiver<Result<Report, LiveError>>;
 
-/// What the other end has said, or that it is gone.
+/// The emulator's orders; `None` when the control stream has ended.
 type Orders = Receiver<Option<ToPart>>;
 
 impl Part {
@@ -195,15 +196,11 @@ impl Part {
         let mut ports = Vec::new();
         for (place, node) in begin.hosts.iter().enumerate() {
             let name = self.names[*node].clone();
-            let failed = |step| {
-                let host = name.clone();
-                move |source| LiveError::Host { host, step, source }
-            };
             let number = begin.first + place as u16;
             let port = begin.port.map_or(0, |port| port.saturating_add(place as u16));
-            let tunnel =
-                Tunnel::open(token, number, self.clock, port, None).map_err(failed("open its tunnel"))?;
-            ports.push(tunnel.port().map_err(failed("open its tunnel"))?);
+            let tunnel = Tunnel::open(token, number, self.clock, port, None)
+                .map_err(failed(&name, "open its tunnel"))?;
+            ports.push(tunnel.port().map_err(failed(&name, "open its tunnel"))?);
             let captured = spec.record.captures.contains(&CapturePoint::Node(*node));
             let of_device = format!("{name}-device");
             let capture = captured.then(|| DeviceCapture::new(of_device, self.clock, spec.record.payload));
@@ -220,32 +217,32 @@ impl Part {
                     Forwarder::start_stack(stack.transpose()?, tunnel, capture, self.clock)
                 }
             };
-            self.forwarders.push((*node, started.map_err(failed("forward its packets"))?));
+            self.forwarders.push((*node, started.map_err(failed(&name, "forward its packets"))?));
         }
         Ok(ports)
     }
 
-    /// Does what the other end says until it says stop.
+    /// Carries out the emulator's orders until the order to stop.
     fn follow(self, orders: &Orders, all: &All, speaker: &Speaker) -> Result<Ended, LiveError> {
-        let starting = Arc::new(AtomicUsize::new(all.with_programs));
+        let barrier = StartBarrier::new(all.with_programs);
         let (mut known, mut start, mut late) = (all.with_programs, None, 0);
         let mut done = BTreeSet::new();
         let order = loop {
             match orders.recv_timeout(LOOK_EVERY) {
                 Ok(Some(ToPart::Start { at_ns, ahead_ns })) => {
                     let at = Instant::from_nanos(at_ns);
-                    late = self.start(at, ahead_ns, &starting, all);
+                    late = self.start(at, ahead_ns, &barrier, all);
                     start = Some(at);
                 }
                 Ok(Some(ToPart::Up)) => {
-                    starting.fetch_sub(1, Ordering::SeqCst);
+                    barrier.open_one();
                     known -= 1;
                 }
                 Ok(Some(ToPart::Stop { gained_ns, over_ns })) => {
                     break Drift { gained: gained_ns, over: over_ns };
                 }
                 Ok(Some(ToPart::Ping)) => speaker.say(&FromPart::Pong).map_err(LiveError::Control)?,
-                // It was delivered where it was heard.
+                // The thread that read it has delivered it.
                 Ok(Some(ToPart::Message(_))) => {}
                 Ok(Some(ToPart::Begin(_)) | None) | Err(RecvTimeoutError::Disconnected) => {
                     self.take_down();
@@ -253,7 +250,7 @@ impl Part {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            known = tell_of_ports(&starting, known, speaker)?;
+            known = report_open_ports(&barrier, known, speaker)?;
             self.report(speaker)?;
             self.report_stacks(&mut done, all, speaker)?;
             self.look(start.is_some())?;
@@ -261,8 +258,8 @@ impl Part {
         self.finish(order, start.unwrap_or(Instant::START), late, speaker)
     }
 
-    /// Starts the hosts at a time of our clock. Returns how late that was, in nanoseconds.
-    fn start(&self, at: Instant, ahead: i64, starting: &Arc<AtomicUsize>, all: &All) -> u64 {
+    /// Starts the hosts at a time of our clock. Returns the lateness of the start, in nanoseconds.
+    fn start(&self, at: Instant, ahead: i64, barrier: &StartBarrier, all: &All) -> u64 {
         for (_, forwarder) in &self.forwarders {
             forwarder.set_ahead(ahead);
             forwarder.set_begin(at);
@@ -270,7 +267,7 @@ impl Part {
         self.stop.wait_until(self.clock, at);
         let late = self.clock.now().saturating_since(at).as_nanos();
         let clock = self.clock.with_zero_at(at);
-        start_all(&self.hosts, &all.named, clock, starting, &self.bus);
+        start_all(&self.hosts, &all.named, clock, barrier, &self.bus);
         late
     }
 
@@ -281,7 +278,7 @@ impl Part {
         Ok(())
     }
 
-    /// Reports once when the flows of a host's stack are over, and what that has read wrong.
+    /// Reports once when the flows of a host's stack are over. Fails if the stack has read a wrong byte.
     fn report_stacks(
         &self,
         done: &mut BTreeSet<usize>,
@@ -300,14 +297,11 @@ impl Part {
         Ok(())
     }
 
-    /// Looks whether packets still come and go.
+    /// Checks that packets are still forwarded.
     fn look(&self, started: bool) -> Result<(), LiveError> {
         for (node, forwarder) in &self.forwarders {
-            let failed = |words: String| LiveError::Host {
-                host: self.names[*node].clone(),
-                step: "forward its packets",
-                source: io::Error::other(words),
-            };
+            let failed =
+                |words: String| failed(&self.names[*node], "forward its packets")(io::Error::other(words));
             if forwarder.has_failed() {
                 return Err(failed("its device or its tunnel has failed".to_owned()));
             }
@@ -350,7 +344,7 @@ impl Part {
         (ended.device_drops, ended.socket_drops) = (drops.device, drops.socket);
         for (name, samples) in self.specs.iter().filter_map(|spec| Some((&spec.name, spec.samples.as_ref()?)))
         {
-            let line = |sample: crate::sock_diag::Sample| {
+            let line = |sample: crate::run::samples::Sample| {
                 (drift.correct(sample.at).as_nanos(), sample.ends, sample.info)
             };
             ended.samples.push((name.clone(), samples.take().into_iter().map(line).collect()));
@@ -359,7 +353,7 @@ impl Part {
     }
 }
 
-/// Reports what has ended with the run, by the emulator's clock.
+/// Sends the reports of tasks that ended with the run, with times of the emulator's clock.
 fn report_last(reports: &Reports, drift: Drift, speaker: &Speaker) -> Result<(), LiveError> {
     while let Some(received) = reports.try_recv() {
         report(received?, drift, speaker)?;
@@ -367,7 +361,7 @@ fn report_last(reports: &Reports, drift: Drift, speaker: &Speaker) -> Result<(),
     Ok(())
 }
 
-/// Reports one thing that has ended with the run.
+/// Sends the report of a task that ended with the run.
 fn report(mut report: Report, drift: Drift, speaker: &Speaker) -> Result<(), LiveError> {
     if let Report::Half(half) = &mut report {
         half.correct(|noted| drift.correct(noted));
@@ -375,16 +369,18 @@ fn report(mut report: Report, drift: Drift, speaker: &Speaker) -> Result<(), Liv
     speaker.say(&FromPart::Report(report.into())).map_err(LiveError::Control)
 }
 
-/// Tells the others when a host here has opened the ports of its programs. Returns how many hosts have yet to.
-fn tell_of_ports(starting: &AtomicUsize, known: usize, speaker: &Speaker) -> Result<usize, LiveError> {
-    let now = starting.load(Ordering::SeqCst);
+/// Reports each local host that has opened the ports of its programs since `known` were left. Returns the number that
+/// is left.
+fn report_open_ports(barrier: &StartBarrier, known: usize, speaker: &Speaker) -> Result<usize, LiveError> {
+    let now = barrier.remaining();
     for _ in now..known {
         speaker.say(&FromPart::Up).map_err(LiveError::Control)?;
     }
     Ok(now)
 }
 
-/// Starts a thread that hears the other end. When that is gone, it ends the process, should nobody else.
+/// Starts a thread that reads the emulator's messages. Some time after the stream has ended, it ends the process, if
+/// that still runs.
 fn listen(mut listener: Listener, bus: Arc<MessageBus>) -> Result<Orders, LiveError> {
     let (sender, orders) = channel();
     let hear = move || {
@@ -404,9 +400,9 @@ fn listen(mut listener: Listener, bus: Arc<MessageBus>) -> Result<Orders, LiveEr
     Ok(orders)
 }
 
-/// How often reports are looked for.
+/// Interval at which reports are collected.
 const LOOK_EVERY: StdDuration = StdDuration::from_millis(10);
-/// The emulator pings each second: after this long it, or the way to it, is gone.
+/// Silence after which the emulator, which pings every second, counts as lost.
 const LONGEST_SILENCE: StdDuration = StdDuration::from_secs(30);
-/// How long a part may take to end once nobody listens to it.
+/// The longest time that a part may take to end after its control stream.
 const LONGEST_TAKE_DOWN: StdDuration = StdDuration::from_secs(3);

@@ -1,23 +1,23 @@
 //! What the emulator and the parts say to each other: one value of JSON to a line.
 //!
-//! Both ends have the same version and the same sources, which were compared before the first of these lines (`SOURCES`); there is
-//! no other compatibility.
+//! Both ends have the same version and the same sources, which were compared before the first of these lines
+//! (`SOURCES`); there is no other compatibility.
 
 use std::net::SocketAddrV4;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use linux::namespace::Privilege;
+use linux::sysctl::Sysctls;
+use linux::tcp_info::TcpInfo;
 use serde::{Deserialize, Serialize};
 use stacks::EndedTransfer;
 use units::Instant;
 
 use super::tunnel::Counts;
-use crate::bulk::{Received, Sent};
-use crate::host::Report;
-use crate::namespace::Right;
-use crate::sock_diag::Sample;
-use crate::sysctl::Sysctls;
-use crate::tcp_info::TcpInfo;
+use crate::run::bulk::{Received, Sent};
+use crate::run::host::Report;
+use crate::run::samples::Sample;
 use crate::workload::{CountersLine, Envelope, HalfRan, counters_line, counters_of};
 
 /// What the emulator says to a part.
@@ -98,7 +98,7 @@ pub(crate) struct Ready {
     /// Name and release of the kernel.
     pub(crate) kernel: String,
     /// By what the namespaces were made.
-    pub(crate) right: Right,
+    pub(crate) right: Privilege,
     /// The settings of each host as the kernel reads them back.
     pub(crate) sysctls: Vec<Sysctls>,
     /// When the part's clock stood at zero, in nanoseconds since 1970.

@@ -1,15 +1,15 @@
-//! What is told of the machines of a run.
+//! The results of other machines.
 
+use linux::namespace::Privilege;
 use serde::Serialize;
 use stacks::EndedTransfer;
 use units::Duration;
 
-use super::elsewhere::{Elsewhere, Peer};
 use super::protocol::{ended_of, sample};
+use super::remote::{Peer, RemoteMachines};
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
-use crate::namespace::Right;
-use crate::sock_diag::Sample;
+use crate::run::samples::Sample;
 
 /// A machine of a run, with the tunnels to its hosts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,22 +18,22 @@ pub struct MachineSummary {
     pub machine: String,
     /// Name and release of its kernel.
     pub kernel: String,
-    /// The right by which its namespaces were made.
-    pub right: Right,
-    /// By how much its clock is ahead of the emulator's at the beginning: date and time of day, in milliseconds.
+    /// The privilege by which its namespaces were made.
+    pub right: Privilege,
+    /// The offset of its date and time of day at the beginning: its clock less the emulator's, in milliseconds.
     pub clock_ahead_ms: f64,
-    /// How much its clock gained on the emulator's, in millionths.
+    /// The drift of its clock against the emulator's, in millionths.
     pub clock_drift_ppm: f64,
-    /// The shortest round trip of a datagram, in milliseconds: the offset is right within half of it.
+    /// The shortest round trip of a datagram, in milliseconds. The error of the offset is at most half of it.
     pub round_trip_ms: f64,
-    /// The median round trip of the control stream, in milliseconds: by half of it a half of a program hears late of the
-    /// other.
+    /// The median round trip of the control stream, in milliseconds. Messages between the copies of a program are late
+    /// by half of it.
     pub control_round_trip_ms: f64,
-    /// How late its hosts began, in milliseconds.
+    /// The lateness of its hosts' start, in milliseconds.
     pub late_start_ms: f64,
     /// The tunnels, in the order of its hosts.
     pub tunnels: Vec<TunnelSummary>,
-    /// Whether the tunnels did what no link asked for: lost or reordered packets, or delayed them unevenly.
+    /// Whether the tunnels lost or reordered packets, or delayed them unevenly.
     pub tainted: bool,
 }
 
@@ -43,27 +43,27 @@ pub struct TunnelSummary {
     /// The host.
     pub host: String,
     /// From the emulator to the host.
-    pub to_host: WaySummary,
+    pub to_host: TunnelDirection,
     /// From the host to the emulator.
-    pub from_host: WaySummary,
+    pub from_host: TunnelDirection,
 }
 
 /// One direction of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct WaySummary {
-    /// Packets that were sent.
+pub struct TunnelDirection {
+    /// Number of packets sent.
     pub packets: u64,
-    /// Those that did not come.
+    /// Number of packets that did not arrive.
     pub lost: u64,
-    /// Those that came after one that was sent later.
+    /// Number of packets that arrived after one that was sent later.
     pub reordered: u64,
-    /// How long they took.
+    /// The delay of packets.
     pub delay: Delay,
 }
 
-/// What the machines of a run tell.
+/// The results of the other machines of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Others {
+pub(crate) struct RemoteResults {
     pub(crate) summaries: Vec<MachineSummary>,
     /// Samples of the kernels' connections, by host.
     pub(crate) samples: Vec<(String, Vec<Sample>)>,
@@ -73,10 +73,10 @@ pub(crate) struct Others {
     pub(crate) stacks: Vec<(usize, Vec<EndedTransfer>)>,
 }
 
-impl Elsewhere {
-    /// Returns what the machines have told. A delay that varies by more than `bound` taints the run.
-    pub(crate) fn others(self, bound: Duration, name: &dyn Fn(usize) -> String) -> Others {
-        let mut others = Others { captures: self.captures(), ..Others::default() };
+impl RemoteMachines {
+    /// Returns the results. A delay that varies by more than `bound` taints the run.
+    pub(crate) fn results(self, bound: Duration, name: &dyn Fn(usize) -> String) -> RemoteResults {
+        let mut others = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
             others.summaries.push(summary(&part, self.clock, control, bound, name));
             let stacks = part.ended.stacks.drain(..);
@@ -126,8 +126,8 @@ fn summary(
     }
 }
 
-fn way(sender: &Counts, receiver: &Counts) -> WaySummary {
-    WaySummary {
+fn way(sender: &Counts, receiver: &Counts) -> TunnelDirection {
+    TunnelDirection {
         packets: sender.sent,
         lost: sender.sent.saturating_sub(receiver.received),
         reordered: receiver.reordered,
@@ -135,7 +135,7 @@ fn way(sender: &Counts, receiver: &Counts) -> WaySummary {
     }
 }
 
-impl WaySummary {
+impl TunnelDirection {
     fn taints(&self, bound_ms: f64) -> bool {
         self.lost > 0 || self.reordered > 0 || self.delay.max_ms - self.delay.min_ms > bound_ms
     }
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_link_asked_for_taints() {
+    fn losses_and_uneven_delays_of_tunnels_taint() {
         let counts = |sent, received| Counts { sent, received, ..Counts::default() };
         let whole = way(&counts(5, 0), &counts(0, 5));
         assert_eq!((whole.packets, whole.lost), (5, 0));
@@ -154,7 +154,7 @@ mod tests {
         assert!(way(&counts(5, 0), &counts(0, 4)).taints(10.0));
         let mut uneven = whole;
         (uneven.delay.min_ms, uneven.delay.max_ms) = (20.0, 29.0);
-        assert!(!uneven.taints(10.0), "a long way is not an uneven one");
+        assert!(!uneven.taints(10.0), "a long delay is not an uneven one");
         uneven.delay.max_ms = 31.0;
         assert!(uneven.taints(10.0));
     }

@@ -1,14 +1,12 @@
-//! One host's tunnel: its packets in datagrams between its machine and the emulator's.
+//! The tunnel to a host: its packets in datagrams between its machine and the emulator's.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use hdrhistogram::Histogram;
-use nix::libc;
-use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
+use linux::socket::{allow_fragments, enlarge_receive_buffer};
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
@@ -31,56 +29,56 @@ pub(crate) struct Tunnel {
 struct State {
     /// The other end, once it is known.
     peer: Option<SocketAddr>,
-    /// How many packets were sent.
+    /// Number of packets sent.
     sent: u64,
     arrivals: Arrivals,
     samples: Vec<ClockSample>,
-    /// By how many nanoseconds the other end's clock is ahead of ours.
+    /// The offset of the other end's clock: that clock less ours, in nanoseconds.
     ahead: i64,
-    /// When anything of the other end came last.
+    /// The time of the last datagram from the other end.
     heard: Instant,
     datagram: Vec<u8>,
     inbox: Vec<u8>,
 }
 
-/// What came in.
+/// Statistics of incoming packets.
 #[derive(Debug)]
 struct Arrivals {
     packets: u64,
-    /// One more than the greatest number so far.
+    /// The largest number so far, plus one.
     next: u64,
     reordered: u64,
     delays: Histogram<u64>,
 }
 
-/// What one end counted of a tunnel.
+/// The counters of one end of a tunnel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Counts {
-    /// Packets sent from here.
+    /// Number of packets sent from this end.
     pub(crate) sent: u64,
-    /// Packets that came in here.
+    /// Number of packets received at this end.
     pub(crate) received: u64,
-    /// Those of them that came after one that was sent later.
+    /// Number of packets received after one that was sent later.
     pub(crate) reordered: u64,
-    /// The delay of what came in.
+    /// The delay of received packets.
     pub(crate) delay: Delay,
 }
 
-/// How long datagrams took, with the clocks' offset taken out.
+/// The delay of datagrams, corrected by the offset of the clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Delay {
-    /// Least, in milliseconds.
+    /// Minimum, in milliseconds.
     pub min_ms: f64,
     /// Median, in milliseconds.
     pub p50_ms: f64,
     /// 99th percentile, in milliseconds.
     pub p99_ms: f64,
-    /// Most, in milliseconds.
+    /// Maximum, in milliseconds.
     pub max_ms: f64,
 }
 
 impl Tunnel {
-    /// Opens an end at a port, or at any with 0. It sends to `peer`, or to whoever sends it the first ping.
+    /// Opens an end at a port, or at any port with 0. It sends to `peer`, or to the sender of the latest ping.
     pub(crate) fn open(
         token: Token,
         host: u16,
@@ -106,20 +104,20 @@ impl Tunnel {
         Ok(self.socket.local_addr()?.port())
     }
 
-    /// Sends a packet of the host. One that the system does not take is lost, as on the way: its number is missing at the
-    /// other end.
+    /// Sends a packet of the host. A packet that the system refuses counts as lost: its number is missing at the other
+    /// end.
     pub(crate) fn send(&self, packet: &[u8]) {
         let number = self.state.borrow().sent;
         self.state.borrow_mut().sent += 1;
         self.transmit(Kind::Packet, number, packet);
     }
 
-    /// Asks the other end for its time.
+    /// Sends a ping, which asks the other end for its time.
     pub(crate) fn ping(&self) {
         self.transmit(Kind::Ping, 0, &[]);
     }
 
-    /// Reads the next packet into `buffer` and returns its length; none if there is none. Pings are answered.
+    /// Reads the next packet into `buffer` and returns its length, or `None`. Answers pings.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             let mut inbox = std::mem::take(&mut self.state.borrow_mut().inbox);
@@ -155,7 +153,7 @@ impl Tunnel {
                 return Ok(Received::Packet(body.len()));
             }
             Kind::Ping => {
-                // The other end may be behind an address translation: what comes from there tells where it is.
+                // The other end may be behind an address translation: the source of its pings is its address.
                 state.peer = Some(from);
                 drop(state);
                 self.pong(header.sent, now);
@@ -190,17 +188,17 @@ impl Tunnel {
         std::mem::take(&mut self.state.borrow_mut().samples)
     }
 
-    /// Says by how much the other end's clock is ahead of ours.
+    /// Sets the offset of the other end's clock, in nanoseconds.
     pub(crate) fn set_ahead(&self, ahead: i64) {
         self.state.borrow_mut().ahead = ahead;
     }
 
-    /// Returns for how long nothing of the other end has come.
+    /// Returns the time since the last datagram from the other end.
     pub(crate) fn silent_for(&self) -> Duration {
         self.clock.now().saturating_since(self.state.borrow().heard)
     }
 
-    /// Returns what was counted.
+    /// Returns the counters.
     pub(crate) fn counts(&self) -> Counts {
         let state = self.state.borrow();
         let arrivals = &state.arrivals;
@@ -219,11 +217,11 @@ impl AsFd for Tunnel {
     }
 }
 
-/// What a look at the socket gave.
+/// The result of one read of the socket.
 enum Received {
     /// A packet of this length.
     Packet(usize),
-    /// Something else.
+    /// Another datagram.
     Other,
     /// Nothing.
     Nothing,
@@ -262,7 +260,7 @@ impl Arrivals {
     }
 }
 
-/// Opens a socket of the peer's family; without a peer, of both where the machine has both.
+/// Opens a socket of the peer's family; without a peer, of both families if the machine has both.
 fn socket_for(peer: Option<SocketAddr>, port: u16) -> io::Result<UdpSocket> {
     let v4 = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port));
     let socket = match peer {
@@ -271,29 +269,16 @@ fn socket_for(peer: Option<SocketAddr>, port: u16) -> io::Result<UdpSocket> {
         None => UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port)).or_else(|_| v4()),
     }?;
     socket.set_nonblocking(true)?;
-    let _ = setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)
-        .or_else(|_| setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER));
-    fragment(&socket);
+    enlarge_receive_buffer(&socket, RECEIVE_BUFFER);
+    allow_fragments(&socket);
     Ok(socket)
-}
-
-/// Lets routers fragment datagrams that are longer than the path's MTU: with "don't fragment" they would be lost.
-fn fragment(socket: &UdpSocket) {
-    let set = |level, name, value: libc::c_int| {
-        let length = size_of::<libc::c_int>() as libc::socklen_t;
-        // SAFETY: the descriptor is open, and the value is read while the call lasts. A family that does not have the
-        // option refuses it.
-        unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), length) };
-    };
-    set(libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DONT);
-    set(libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DONT);
 }
 
 /// The largest IPv4 packet (RFC 791 §3.1).
 const LARGEST_PACKET: usize = 65_535;
-/// Room for a second of 32 Mbit/s: the emulator is not to lose what comes while it is busy.
+/// The receive buffer: a second of 32 Mbit/s, so that the emulator loses nothing while it is busy.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// Longer delays count as this.
+/// The largest delay that the histogram distinguishes; larger ones count as this.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
@@ -302,7 +287,7 @@ mod tests {
 
     use super::*;
 
-    /// The emulator's end and the host's, which knows nobody yet.
+    /// The emulator's end, and the host's, which has no peer yet.
     fn pair(token: [Token; 2]) -> [Tunnel; 2] {
         let host = Tunnel::open(token[1], 0, Clock::start(), 0, None).unwrap();
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, host.port().unwrap()));
@@ -345,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_is_counted() {
+    fn reordered_packets_are_counted() {
         let mut arrivals = Arrivals::new();
         for number in [0, 1, 4, 3, 5] {
             arrivals.count(number, Duration::from_millis(2));

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddrV4;
 
+use linux::tcp_info::KernelCounts;
 use serde::{Deserialize, Serialize};
 use sim::workload::{Side, Transfer};
 use sim::{FlowSpec, ObservedProgram, ObservedRecord};
 use stacks::{Counters, ProgramConnection, Remains};
 use units::{Bytes, Duration, Instant};
-
-use crate::socket::KernelCounts;
 
 use super::Ran;
 

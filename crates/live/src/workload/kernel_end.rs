@@ -4,17 +4,17 @@
 
 use std::sync::Arc;
 
+use linux::mailbox::Mailbox;
+use linux::scheduling::wake_promptly;
+use linux::tcp_info::KernelCounts;
 use sim::workload::{Side, Transport};
 use stacks::{EndAction, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost};
 use units::Instant;
 
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::kernel_hosts::KernelEvents;
-use crate::mailbox::Mailbox;
-use crate::scheduling::wake_promptly;
-use crate::socket::KernelCounts;
 use crate::stop::Stop;
+use crate::workload::kernel_hosts::KernelEvents;
 
 use super::poller::SocketNumber;
 use super::sockets::{FlowEnd, SocketHost};

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use linux::channel::{ReportReceiver, ReportSender, report_channel};
 use serde::{Deserialize, Serialize};
 use units::Instant;
-
-use crate::channel::{ReportReceiver, ReportSender, report_channel};
 
 use super::half::{Half, HalfSpec};
 

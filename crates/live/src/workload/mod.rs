@@ -16,6 +16,7 @@ mod datagram;
 mod half;
 mod half_ran;
 mod kernel_end;
+pub(crate) mod kernel_hosts;
 mod message_bus;
 mod place;
 mod poller;
@@ -25,13 +26,14 @@ mod sockets;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 
+use linux::socket::SocketOptions;
+use linux::tcp_info::KernelCounts;
 use sim::{FlowSpec, ObservedProgram};
 use stacks::{Counters, ProgramConnection};
 use units::Duration;
 
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::socket::{KernelCounts, SocketOptions};
 use crate::stop::Stop;
 
 pub(crate) use half::{HalfSpec, OpenHalf, StackHalves};

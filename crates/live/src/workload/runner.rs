@@ -9,6 +9,9 @@ use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 
+use linux::scheduling::wake_promptly;
+use linux::socket::begin_to_connect;
+use linux::tcp_info::KernelCounts;
 use sim::ObservedProgram;
 use sim::workload::{Command, Program, Side, SocketEvent, SocketId, Transport};
 use stacks::{OutgoingDatagram, ProgramConnection};
@@ -16,8 +19,6 @@ use units::{Bytes, Duration, Instant};
 
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::scheduling::wake_promptly;
-use crate::socket::{KernelCounts, connect_to, kernel_counts};
 use crate::stop::Stop;
 
 use super::connection::{Connection, End, Failure};
@@ -182,10 +183,7 @@ impl<'a> Runner<'a> {
             Side::From => [local, remote],
             Side::To => [remote, local],
         };
-        let started = connect_to(&stream, remote).or_else(|error| match error.raw_os_error() {
-            Some(nix::libc::EINPROGRESS) => Ok(()),
-            _ => Err(error),
-        });
+        let started = begin_to_connect(&stream, remote);
         let started = started.and_then(|()| self.poller.register(stream.as_fd(), Token::End(socket.0, by)));
         let mut connection = Connection::new(by, addresses);
         connection.end(by).stream = Some(stream);
@@ -360,7 +358,7 @@ impl<'a> Runner<'a> {
     fn count(&mut self, connection: &Connection) {
         self.received += connection.ends[Side::To as usize].read;
         if let Some(stream) = &connection.ends[Side::From as usize].stream
-            && let Ok(counts) = kernel_counts(stream)
+            && let Ok(counts) = KernelCounts::of(stream)
         {
             self.counts.add(counts);
         }

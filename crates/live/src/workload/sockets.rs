@@ -6,6 +6,8 @@ use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use linux::socket::{SocketOptions, begin_to_connect};
+use linux::tcp_info::KernelCounts;
 use sim::workload::{Side, Transport};
 use stacks::{
     ClientPorts, EndAction, EndEvent, Ends, HostEvent, Key, OutgoingDatagram, ProgramHost, Remains,
@@ -13,7 +15,6 @@ use stacks::{
 use units::Instant;
 
 use crate::LiveError;
-use crate::socket::{KernelCounts, SocketOptions, connect_to, kernel_counts};
 use crate::stop::Stop;
 
 use super::connection::{End, Failure};
@@ -191,10 +192,7 @@ impl SocketHost {
         if port != ends.local.port() {
             self.tell(now, EndEvent::OtherPort { socket, port });
         }
-        let started = connect_to(&stream, ends.remote).or_else(|error| match error.raw_os_error() {
-            Some(nix::libc::EINPROGRESS) => Ok(()),
-            _ => Err(error),
-        });
+        let started = begin_to_connect(&stream, ends.remote);
         let registered = self.poller.register(stream.as_fd(), Token::End(socket, self.flow.side));
         self.ends.entry(socket).or_default().end.stream = Some(stream);
         started.and(registered)
@@ -268,7 +266,7 @@ impl SocketHost {
 
     fn count(&mut self, end: &End) {
         self.read += end.read;
-        if let Some(Ok(counts)) = end.stream.as_ref().map(kernel_counts) {
+        if let Some(Ok(counts)) = end.stream.as_ref().map(KernelCounts::of) {
             self.counts.add(counts);
         }
     }

@@ -50,7 +50,8 @@ fn what_is_lost_or_damaged_within_a_burst_is_repaired_to_the_byte() {
         .step_by(17)
         .map(|packet| json!({ "packet": packet, "effect": if packet % 2 == 0 { "drop" } else { "corrupt" } }))
         .collect();
-    let down = json!({ "rate": "200 Mbit/s", "propagation": "2 ms", "queue": { "limit": "2000 packets" }, "events": events });
+    let queue = json!({ "limit": "2000 packets" });
+    let down = json!({ "rate": "200 Mbit/s", "propagation": "2 ms", "queue": queue, "events": events });
     let outcome = live(&download(config(down), 2_000_000), reno());
     let flow = &outcome.summary.run.flows[0];
     assert!(flow.completed, "{flow:?}");

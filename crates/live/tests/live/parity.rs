@@ -90,7 +90,9 @@ fn the_link_treats_packets_alike_under_both_clocks() {
     }
     let down = config(json!({
         "rate": "4 Mbit/s", "propagation": "10 ms", "queue": { "limit": "10 packets" },
-        "errors": { "per": "packet", "probability": 0.02, "effect": "delay", "delay": { "uniform": ["10 ms", "50 ms"] } },
+        "errors": {
+            "per": "packet", "probability": 0.02, "effect": "delay", "delay": { "uniform": ["10 ms", "50 ms"] },
+        },
         "dropper": { "probability": 0.01 },
     }));
     let spec = download(down, 400_000);

@@ -95,7 +95,8 @@ fn every_workload() -> [Value; 6] {
         json!({ "web": { "connection": "persistent", "think": "50 ms", "size": "30 kB" } }),
         json!({ "interactive": { "gap": "50 ms" } }),
         json!({ "background": {
-            "share": 0.3, "reverse": 0.2, "of": "lasthop.down", "lines": [line, line], "short": "8 kB", "medium": "30 kB",
+            "share": 0.3, "reverse": 0.2, "of": "lasthop.down", "lines": [line, line],
+            "short": "8 kB", "medium": "30 kB",
         } }),
         json!({ "voip": {} }),
         json!({ "tfrc": {} }),

@@ -203,7 +203,7 @@ mod tests {
         assert!(key.starts_with("congestion.packet-pair.over: aimd: unknown field `betta`"), "{key}");
         let value = refusal(&json!({ "packet-pair": { "over": { "aimd": { "beta": 2 } } } }));
         assert!(value.contains("between 0 and 1"), "{value}");
-        let old = json!({ "algorithm": "reno", "increase": "per-window" });
+        let old = json!({ "increase": "per-window", "algorithm": "reno" });
         let old = refusal(&json!({ "packet-pair": { "over": old } }));
         assert!(old.contains("write { reno = { increase = \"per-window\" } }"), "{old}");
         let none = refusal(&json!({ "packet-pair": { "over": {} } }));

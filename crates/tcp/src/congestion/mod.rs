@@ -22,7 +22,7 @@ mod window;
 
 use units::{Bytes, Duration, Instant, Rate, Seq};
 
-pub use crate::delivery_rate::{LostSegment, RateSample};
+pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
 pub use crate::timestamp::OneWayDelay;
 use registry::algorithms;
 

@@ -98,7 +98,7 @@ impl Default for Accurate {
 
 /// What the path or the peer does to ECN, which rules out sending packets that are ECN-capable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// The ECN field of our SYN or SYN-ACK, which was not capable, came changed (RFC 9768 §3.2.2.3).
     FieldChanged,
     /// The ACE field of the first segment is 0 (RFC 9768 §3.2.2.4).
@@ -106,7 +106,8 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) const fn reason(self) -> &'static str {
+    /// The reason in records.
+    pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::FieldChanged => "the path changes the ECN field of our SYN: nothing is sent as ECN-capable",
             Self::FieldCleared => "the path clears the ACE field: nothing is sent as ECN-capable",

@@ -2,9 +2,10 @@
 
 use std::io;
 
+use linux::scheduling::wake_promptly;
+
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::scheduling::wake_promptly;
 use crate::stop::Stop;
 use crate::workload::HalfRan;
 use crate::workload::message_bus::MessageBus;

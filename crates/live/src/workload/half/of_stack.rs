@@ -4,11 +4,11 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use linux::channel::ReportReceiver;
 use nix::poll::{PollFd, PollFlags};
 use units::Instant;
 
 use crate::LiveError;
-use crate::channel::ReportReceiver;
 use crate::workload::HalfRan;
 use crate::workload::message_bus::{MessageBus, PeerEvent};
 

@@ -18,7 +18,7 @@ use crate::workload::message_bus::MessageBus;
 use crate::workload::tests::spec;
 
 /// One side: a host, its half, and the way of its messages.
-struct Station {
+struct UserspaceHost {
     host: Host,
     halves: StackHalves,
     bus: Arc<MessageBus>,
@@ -33,7 +33,7 @@ enum OnItsWay {
     Message(Envelope),
 }
 
-fn stations(stack: StackId, workload: serde_json::Value) -> (HalfSpec, Vec<Station>) {
+fn stations(stack: StackId, workload: serde_json::Value) -> (HalfSpec, Vec<UserspaceHost>) {
     let addresses = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
     let node = |(name, address): (&str, Ipv4Addr)| NodeSpec {
         name: name.to_owned(),
@@ -60,14 +60,14 @@ fn stations(stack: StackId, workload: serde_json::Value) -> (HalfSpec, Vec<Stati
         let (write, messages) = channel();
         bus.set_remote(move |message| drop(write.send(message)));
         let halves = StackHalves::new(specs, &mut host, &bus).expect("it has an inbox");
-        Station { host, halves, bus, messages, sent: Instant::START }
+        UserspaceHost { host, halves, bus, messages, sent: Instant::START }
     };
     let stations = hosts.into_iter().zip([Side::From, Side::To]).map(station).collect();
     (half, stations)
 }
 
 /// Runs both halves to their end. Returns them as they ended: `from`'s, then `to`'s.
-fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<HalfRan> {
+fn ran(stations: &mut Vec<UserspaceHost>, late: Duration) -> Vec<HalfRan> {
     let mut under_way: BTreeMap<(Instant, u64), (usize, OnItsWay)> = BTreeMap::new();
     let (mut now, mut ended, mut number) = (Instant::START, Instant::START, 0);
     while !stations.iter().all(|one| one.halves.is_done()) {
@@ -104,8 +104,9 @@ fn ran(stations: &mut Vec<Station>, late: Duration) -> Vec<HalfRan> {
                 }
             }
         }
-        let due =
-            |one: &mut Station| one.host.poll_timeout(now).into_iter().chain(one.halves.poll_timeout()).min();
+        let due = |one: &mut UserspaceHost| {
+            one.host.poll_timeout(now).into_iter().chain(one.halves.poll_timeout()).min()
+        };
         let due = stations.iter_mut().filter_map(due).chain(under_way.keys().next().map(|key| key.0)).min();
         now = due.unwrap_or(Instant::NEVER).max(now + Duration::from_nanos(1));
     }

@@ -158,7 +158,7 @@ impl Bbr {
     /// Data that leave at once (`bbr_tso_segs_goal`).
     fn quantum(&self) -> Bytes {
         let least = if self.pacing_rate < LEAST_OFFLOAD_RATE { 1 } else { 2 };
-        let quantum = crate::pacing::quantum(self.pacing_rate, self.smss * least);
+        let quantum = crate::send_half::pacing::quantum(self.pacing_rate, self.smss * least);
         self.smss * quantum.whole(self.smss).clamp(least, MOST_OFFLOADED)
     }
 

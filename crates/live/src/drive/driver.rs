@@ -1,0 +1,388 @@
+//! The event loop in real time: waits for the next event of the network or for a packet, and handles it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+
+use linux::tun::Buffers;
+use nix::poll::{PollFd, PollFlags};
+use stacks::{HostCaptures, ProgramOutcome, Programs};
+use units::{Duration, Instant};
+
+use crate::clock::Clock;
+use crate::drive::attachment::{Attached, Attachment, Device};
+use crate::drive::lateness::LatenessRecorder;
+use crate::drive::network::Network;
+use crate::drive::outgoing::{Outgoing, together};
+use crate::drive::waiting::{ArrivalTimes, Waiting};
+use crate::workload::kernel_hosts::KernelHosts;
+use crate::workload::{HalfRan, StackHalves};
+
+/// Drives the network between the hosts: kernels' devices, and stacks in this process. Hosts are numbered in the order
+/// of the network.
+pub(crate) struct Driver<'a> {
+    pub(crate) network: Network,
+    pub(crate) captures: HostCaptures,
+    pub(crate) lateness: LatenessRecorder,
+    pub(crate) attachments: Vec<Attachment<'a>>,
+    /// The programs of flows over stacks in this process.
+    pub(crate) programs: Programs,
+    /// The kernels that have the other ends of some of them.
+    pub(crate) kernel_hosts: KernelHosts,
+    /// The halves of programs over stacks in this process, by the places of their hosts.
+    halves: BTreeMap<usize, StackHalves>,
+    clock: Clock,
+    /// Whether a stack has more to send than a batch, or a program more to do.
+    stacks_have_more: bool,
+    waiting: Waiting,
+    arrivals: ArrivalTimes,
+    buffers: Buffers,
+    /// Packets that have arrived and are not yet given to kernels.
+    outgoing: Vec<Outgoing>,
+}
+
+/// What ended a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WakeReason {
+    /// A device has a packet.
+    Packet,
+    /// Something has happened at the other end of a program.
+    Program,
+    /// A host's thread has sent a report.
+    Report,
+    /// The time has come.
+    Timeout,
+}
+
+impl<'a> Driver<'a> {
+    /// Makes a driver that has not handled anything.
+    pub(crate) fn new(
+        network: Network,
+        captures: HostCaptures,
+        clock: Clock,
+        attachments: Vec<Attachment<'a>>,
+        lateness: LatenessRecorder,
+    ) -> Self {
+        Self {
+            network,
+            captures,
+            lateness,
+            attachments,
+            programs: Programs::default(),
+            kernel_hosts: KernelHosts::default(),
+            halves: BTreeMap::new(),
+            clock,
+            stacks_have_more: false,
+            waiting: Waiting::new(clock),
+            arrivals: ArrivalTimes::default(),
+            buffers: Buffers::default(),
+            outgoing: Vec::new(),
+        }
+    }
+
+    /// Drives until `end`, until `reports` is readable, until the stacks in this process become done, or until a link
+    /// stops the run.
+    pub(crate) fn run(&mut self, reports: impl AsFd, end: Instant) -> io::Result<()> {
+        let were_done = self.stacks_are_done();
+        loop {
+            self.react()?;
+            if self.clock.now() >= end || self.network.is_over() || self.stacks_are_done() != were_done {
+                return Ok(());
+            }
+            let next = self.poll_timeout().unwrap_or(Instant::NEVER).min(end);
+            if self.wait(&reports, next)? == WakeReason::Report {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Drives until no packet is in transit and the hosts have been silent for [`QUIET`], or until `end`.
+    pub(crate) fn drain(&mut self, reports: impl AsFd, end: Instant) -> io::Result<()> {
+        let mut quiet_since = self.clock.now();
+        loop {
+            let received = self.react()?;
+            let now = self.clock.now();
+            if received > 0 || self.network.packets_under_way() > 0 {
+                quiet_since = now;
+            }
+            let quiet = quiet_since + QUIET;
+            if now >= quiet.min(end) || self.network.is_over() {
+                return Ok(());
+            }
+            let next = self.poll_timeout().unwrap_or(Instant::NEVER);
+            self.wait(&reports, next.min(quiet).min(end))?;
+        }
+    }
+
+    /// Returns whether the flows of all stacks in this process are over.
+    pub(crate) fn stacks_are_done(&self) -> bool {
+        let now = self.clock.now();
+        self.attachments.iter().filter_map(Attachment::stack).all(stacks::Host::is_done)
+            && self.programs.is_done(&|last| now.saturating_since(last) > GRACE)
+            && self.halves.values().all(StackHalves::is_done)
+    }
+
+    /// Drives halves of programs with their hosts, by the nodes of these.
+    pub(crate) fn add_halves(&mut self, halves: BTreeMap<usize, StackHalves>) {
+        let place = |node| self.network.nodes().iter().position(|known| *known == node);
+        self.halves = halves.into_iter().filter_map(|(node, one)| Some((place(node)?, one))).collect();
+    }
+
+    /// Ends these halves, and returns what became of them.
+    pub(crate) fn finish_halves(&mut self) -> Vec<HalfRan> {
+        let now = self.clock.now();
+        let mut ran = Vec::new();
+        for (place, halves) in std::mem::take(&mut self.halves) {
+            if let Attachment::Stack(host) = &mut self.attachments[place] {
+                ran.extend(halves.finish(now, host));
+            }
+        }
+        ran
+    }
+
+    /// Ends the programs of flows, and returns what became of them, by the places of their flows.
+    pub(crate) fn finish_programs(&mut self) -> BTreeMap<usize, ProgramOutcome> {
+        let now = self.clock.now();
+        let programs = std::mem::take(&mut self.programs);
+        programs.finish_all(now, &mut self.attached().1)
+    }
+
+    /// The programs of flows, and the hosts at their ends.
+    fn attached(&mut self) -> (&mut Programs, Attached<'_, 'a>) {
+        let hosts = Attached {
+            nodes: self.network.nodes(),
+            attachments: &mut self.attachments,
+            kernels: &mut self.kernel_hosts,
+        };
+        (&mut self.programs, hosts)
+    }
+
+    /// Returns the first wrong byte that a stack in this process has read.
+    pub(crate) fn corrupted(&self) -> Option<stacks::Corrupted> {
+        self.attachments.iter().filter_map(Attachment::stack).find_map(stacks::Host::failure)
+    }
+
+    /// Returns when something is due next: at once if a stack has more to send.
+    fn poll_timeout(&mut self) -> Option<Instant> {
+        let now = self.clock.now();
+        if self.stacks_have_more {
+            return Some(now);
+        }
+        let of_stacks = self.attachments.iter_mut().filter_map(|attachment| attachment.poll_timeout(now));
+        let of_halves = self.halves.values().filter_map(StackHalves::poll_timeout);
+        of_stacks
+            .chain(self.network.poll_timeout())
+            .chain(self.programs.poll_timeout())
+            .chain(of_halves)
+            .min()
+    }
+
+    /// Handles what is due and the packets that the hosts sent. Returns how many packets there were.
+    fn react(&mut self) -> io::Result<usize> {
+        self.catch_up()?;
+        self.stacks_have_more = false;
+        let mut hosts = 0..self.attachments.len();
+        let received = hosts.try_fold(0, |received, host| Ok(received + self.receive(host)?));
+        self.arrivals.forget();
+        self.kernel_hosts.collect();
+        let now = self.catch_up()?;
+        self.run_programs(now);
+        self.deliver()?;
+        received
+    }
+
+    /// Lets the programs of flows do what they can, and the stacks send what comes of it.
+    fn run_programs(&mut self, now: Instant) {
+        let advance =
+            |(programs, mut hosts): (&mut Programs, Attached<'_, '_>)| programs.advance(now, &mut hosts);
+        for _ in 0..BATCH {
+            let did = advance(self.attached());
+            if !self.advance_halves(now) && !did {
+                return;
+            }
+            for host in 0..self.attachments.len() {
+                if self.attachments[host].stack().is_some() {
+                    self.send_from_stack(host, now);
+                }
+            }
+        }
+        self.stacks_have_more = true;
+    }
+
+    /// Lets the halves of programs do what they can. Returns whether there was anything.
+    fn advance_halves(&mut self, now: Instant) -> bool {
+        let mut did = false;
+        for (place, halves) in &mut self.halves {
+            if let Attachment::Stack(host) = &mut self.attachments[*place] {
+                did |= halves.advance(now, host);
+            }
+        }
+        did
+    }
+
+    /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
+    fn receive(&mut self, host: usize) -> io::Result<usize> {
+        match self.attachments[host] {
+            Attachment::Device(device) => self.receive_from_device(host, device),
+            Attachment::Stack(_) | Attachment::Programs(_) => self.receive_from_stack(host),
+            Attachment::Nothing => Ok(0),
+        }
+    }
+
+    /// Lets a stack do what is due and takes a batch of its packets.
+    fn receive_from_stack(&mut self, host: usize) -> io::Result<usize> {
+        let now = self.catch_up()?;
+        self.attachments[host].handle_timeout(now);
+        let sent = self.send_from_stack(host, now);
+        self.deliver()?;
+        Ok(sent)
+    }
+
+    /// Lets a stack send a batch of what it can, as long as its link takes it. Returns how many packets there were.
+    fn send_from_stack(&mut self, host: usize, now: Instant) -> usize {
+        for sent in 0..BATCH {
+            if !self.network.accepts(host) {
+                return sent;
+            }
+            let Some(packet) = self.attachments[host].poll_transmit(now) else { return sent };
+            if let Some(id) = self.network.handle_packet(now, host, packet.clone().into()) {
+                self.captures.handle_sent(now, host, id, &packet);
+            }
+        }
+        self.stacks_have_more = true;
+        BATCH
+    }
+
+    /// Reads a batch of packets from a device; each enters the network at the time of its reading, or when it woke us.
+    fn receive_from_device(&mut self, host: usize, device: Device<'_>) -> io::Result<usize> {
+        let (mut received, mut reads) = (0, 0);
+        while received < BATCH && self.network.accepts(host) {
+            let Some(packets) = device.receive(&mut self.buffers)? else { break };
+            let now = self.arrivals.take(host).unwrap_or_else(|| self.clock.now());
+            for packet in packets {
+                received += 1;
+                if let Some(id) = self.network.handle_packet(now, host, packet.clone()) {
+                    self.captures.handle_sent(now, host, id, &packet.to_headers());
+                }
+            }
+            reads += 1;
+            if reads % FEW == 0 {
+                self.deliver()?;
+            }
+        }
+        self.deliver()?;
+        Ok(received)
+    }
+
+    /// Handles every event that is due by now, each at its own time. Returns the time.
+    fn catch_up(&mut self) -> io::Result<Instant> {
+        loop {
+            let now = self.clock.now();
+            match self.network.poll_timeout() {
+                Some(due) if due <= now => {
+                    self.network.handle_timeout(now);
+                    self.deliver()?;
+                    self.waiting.keep_to_budget();
+                }
+                _ => return Ok(now),
+            }
+        }
+    }
+
+    /// Gives the packets that have arrived to the hosts, and notes drops and delays of others.
+    fn deliver(&mut self) -> io::Result<()> {
+        while let Some((host, packet)) = self.network.poll_delivery() {
+            let now = self.clock.now();
+            match &mut self.attachments[host] {
+                Attachment::Device(_) => {
+                    self.outgoing.push((host, packet));
+                    continue;
+                }
+                Attachment::Stack(stack) => stack.handle_packet(now, &packet.bytes.to_bytes()),
+                Attachment::Programs(bridge) => bridge.handle_packet(now, &packet.bytes.to_bytes()),
+                Attachment::Nothing => {}
+            }
+            // What is captured at a host is captured in order.
+            self.arrivals.forget_wait();
+            self.lateness.record(packet.due, now);
+            self.captures.handle_received(now, host, &packet);
+            // A stack answers each packet before the next one comes.
+            self.send_from_stack(host, now);
+            self.run_programs(now);
+        }
+        self.give_to_kernels()?;
+        while let Some(event) = self.network.poll_event() {
+            self.captures.handle_event(&event);
+        }
+        Ok(())
+    }
+
+    fn give_to_kernels(&mut self) -> io::Result<()> {
+        let device = |host: usize| match self.attachments[host] {
+            Attachment::Device(device) => Some(device),
+            _ => None,
+        };
+        let takes_trains = |host| device(host).is_some_and(Device::takes_trains);
+        for (host, coalesced, packets) in together(&self.outgoing, takes_trains) {
+            let Some(device) = device(host) else { continue };
+            let began = self.clock.now();
+            device.send(coalesced)?;
+            let now = self.clock.now();
+            self.waiting.delivered(began, now);
+            self.arrivals.forget_wait();
+            self.arrivals.given_to(host, now);
+            for (_, packet) in packets {
+                self.lateness.record(packet.due, now);
+                self.captures.handle_received(now, host, packet);
+            }
+        }
+        self.outgoing.drain(..).for_each(|(_, packet)| self.buffers.recycle(packet.bytes));
+        Ok(())
+    }
+
+    /// Waits until `time` and handles what the network does then, or until there is something to do.
+    fn wait(&mut self, reports: &impl AsFd, time: Instant) -> io::Result<WakeReason> {
+        let mut descriptors = descriptors(reports, &self.attachments, &self.network);
+        // Behind all others: where there is a packet too, that is what ended the wait.
+        let packets = descriptors.len();
+        descriptors.extend(self.kernel_hosts.descriptor().map(|one| PollFd::new(one, PollFlags::POLLIN)));
+        descriptors.extend(self.halves.values().flat_map(StackHalves::descriptors));
+        let Some(ready) = self.waiting.wait(&mut descriptors, time)? else {
+            drop(descriptors);
+            self.network.handle_timeout(time);
+            self.deliver()?;
+            return Ok(WakeReason::Timeout);
+        };
+        if ready.descriptor == 0 {
+            return Ok(WakeReason::Report);
+        }
+        if ready.descriptor >= packets {
+            return Ok(WakeReason::Program);
+        }
+        self.arrivals.wait_ended(ready.since);
+        Ok(WakeReason::Packet)
+    }
+}
+
+/// The descriptors to wait for; the first is that of the reports.
+fn descriptors<'b>(
+    reports: &'b impl AsFd,
+    attachments: &'b [Attachment<'_>],
+    network: &Network,
+) -> Vec<PollFd<'b>> {
+    // A host whose first link accepts nothing is not read from: flow control by the device's queue.
+    let attached = attachments.iter().enumerate();
+    let waited_for = attached.flat_map(|(host, attachment)| attachment.descriptors(network.accepts(host)));
+    std::iter::once(PollFd::new(reports.as_fd(), PollFlags::POLLIN)).chain(waited_for).collect()
+}
+
+/// Packets read from one device before the next device is served, and turns of programs before the network has its own.
+const BATCH: usize = 64;
+/// Reads before what is due is delivered: one after another the kernel's reads and its writes are each faster.
+const FEW: usize = 8;
+/// How long a program that is done waits for a datagram after the last one: it does not learn of losses. What is then
+/// still on a link is waited for by the run.
+const GRACE: Duration = Duration::from_secs(1);
+/// A run is drained when the hosts send nothing for this long and no packet is in transit: Linux delays acknowledgments
+/// by 40 ms (TCP_DELACK_MIN).
+const QUIET: Duration = Duration::from_millis(50);

@@ -1,0 +1,14 @@
+//! The event loop around the World: packets come out of devices and stacks, cross the links, and go back in when they
+//! are due.
+//!
+//! `driver.rs` is the loop. `network.rs` is the World with a capture point at each host, `attachment.rs` what stands at
+//! a host's end of it, `outgoing.rs` the packets that are due, `waiting/` how a thread waits for a time or a packet,
+//! and `lateness.rs` how late packets were.
+
+pub(crate) mod attachment;
+pub(crate) mod bridge;
+pub(crate) mod driver;
+pub(crate) mod lateness;
+pub(crate) mod network;
+pub(crate) mod outgoing;
+pub(crate) mod waiting;

@@ -1,0 +1,372 @@
+//! A host of the scenario as a network namespace: a thread that enters a new namespace, gives it a TUN device and an
+//! address, and runs the host's senders, receivers and programs there.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::mpsc::{self, channel};
+use std::thread::{self, JoinHandle, Scope};
+use std::time::Duration as StdDuration;
+
+use linux::channel::ReportSender;
+use linux::device;
+use linux::drops::Drops;
+use linux::namespace;
+use linux::sysctl::{self, Sysctls};
+use linux::tun::Tun;
+
+use crate::LiveError;
+use crate::clock::Clock;
+use crate::error::failed;
+use crate::run::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
+use crate::run::command::{CommandLine, Environment};
+use crate::run::listening::wait_for_listener;
+use crate::run::samples::Samples;
+use crate::run::start_barrier::StartBarrier;
+use crate::stop::Stop;
+use crate::workload::{
+    HalfRan, HalfSpec, KernelEndRan, KernelEndSpec, MessageBus, OpenHalf, OpenKernelEnd, Places, Ran,
+    WorkloadSpec,
+};
+
+/// A host's address, device, settings and tasks.
+#[derive(Clone, Debug)]
+pub(crate) struct HostSpec {
+    /// Its node in the scenario.
+    pub(crate) node: usize,
+    pub(crate) name: String,
+    pub(crate) address: Ipv4Addr,
+    /// The MTU of the device, in bytes.
+    pub(crate) mtu: u32,
+    pub(crate) sysctls: Sysctls,
+    pub(crate) senders: Vec<Sender>,
+    pub(crate) receivers: Vec<Receiver>,
+    /// The flows from this host whose programs run over sockets.
+    pub(crate) workloads: Vec<WorkloadSpec>,
+    /// This host's ends of flows whose programs have a stack in this process at their other ends.
+    pub(crate) ends: Vec<KernelEndSpec>,
+    /// This host's sides of flows whose programs run over sockets of two machines.
+    pub(crate) halves: Vec<HalfSpec>,
+    pub(crate) command: Option<CommandLine>,
+    /// Programs that end with the run.
+    pub(crate) programs: Vec<CommandLine>,
+    /// Where samples of the kernel's connections go, if they are wanted.
+    pub(crate) samples: Option<Arc<Samples>>,
+    /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor
+    /// address.
+    pub(crate) is_program: bool,
+    /// What such a program is to send and to read, a line for each flow.
+    pub(crate) flow_lines: String,
+}
+
+/// The result of a host's task.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// A sender has ended.
+    Sent(Sent),
+    /// A receiver has ended.
+    Received(Received),
+    /// The program of a flow is done, and goes on to receive what is on its way.
+    Done,
+    /// The program of a flow has ended with the run.
+    Ran(Box<Ran>),
+    /// The end of a flow's program has ended with the run.
+    EndRan(KernelEndRan),
+    /// A half of it has.
+    Half(Box<HalfRan>),
+    /// The user's program has exited.
+    Exited(ExitStatus),
+}
+
+/// A host that is set up. The caller owns its device; its thread waits for [`Host::start`].
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    /// The path by which nsenter(1) can enter the network namespace during the run.
+    pub(crate) namespace: String,
+    pub(crate) tun: Tun,
+    /// The settings as the kernel reads them back.
+    pub(crate) sysctls: Sysctls,
+    start: mpsc::Sender<Start>,
+    thread: JoinHandle<Drops>,
+}
+
+/// The signal to start the tasks.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    pub(crate) clock: Clock,
+    /// The environment of the user's program.
+    pub(crate) environment: Environment,
+    /// The hosts' namespaces, by the hosts' names.
+    pub(crate) namespaces: Arc<BTreeMap<String, String>>,
+    /// The barrier at which the user's program waits until the programs of hosts have opened their ports.
+    pub(crate) barrier: StartBarrier,
+    /// What halves of programs tell each other.
+    pub(crate) bus: Arc<MessageBus>,
+}
+
+/// What the host's thread hands to the caller once the host is set up.
+struct Prepared {
+    namespace: String,
+    tun: Tun,
+    sysctls: Sysctls,
+}
+
+/// What the host's thread keeps: its receivers, and the programs' end where they are the stack.
+struct Kept {
+    listening: Vec<ListeningReceiver>,
+    ends: Vec<OpenKernelEnd>,
+    halves: Vec<OpenHalf>,
+    descriptor: Option<Arc<OwnedFd>>,
+}
+
+impl Report {
+    /// What became of a half of a program.
+    pub(crate) fn into_half(self) -> Option<HalfRan> {
+        if let Self::Half(half) = self { Some(*half) } else { None }
+    }
+}
+
+impl HostSpec {
+    /// Returns how many reports the host sends before the end of the run.
+    pub(crate) fn reports(&self) -> usize {
+        let flows = self.senders.len() + self.receivers.len() + self.workloads.len() + self.halves.len();
+        flows + usize::from(self.command.is_some())
+    }
+
+    /// Returns how many ports are open before the run.
+    fn listeners(&self) -> usize {
+        let of_ends = self.ends.iter().filter(|end| end.listens()).count();
+        self.receivers.len() + of_ends + self.halves.iter().filter(|half| half.listens()).count()
+    }
+
+    /// Runs a program beside the flows. Where it is a stack that has flows, nothing of them goes on once it has failed.
+    fn run_program(
+        &self,
+        program: &CommandLine,
+        environment: &Environment,
+        stop: &Stop,
+    ) -> Result<(), LiveError> {
+        let status = program.run(environment, stop)?;
+        match status.success() || stop.stopped() || self.flow_lines.is_empty() {
+            true => Ok(()),
+            false => Err(LiveError::ProgramFailed { host: self.name.clone(), status }),
+        }
+    }
+
+    /// Returns whether its stack is a program, and there is none.
+    pub(crate) fn lacks_its_program(&self) -> bool {
+        self.is_program && self.programs.is_empty() && self.command.is_none()
+    }
+}
+
+impl Host {
+    /// Sets the host up in a thread of its own.
+    pub(crate) fn set_up(spec: HostSpec, stop: Arc<Stop>, reports: Reports) -> Result<Self, LiveError> {
+        let name = spec.name.clone();
+        let (ready, prepared) = channel();
+        let (start, started) = channel();
+        let thread = thread::Builder::new()
+            .name(name.clone())
+            .spawn(move || run_host(&spec, &ready, &started, &stop, &reports))
+            .map_err(failed(&name, "start its thread"))?;
+        let died = |_| failed(&name, "set up its namespace")(io::Error::other("its thread died"));
+        let Prepared { namespace, tun, sysctls } = prepared.recv().map_err(died)??;
+        Ok(Self { name, namespace, tun, sysctls, start, thread })
+    }
+
+    /// Starts the host's tasks.
+    pub(crate) fn start(&self, start: Start) {
+        // A thread that is gone has sent the reason as a report.
+        let _ = self.start.send(start);
+    }
+
+    /// Waits for the end of the host's thread. Returns what its kernel dropped. The namespace and the
+    /// device are gone afterwards.
+    pub(crate) fn join(self) -> Drops {
+        drop(self.start);
+        // A panic there has been printed, and a report of it has ended the run.
+        let drops = self.thread.join().unwrap_or_default();
+        Drops { device: drops.device + self.tun.overflowed(), ..drops }
+    }
+}
+
+type Reports = ReportSender<Result<Report, LiveError>>;
+
+/// The main function of a host's thread. Returns what the kernel dropped.
+fn run_host(
+    spec: &HostSpec,
+    ready: &mpsc::Sender<Result<Prepared, LiveError>>,
+    started: &mpsc::Receiver<Start>,
+    stop: &Stop,
+    reports: &Reports,
+) -> Drops {
+    let kept = match prepare(spec) {
+        Ok((prepared, kept)) => {
+            let _ = ready.send(Ok(prepared));
+            kept
+        }
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            return Drops::default();
+        }
+    };
+    if let Ok(mut start) = started.recv() {
+        let spec = kept.give_to(spec.clone(), &mut start.environment);
+        let opened = (kept.listening, kept.ends, kept.halves);
+        thread::scope(|scope| run_tasks(scope, &spec, opened, &start, stop, reports));
+        // The namespace outlives its tasks: a FIN may remain to be acknowledged.
+        let _ = started.recv();
+    }
+    Drops::read(device::INNER_DEVICE)
+}
+
+fn prepare(spec: &HostSpec) -> Result<(Prepared, Kept), LiveError> {
+    namespace::enter_new_network().map_err(failed(&spec.name, "make a network namespace"))?;
+    sysctl::set_defaults();
+    let sysctls = set_all(spec)?;
+    let (tun, descriptor) = device_of(spec)?;
+    let listening = spec.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
+    let ends = spec.ends.iter().map(KernelEndSpec::open).collect::<Result<_, _>>()?;
+    let halves = spec.halves.iter().map(HalfSpec::open).collect::<Result<_, _>>()?;
+    let namespace = namespace::network_path();
+    Ok((Prepared { namespace, tun, sysctls }, Kept { listening, ends, halves, descriptor }))
+}
+
+/// Makes the device of a host's kernel; or a pair of sockets in its place, of which the host's program gets one.
+fn device_of(spec: &HostSpec) -> Result<(Tun, Option<Arc<OwnedFd>>), LiveError> {
+    if spec.is_program {
+        let (ours, programs) = Tun::for_program().map_err(failed(&spec.name, "make a socket pair"))?;
+        namespace::set_up_loopback().map_err(failed(&spec.name, "set up its loopback"))?;
+        return Ok((ours, Some(Arc::new(programs))));
+    }
+    let tun =
+        device::make_of_host(spec.address, spec.mtu).map_err(failed(&spec.name, "make its TUN device"))?;
+    Ok((tun, None))
+}
+
+impl Kept {
+    /// Gives the programs of a host the descriptor that its packets come by, and says so in their environment.
+    fn give_to(&self, mut spec: HostSpec, environment: &mut Environment) -> HostSpec {
+        let Some(descriptor) = &self.descriptor else { return spec };
+        for program in spec.programs.iter_mut().chain(&mut spec.command) {
+            program.descriptor = Some(Arc::clone(descriptor));
+        }
+        environment.insert("LASTHOP_TUN_FD".to_owned(), descriptor.as_raw_fd().to_string());
+        environment.insert("LASTHOP_MTU".to_owned(), spec.mtu.to_string());
+        environment.insert("LASTHOP_FLOWS".to_owned(), spec.flow_lines.clone());
+        spec
+    }
+}
+
+fn set_all(spec: &HostSpec) -> Result<Sysctls, LiveError> {
+    let set = |(name, value): (&String, &String)| match sysctl::set(name, value) {
+        Ok(now) => Ok((name.clone(), now)),
+        Err(source) => Err(LiveError::Sysctl {
+            host: spec.name.clone(),
+            name: name.clone(),
+            value: value.clone(),
+            source,
+        }),
+    };
+    spec.sysctls.iter().map(set).collect()
+}
+
+/// Starts a thread for each task. The threads inherit the namespace.
+fn run_tasks<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    spec: &'env HostSpec,
+    (listening, ends, halves): (Vec<ListeningReceiver>, Vec<OpenKernelEnd>, Vec<OpenHalf>),
+    start: &'env Start,
+    stop: &'env Stop,
+    reports: &'env Reports,
+) {
+    let clock = start.clock;
+    let task = Task { host: &spec.name, reports };
+    for one in listening {
+        scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::Received)));
+    }
+    for one in &spec.senders {
+        scope.spawn(move || task.run(|| one.clone().run(clock, stop).map(Report::Sent)));
+    }
+    for one in &spec.workloads {
+        let namespace = start.namespaces.get(&one.peer).map_or("", String::as_str);
+        scope.spawn(move || task.run(|| task.run_workload(one, namespace, clock, stop)));
+    }
+    for one in ends {
+        scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::EndRan)));
+    }
+    for one in halves {
+        scope.spawn(move || task.run(|| task.run_half(one, start, stop)));
+    }
+    for one in &spec.programs {
+        scope.spawn(move || task.run_beside(|| spec.run_program(one, &start.environment, stop)));
+    }
+    if !spec.programs.is_empty() {
+        scope.spawn(move || {
+            // Of a program that is the stack nothing shows; what comes before it reads waits for it.
+            if !spec.is_program {
+                wait_for_listener(spec.listeners(), stop, || false);
+            }
+            start.barrier.open_one();
+        });
+    }
+    if let Some(samples) = &spec.samples {
+        let failed = |source| failed(&spec.name, "sample its connections")(source);
+        scope.spawn(move || task.run_beside(|| samples.collect(clock, stop).map_err(failed)));
+    }
+    if let Some(one) = &spec.command {
+        scope.spawn(move || {
+            while !start.barrier.is_open() && stop.wait_for(START_INTERVAL) {}
+            task.run(|| one.run(&start.environment, stop).map(Report::Exited));
+        });
+    }
+}
+
+/// A task of a host. It sends exactly one report, the program of a flow another one before.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    host: &'a str,
+    reports: &'a Reports,
+}
+
+impl Task<'_> {
+    /// Runs the task and reports its result. A panic is reported as an error: the driver waits for every report.
+    fn run(self, task: impl FnOnce() -> Result<Report, LiveError>) {
+        let died = |_| Err(failed(self.host, "go on")(io::Error::other("a thread of it panicked")));
+        self.reports.send(catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(died));
+    }
+
+    /// Runs the program of a flow, and reports before its end when it is done.
+    fn run_workload(
+        self,
+        workload: &WorkloadSpec,
+        namespace: &str,
+        clock: Clock,
+        stop: &Stop,
+    ) -> Result<Report, LiveError> {
+        let places = Places::open(namespace).map_err(failed(self.host, "open the namespace of its peer"))?;
+        let ran = workload.run(clock, stop, places, || self.reports.send(Ok(Report::Done)))?;
+        Ok(Report::Ran(Box::new(ran)))
+    }
+
+    /// Runs a half of the program of a flow, and reports before its end when it is done.
+    fn run_half(self, half: OpenHalf, start: &Start, stop: &Stop) -> Result<Report, LiveError> {
+        let ran = half.run(start.clock, stop, &start.bus, || self.reports.send(Ok(Report::Done)))?;
+        Ok(Report::Half(Box::new(ran)))
+    }
+
+    /// Runs a task that nobody waits for, and reports only its failure.
+    fn run_beside<T>(self, task: impl FnOnce() -> Result<T, LiveError>) {
+        if let Err(error) = task() {
+            self.reports.send(Err(error));
+        }
+    }
+}
+
+/// Interval at which the user's program looks whether the others have opened their ports.
+const START_INTERVAL: StdDuration = StdDuration::from_millis(10);

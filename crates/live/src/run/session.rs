@@ -1,0 +1,321 @@
+//! One live run: sets up the hosts, drives the network between them, and takes everything down.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use linux::channel::{ReportReceiver, ReportSender, report_channel};
+use linux::drops::Drops;
+use linux::namespace::{self, Privilege};
+use linux::scheduling::{Priority, Scheduling};
+use linux::sysctl::Sysctls;
+use stacks::{HostCaptures, ProgramOutcome, Programs};
+use units::{Duration, Instant};
+
+use crate::LiveError;
+use crate::clock::Clock;
+use crate::drive::attachment::{Attachment, attach};
+use crate::drive::driver::Driver;
+use crate::drive::lateness::{Lateness, LatenessRecorder, TAINTED_FROM};
+use crate::drive::network::Network;
+use crate::machines::{Machines, RemoteMachines, RemoteResults, Tunnel};
+use crate::run::environment::{Named, environment, named};
+use crate::run::host::{Host, HostSpec, Report, Start};
+use crate::run::main_loop::{Ended, MainLoop};
+use crate::run::options::{Options, Progress};
+use crate::run::start_barrier::StartBarrier;
+use crate::stop::Stop;
+use crate::workload::kernel_hosts::KernelHosts;
+use crate::workload::{HalfRan, HalfSpec, MessageBus, StackHalves};
+
+/// The state at the end of a run, from which the results are computed.
+pub(crate) struct Session {
+    pub(crate) network: Network,
+    pub(crate) captures: HostCaptures,
+    pub(crate) reports: Vec<Report>,
+    /// Whether the hosts ended the run, and not the stop time or a link.
+    pub(crate) all_done: bool,
+    pub(crate) lateness: Lateness,
+    pub(crate) scheduling: Scheduling,
+    pub(crate) privilege: Privilege,
+    /// The settings of each host, in the order of the hosts.
+    pub(crate) sysctls: Vec<Sysctls>,
+    /// Packets that the hosts' kernels dropped.
+    pub(crate) drops: Drops,
+    /// The time at which the last packet was delivered, or the run was stopped.
+    pub(crate) ended: Instant,
+    /// The hosts with stacks in this process, in the order of the network's hosts; `None` for kernels.
+    pub(crate) stacks: Vec<Option<stacks::Host>>,
+    /// The programs of flows over these stacks, by the places of their flows.
+    pub(crate) programs: BTreeMap<usize, ProgramOutcome>,
+    /// The results of the other machines.
+    pub(crate) remote: RemoteResults,
+}
+
+/// The hosts of a run, before they are set up.
+pub(crate) struct Hosts {
+    /// Hosts that are kernels.
+    pub(crate) kernels: Vec<HostSpec>,
+    /// Hosts with a stack in this process and a flow, by node.
+    pub(crate) stacks: Vec<(usize, stacks::Host)>,
+    /// The nodes of all hosts with a stack in this process.
+    pub(crate) in_process: BTreeSet<usize>,
+    /// Number of hosts with a flow and a stack in a process on another machine.
+    pub(crate) remote_stacks: usize,
+    /// The sides at stacks in this process of flows whose programs run in halves, by node.
+    pub(crate) stack_halves: BTreeMap<usize, Vec<HalfSpec>>,
+    /// The programs of flows between stacks in this process.
+    pub(crate) programs: Programs,
+    /// The names of the flows, in the stacks' order.
+    pub(crate) flows: Vec<String>,
+    /// The other machines, if a host is on one.
+    pub(crate) machines: Option<Machines>,
+}
+
+type Reports = ReportReceiver<Result<Report, LiveError>>;
+type Reporting = ReportSender<Result<Report, LiveError>>;
+
+/// Sets up the hosts, runs their tasks across the network, and takes everything down. The run ends when every host has
+/// reported, when the user's program has exited, or at `end`.
+pub(crate) fn run(
+    mut hosts: Hosts,
+    network: Network,
+    captures: HostCaptures,
+    end: Instant,
+    options: &Options<'_>,
+    progress: Option<Progress<'_>>,
+) -> Result<Session, LiveError> {
+    let tainted_from = options.tainted_from.unwrap_or(TAINTED_FROM);
+    let mut stage = Stage::set_up(&mut hosts, options)?;
+    let halves = halves_of_stacks(&mut hosts, &stage.bus)?;
+    let clock = stage.start_clock()?;
+    let priority = Priority::raise();
+    let (kernel_hosts, flows) = (std::mem::take(&mut stage.kernel_hosts), std::mem::take(&mut hosts.flows));
+    let mut driver = stage.driver(&mut hosts, network, captures, clock, tainted_from);
+    (driver.programs, driver.kernel_hosts) = (hosts.programs, kernel_hosts);
+    driver.add_halves(halves);
+    stage.start_hosts(clock);
+    let ended = stage.main_loop(clock, end, &flows).drive(&mut driver, progress);
+    let driven = Driven::of(driver, clock, ended);
+    let scheduling = priority.scheduling();
+    drop(priority);
+    stage.finish(driven, scheduling, tainted_from)
+}
+
+/// Everything that exists before the clock of the run starts.
+struct Stage {
+    privilege: Privilege,
+    stop: Arc<Stop>,
+    bus: Arc<MessageBus>,
+    reports: Reports,
+    /// Number of reports that the hosts send.
+    expected: usize,
+    /// The names and addresses of all kernels' hosts.
+    named: Vec<Named>,
+    barrier: StartBarrier,
+    /// The kernels' hosts of this machine.
+    hosts: Vec<Host>,
+    kernel_hosts: KernelHosts,
+    remote: Option<RemoteMachines>,
+}
+
+/// What the driver leaves, and how its loop ended.
+struct Driven {
+    network: Network,
+    captures: HostCaptures,
+    lateness: LatenessRecorder,
+    stacks: Vec<Option<stacks::Host>>,
+    programs: BTreeMap<usize, ProgramOutcome>,
+    halves: Vec<HalfRan>,
+    at: Instant,
+    ended: Result<Ended, LiveError>,
+}
+
+impl Stage {
+    /// Obtains the privilege, sets up the kernels' hosts of this machine, and lets the other machines set up theirs.
+    fn set_up(hosts: &mut Hosts, options: &Options<'_>) -> Result<Self, LiveError> {
+        let expected = hosts.kernels.iter().map(HostSpec::reports).sum::<usize>() + hosts.remote_stacks;
+        let with_programs = hosts.kernels.iter().filter(|host| !host.programs.is_empty()).count();
+        let barrier = StartBarrier::new(with_programs);
+        let named = named(&hosts.kernels);
+        let kernel_hosts = KernelHosts::new(&hosts.kernels).map_err(LiveError::Wait)?;
+        let local = hosts.take_local_kernels();
+        let privilege = privilege_for(&local)?;
+        let stop = Arc::new(Stop::default());
+        let (reporting, reports) = report_channel().map_err(LiveError::Wait)?;
+        let halves = local.iter().flat_map(|host| &host.halves).chain(hosts.stack_halves.values().flatten());
+        let bus = Arc::new(MessageBus::new(halves).map_err(LiveError::Wait)?);
+        let local = set_up_hosts(local, &stop, &reporting)?;
+        let reach =
+            |machines| RemoteMachines::set_up(machines, options, reporting.clone(), barrier.clone(), &bus);
+        let remote = hosts.machines.take().map(reach).transpose()?;
+        Ok(Self {
+            privilege,
+            stop,
+            bus,
+            reports,
+            expected,
+            named,
+            barrier,
+            hosts: local,
+            kernel_hosts,
+            remote,
+        })
+    }
+
+    /// Starts the clock of the run, on all machines at one time.
+    fn start_clock(&mut self) -> Result<Clock, LiveError> {
+        self.remote.as_mut().map_or_else(|| Ok(Clock::start()), RemoteMachines::start)
+    }
+
+    /// Makes the driver, with the hosts attached to the network.
+    fn driver(
+        &self,
+        hosts: &mut Hosts,
+        network: Network,
+        captures: HostCaptures,
+        clock: Clock,
+        tainted_from: Duration,
+    ) -> Driver<'_> {
+        let stacks = std::mem::take(&mut hosts.stacks);
+        let is_in_process = |node| hosts.in_process.contains(&node);
+        let attachments = attach(&network, &self.hosts, &|node| self.tunnel(node), stacks, &is_in_process);
+        Driver::new(network, captures, clock, attachments, LatenessRecorder::new(tainted_from))
+    }
+
+    fn tunnel(&self, node: usize) -> Option<&Tunnel> {
+        self.remote.as_ref()?.tunnel(node)
+    }
+
+    fn start_hosts(&self, clock: Clock) {
+        start_all(&self.hosts, &self.named, clock, &self.barrier, &self.bus);
+    }
+
+    fn main_loop<'a>(&'a self, clock: Clock, end: Instant, flows: &'a [String]) -> MainLoop<'a> {
+        let remote = self.remote.as_ref();
+        MainLoop { reports: &self.reports, expected: self.expected, clock, end, flows, remote }
+    }
+
+    /// Ends the hosts everywhere, takes them down, and collects what they leave.
+    fn finish(
+        mut self,
+        driven: Driven,
+        scheduling: Scheduling,
+        tainted_from: Duration,
+    ) -> Result<Session, LiveError> {
+        let parted = match (&mut self.remote, &driven.ended) {
+            (Some(remote), Ok(_)) => remote.end(),
+            _ => Ok(()),
+        };
+        self.stop.stop();
+        let (mut sysctls, mut drops) = take_down(self.hosts);
+        let (mut reports, all_done) = driven.ended?;
+        parted?;
+        reports.extend(driven.halves.into_iter().map(|half| Report::Half(Box::new(half))));
+        while let Some(report) = self.reports.try_recv() {
+            reports.push(report?);
+        }
+        let Driven { network, captures, lateness, mut stacks, programs, at: ended, .. } = driven;
+        let mut remote = RemoteResults::default();
+        if let Some(machines) = self.remote {
+            sysctls.extend(machines.sysctls());
+            drops = [drops, machines.drops()].into_iter().sum();
+            remote = machines.results(tainted_from, &|node| network.name(node));
+        }
+        for (node, ended) in remote.stacks.drain(..) {
+            if let Some(place) = network.nodes().iter().position(|known| *known == node) {
+                stacks[place] = Some(stacks::Host::reported(ended));
+            }
+        }
+        let lateness = lateness.summary();
+        let privilege = self.privilege;
+        Ok(Session {
+            network,
+            captures,
+            reports,
+            all_done,
+            lateness,
+            scheduling,
+            privilege,
+            sysctls,
+            drops,
+            ended,
+            stacks,
+            programs,
+            remote,
+        })
+    }
+}
+
+impl Driven {
+    /// Ends the programs and takes the driver apart.
+    fn of(mut driver: Driver<'_>, clock: Clock, ended: Result<Ended, LiveError>) -> Self {
+        let at = clock.now();
+        let (programs, halves) = (driver.finish_programs(), driver.finish_halves());
+        let Driver { network, captures, lateness, attachments, .. } = driver;
+        let stacks = attachments.into_iter().map(Attachment::into_stack).collect();
+        Self { network, captures, lateness, stacks, programs, halves, at, ended }
+    }
+}
+
+impl Hosts {
+    /// Takes out the kernels of this machine; those of other machines are dropped.
+    fn take_local_kernels(&mut self) -> Vec<HostSpec> {
+        let is_remote = |node| self.machines.as_ref().is_some_and(|machines| machines.have(node));
+        let kernels = std::mem::take(&mut self.kernels);
+        kernels.into_iter().filter(|host| !is_remote(host.node)).collect()
+    }
+}
+
+/// Obtains the privilege to make the namespaces of hosts.
+fn privilege_for(hosts: &[HostSpec]) -> Result<Privilege, LiveError> {
+    match hosts.is_empty() {
+        true => Ok(Privilege::NotNeeded),
+        false => namespace::obtain_privilege().map_err(LiveError::UserNamespace),
+    }
+}
+
+fn set_up_hosts(
+    hosts: Vec<HostSpec>,
+    stop: &Arc<Stop>,
+    reporting: &Reporting,
+) -> Result<Vec<Host>, LiveError> {
+    let set_up = |spec| Host::set_up(spec, Arc::clone(stop), reporting.clone());
+    hosts.into_iter().map(set_up).collect()
+}
+
+/// Makes the halves of programs at the hosts with stacks in this process, by node.
+fn halves_of_stacks(
+    hosts: &mut Hosts,
+    bus: &Arc<MessageBus>,
+) -> Result<BTreeMap<usize, StackHalves>, LiveError> {
+    let mut halves = BTreeMap::new();
+    for (node, host) in &mut hosts.stacks {
+        if let Some(specs) = hosts.stack_halves.remove(node) {
+            halves.insert(*node, StackHalves::new(specs, host, bus)?);
+        }
+    }
+    Ok(halves)
+}
+
+/// Starts the tasks of local hosts. `named` are all hosts of the run.
+pub(crate) fn start_all(
+    hosts: &[Host],
+    named: &[Named],
+    clock: Clock,
+    barrier: &StartBarrier,
+    bus: &Arc<MessageBus>,
+) {
+    let namespaces = hosts.iter().map(|host| (host.name.clone(), host.namespace.clone()));
+    let namespaces: Arc<BTreeMap<String, String>> = Arc::new(namespaces.collect());
+    for host in hosts {
+        let environment = environment(named, hosts, &host.name);
+        let (barrier, namespaces) = (barrier.clone(), Arc::clone(&namespaces));
+        host.start(Start { clock, environment, namespaces, barrier, bus: Arc::clone(bus) });
+    }
+}
+
+/// Ends the threads of hosts. Returns their settings, and the number of packets that their kernels dropped.
+fn take_down(hosts: Vec<Host>) -> (Vec<Sysctls>, Drops) {
+    let sysctls = hosts.iter().map(|host| host.sysctls.clone()).collect();
+    (sysctls, hosts.into_iter().map(Host::join).sum())
+}

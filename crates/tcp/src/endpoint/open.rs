@@ -1,0 +1,161 @@
+//! The handshake: active, passive and simultaneous (RFC 9293 §3.5, §3.10.7.2 and §3.10.7.3).
+
+use units::{Instant, SeqRange};
+use wire::{Flags, Payload, Segment, Timestamps};
+
+use super::{CloseReason, Endpoint, Event};
+use crate::options::{Agreed, offer};
+use crate::state::{Change, State};
+use crate::timers::Timer;
+use crate::{Decision, Kind, Transmit};
+
+impl Endpoint {
+    /// Writes the SYN or SYN-ACK into `out` if it is due: at first, and when its timer has expired.
+    #[cold]
+    pub(super) fn poll_syn(&mut self, now: Instant, out: &mut Segment) -> Option<Kind> {
+        if !self.send.has_sent_syn() {
+            self.send.send_syn(now, &mut self.timers);
+            *out = self.syn(now);
+            self.add_fast_open(now, out);
+            return Some(Kind::Syn);
+        }
+        let kind = self.send.resend_syn(now)?;
+        *out = self.syn(now);
+        Some(kind)
+    }
+
+    /// Our SYN, or our SYN-ACK if the peer's SYN has arrived.
+    fn syn(&mut self, now: Instant) -> Segment {
+        let answers = self.state == State::SynReceived;
+        let understood = if answers { self.agreed.polls } else { self.config.understands_polls() };
+        let polls = if understood { Flags::POLL } else { Flags::empty() };
+        let flags = Flags::SYN.with(self.ecn_offer(answers)).with(polls);
+        let mut segment = self.segment(self.send.iss(), flags, Payload::EMPTY);
+        let clock = self.receive.timestamps(now);
+        let unscaled = self.receive.offer_on_syn();
+        if answers {
+            self.complete(now, &mut segment);
+            segment.options = offer(&self.config, Some(&self.peer_offers()), clock);
+            self.receive.open(unscaled);
+        } else {
+            segment.options = offer(&self.config, None, clock);
+        }
+        segment.window = unscaled;
+        segment
+    }
+
+    /// The options of the peer's SYN, as far as our answer depends on them.
+    fn peer_offers(&self) -> wire::Options {
+        wire::Options {
+            window_scale: self.peer_scales.then_some(self.agreed.send_shift),
+            sack_permitted: self.agreed.sack,
+            timestamps: self.agreed.timestamps.then(Timestamps::default),
+            ..wire::Options::default()
+        }
+    }
+
+    /// RFC 9293 §3.10.7.2.
+    pub(crate) fn segment_in_listen(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            return self.refuse(segment);
+        }
+        if segment.flags.contains(Flags::SYN) {
+            self.ports.remote = segment.source_port;
+            self.take_syn(now, segment);
+            self.change(Change::SynArrived);
+            self.judge_fast_open(now, segment);
+        }
+    }
+
+    /// RFC 9293 §3.10.7.3.
+    pub(crate) fn segment_in_syn_sent(&mut self, now: Instant, segment: &Segment) {
+        let acks = segment.flags.contains(Flags::ACK);
+        let sent = SeqRange { start: self.send.iss(), end: self.send.nxt() };
+        if acks && (!self.send.has_sent_syn() || !sent.contains(segment.ack - 1)) {
+            return self.refuse(segment);
+        }
+        if segment.flags.contains(Flags::RST) {
+            if acks {
+                self.give_up(CloseReason::Refused);
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.take_syn(now, segment);
+        if acks {
+            self.change(Change::SynAckArrived);
+            self.finish_active_open(now, segment);
+        } else {
+            // Simultaneous open (RFC 9293 §3.5, figure 7): our SYN again, now with an ACK of theirs.
+            self.change(Change::SynArrived);
+            let answer = self.syn(now);
+            self.outbox.push_back(Transmit { segment: answer, kind: Kind::Syn });
+        }
+    }
+
+    /// Takes over sequence number, window and options of the peer's SYN.
+    fn take_syn(&mut self, now: Instant, segment: &Segment) {
+        self.agreed = Agreed::new(&self.config, segment);
+        self.peer_scales = segment.options.window_scale.is_some();
+        let theirs = segment.options.timestamps.filter(|_| self.agreed.timestamps);
+        self.receive.start(segment.seq, theirs, now);
+        self.take_ecn_of_syn(now, segment);
+        self.send.take_syn(segment, &self.agreed);
+    }
+
+    /// The SYN-ACK has arrived: our SYN is acknowledged, and the third segment of the handshake follows.
+    fn finish_active_open(&mut self, now: Instant, segment: &Segment) {
+        self.send.on_syn_ack(now, segment, &self.agreed, &mut self.timers);
+        self.begin(now);
+        self.conclude_fast_open(now, segment);
+        if self.send.board().has_lost() {
+            // The data of the SYN that leave again carry the ACK (Linux `tcp_rcv_fastopen_synack`).
+            return self.receive.acknowledge_now();
+        }
+        // It leaves before the user learns of the connection, and so never carries data.
+        let mut third = self.segment(self.send.nxt(), Flags::empty(), Payload::EMPTY);
+        self.complete(now, &mut third);
+        self.outbox.push_back(Transmit { segment: third, kind: Kind::Ack });
+    }
+
+    /// Our SYN is acknowledged in SYN-RECEIVED.
+    pub(super) fn establish(&mut self, now: Instant) {
+        self.timers.clear(Timer::Retransmission);
+        self.change(Change::SynAcked);
+        let started = self.fast_open.is_accepted();
+        if !started {
+            self.begin(now);
+        }
+        self.send.on_established(now, started, &mut self.timers);
+    }
+
+    /// The handshake is done at this end: the windows start, and data may flow.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.send.settle(now, &self.agreed);
+        self.settle_polls(now);
+        self.settle_marks(now);
+        self.send.start(now, self.state.is_synchronised());
+        self.restart_keep_alive(now);
+        self.events.push_back(Event::Connected);
+        self.send.note(now, Decision::Established, "", self.send.una(), 0);
+    }
+
+    /// The peer does not poll, or does not answer polls: each end continues without.
+    fn settle_polls(&mut self, now: Instant) {
+        if self.agreed.polls || !self.config.understands_polls() {
+            return;
+        }
+        self.send.stop_polling();
+        let reason = if self.receive.stop_awaiting_polls() {
+            "the peer does not poll: delayed ACKs"
+        } else {
+            "the peer does not answer polls: none are sent"
+        };
+        self.send.note(now, Decision::Fallback, reason, self.send.una(), 0);
+    }
+}

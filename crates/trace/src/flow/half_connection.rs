@@ -1,0 +1,460 @@
+//! A half-connection (RFC 4340 §4.2): the data that one side of a flow sent, and their acknowledgments.
+
+use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
+use wire::{Flags, Segment};
+
+use crate::ledger::{Diagnosis, Ledger, Retransmission};
+use crate::position::{Positions, Span};
+
+use super::cause::{Evidence, SenderPhase};
+use super::duplicates::Duplicates;
+use super::inference::{Inference, Judgement};
+use super::outstanding::Outstanding;
+use super::rtt::{RoundTrips, Rtt};
+use super::sacked::Sacked;
+use super::{Cause, SegmentKind};
+
+/// One side of a flow, as a sender.
+#[derive(Clone, Debug, Default)]
+pub struct HalfConnection {
+    positions: Positions,
+    /// Place of the SYN.
+    first: Option<u64>,
+    fin: Option<u64>,
+    snd_una: u64,
+    snd_max: u64,
+    outstanding: Outstanding,
+    sacked: Sacked,
+    sack_seen: bool,
+    /// Whether the last arrival brought a new SACK block.
+    sack_news: bool,
+    rtt: Rtt,
+    phase: SenderPhase,
+    /// Grows with each change of phase.
+    phase_number: u32,
+    /// Whether something was acknowledged that this phase has not sent again.
+    originals_acked: bool,
+    duplicates: u32,
+    /// Without SACK, the duplicate ACKs that no hole has explained.
+    unexplained: Duplicates,
+    /// Arrival of the peer's last packet, until it is answered with new data.
+    unanswered_since: Option<Instant>,
+    progress_at: Option<Instant>,
+    window_scale: Option<u8>,
+    /// The peer's window at its last segment.
+    peer_window: Bytes,
+    counters: Counters,
+    milestones: Vec<Milestone>,
+    ledger: Ledger,
+    inference: Inference,
+}
+
+/// Counts of one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments that carry data, retransmissions included.
+    pub data_segments: u64,
+    /// Bytes of data sent, retransmissions included.
+    pub data_bytes: u64,
+    /// Bytes of data sent for the first time.
+    pub unique_bytes: u64,
+    /// Segments that carry numbers (SYN, FIN or data) sent before.
+    pub retransmissions: u64,
+    /// Those of them that carry data.
+    pub data_retransmissions: u64,
+    /// Timeouts, as far as they show: each that led to a retransmission.
+    pub timeouts: u64,
+    /// Times that fast recovery was entered.
+    pub fast_retransmits: u64,
+    /// Retransmissions that look like tail loss probes.
+    pub tail_loss_probes: u64,
+    /// Keep-alives, and probes of a closed window.
+    pub probes: u64,
+    /// Duplicate ACKs that came to this side.
+    pub duplicate_acks: u64,
+    /// SACK blocks received that report data received twice (RFC 2883).
+    pub duplicate_sacks: u64,
+    /// Acknowledgments of data that were not seen: the capture missed packets.
+    pub unseen: u64,
+}
+
+/// A place in the stream, and when its acknowledgment came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Milestone {
+    /// The number of bytes.
+    pub bytes: Bytes,
+    /// When all before it was acknowledged, if it was.
+    pub at: Option<Instant>,
+    /// Retransmissions by then.
+    pub retransmissions: u64,
+}
+
+impl HalfConnection {
+    pub(super) fn new(milestones: &[Bytes]) -> Self {
+        let milestones = milestones.iter().map(|&bytes| Milestone { bytes, at: None, retransmissions: 0 });
+        Self { milestones: milestones.collect(), ..Self::default() }
+    }
+
+    /// Its counts.
+    #[must_use]
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Bytes of data that the peer has acknowledged.
+    #[must_use]
+    pub fn acked(&self) -> Bytes {
+        let fin = self.fin_acked();
+        let acked = self.first.map_or(0, |first| self.snd_una.saturating_sub(first + 1));
+        Bytes(acked.saturating_sub(u64::from(fin)))
+    }
+
+    /// Whether its FIN was acknowledged.
+    #[must_use]
+    pub fn fin_acked(&self) -> bool {
+        self.fin.is_some_and(|fin| self.snd_una > fin)
+    }
+
+    /// When something new was last acknowledged.
+    #[must_use]
+    pub const fn last_progress(&self) -> Option<Instant> {
+        self.progress_at
+    }
+
+    /// The requested milestones.
+    #[must_use]
+    pub fn milestones(&self) -> &[Milestone] {
+        &self.milestones
+    }
+
+    /// The smoothed round-trip time, measured at the point of observation.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.rtt.srtt()
+    }
+
+    /// Which retransmissions and timeouts were needed; valid only if every loss was reported.
+    #[must_use]
+    pub fn diagnosis(&self) -> Diagnosis {
+        self.ledger.clone().finish()
+    }
+
+    /// The evidence of the acknowledgments on each retransmission, in the order of sending.
+    #[must_use]
+    pub fn judgements(&self) -> Vec<Judgement> {
+        self.inference.judgements()
+    }
+
+    /// The shortest and the longest round-trip time, and the number of samples.
+    #[must_use]
+    pub const fn round_trips(&self) -> &RoundTrips {
+        self.rtt.samples()
+    }
+
+    /// Bytes of sequence numbers that are sent and not acknowledged.
+    #[must_use]
+    pub const fn flight(&self) -> Bytes {
+        Bytes(self.snd_max.saturating_sub(self.snd_una))
+    }
+
+    /// A number of this side's, counted from its SYN.
+    #[must_use]
+    pub fn relative(&self, seq: Seq) -> u64 {
+        self.positions.place(seq).saturating_sub(self.first.unwrap_or(0))
+    }
+
+    /// Whether it began with another number than `iss`.
+    pub(super) fn began_otherwise(&self, iss: Seq) -> bool {
+        self.first.is_some_and(|first| first != self.positions.place(iss))
+    }
+
+    pub(super) fn note_window_scale(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.window_scale = segment.options.window_scale;
+        }
+    }
+
+    /// The window that a segment of this side's advertises. RFC 7323 §2.2: that of a SYN is never
+    /// scaled, and the others are if both SYNs had the option.
+    pub(super) fn window_of(&self, segment: &Segment, peer: &Self) -> Bytes {
+        let scaled = !segment.flags.contains(Flags::SYN) && peer.window_scale.is_some();
+        let shift = self.window_scale.filter(|_| scaled).unwrap_or(0).min(MAX_WINDOW_SHIFT);
+        Bytes(u64::from(segment.window) << shift)
+    }
+
+    /// A segment of the peer's arrived.
+    pub(super) fn handle_arrival(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        carries_data: bool,
+        window: Bytes,
+    ) {
+        let same_window = window == std::mem::replace(&mut self.peer_window, window);
+        self.unanswered_since = Some(at);
+        if self.first.is_none() || !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        let position = self.positions.place(segment.ack);
+        let duplicate = self.duplicate_sack(segment, position);
+        self.inference.on_ack(at, segment, self.snd_una, position, duplicate);
+        self.sack_news = self.take_sack_blocks(segment);
+        let had_all = self.snd_max == self.snd_una;
+        let bare = !carries_data && !segment.flags.intersects(Flags::SYN.with(Flags::FIN).with(Flags::RST));
+        if position > self.snd_una {
+            self.advance(at, position);
+        } else if position == self.snd_una
+            && self.snd_max > self.snd_una
+            && bare
+            && (same_window || self.sack_news)
+        {
+            self.duplicates += 1;
+            self.counters.duplicate_acks += 1;
+            if !self.sack_seen {
+                self.unexplained.push(at, self.snd_max);
+            }
+        } else if position == self.snd_una && had_all && bare && same_window && !self.sack_seen {
+            self.inference.on_duplicate_arrival(at, self.rtt.samples().longest);
+        }
+    }
+
+    /// A segment of this side's was sent.
+    pub(super) fn handle_sent(
+        &mut self,
+        at: Instant,
+        packet: PacketId,
+        segment: &Segment,
+        missing: u32,
+    ) -> SegmentKind {
+        let range = SeqRange::new(segment.seq, segment.seq_len() + missing);
+        if segment.flags.contains(Flags::RST) {
+            return SegmentKind::Reset;
+        }
+        if range.is_empty() {
+            return self.bare_ack(segment);
+        }
+        let span = self.positions.span(range);
+        self.begin(span, segment.flags);
+        let again = Span { start: span.start, end: span.end.min(self.snd_max) };
+        if self.is_probe(span, segment.flags) {
+            self.counters.probes += 1;
+            return SegmentKind::Probe;
+        }
+        self.count_data(span, again, segment.flags);
+        if again.len() > 0 {
+            let cause = self.resend(at, packet, again, segment);
+            self.send_new(Span { start: again.end, end: span.end }, at);
+            return SegmentKind::Retransmission(cause);
+        }
+        self.send_new(span, at);
+        match segment.flags {
+            flags if flags.contains(Flags::SYN) => SegmentKind::Syn,
+            flags if flags.contains(Flags::FIN) => SegmentKind::Fin,
+            _ => SegmentKind::Data,
+        }
+    }
+
+    pub(super) fn handle_loss(
+        &mut self,
+        at: Instant,
+        packet: PacketId,
+        segment: &Segment,
+        missing: u32,
+        rule: &'static str,
+    ) {
+        let range = SeqRange::new(segment.seq, segment.seq_len() + missing);
+        self.ledger.on_drop(packet, range, at, rule);
+    }
+
+    /// An acknowledgment of `ack` to this side was lost.
+    pub(super) fn handle_ack_loss(&mut self, at: Instant, ack: Seq) {
+        self.ledger.on_ack_drop(at, ack);
+    }
+
+    pub(super) fn handle_delay(&mut self, at: Instant, by: Duration, cause: &'static str) {
+        self.ledger.on_delay(at, by, cause);
+    }
+
+    /// Notes the stream's beginning and end.
+    fn begin(&mut self, span: Span, flags: Flags) {
+        if self.first.is_none() {
+            let first = span.start - u64::from(!flags.contains(Flags::SYN));
+            self.first = Some(first);
+            self.snd_una = span.start;
+            self.snd_max = span.start;
+        }
+        if flags.contains(Flags::FIN) {
+            self.fin = Some(span.end - 1);
+        }
+    }
+
+    /// A segment without sequence numbers: a keep-alive or a window probe if its number lies below the acknowledged
+    /// ones (RFC 9293 §3.8.4; Linux probes windows so too), or else an acknowledgment.
+    fn bare_ack(&mut self, segment: &Segment) -> SegmentKind {
+        let begun = self.first.is_some();
+        if begun && self.positions.place(segment.seq) + 1 == self.snd_una && self.snd_una == self.snd_max {
+            self.counters.probes += 1;
+            return SegmentKind::Probe;
+        }
+        SegmentKind::Ack
+    }
+
+    /// Whether a byte is retransmitted only as a probe: of an idle peer, or of a peer whose window is closed.
+    fn is_probe(&self, span: Span, flags: Flags) -> bool {
+        let one_byte = span.len() == 1 && !flags.intersects(Flags::SYN.with(Flags::FIN));
+        let idle = self.snd_una == self.snd_max && span.end == self.snd_una;
+        let closed = self.peer_window.is_zero() && span.start == self.snd_una && span.start < self.snd_max;
+        one_byte && (idle || closed)
+    }
+
+    fn count_data(&mut self, span: Span, again: Span, flags: Flags) {
+        let controls = u64::from(flags.contains(Flags::SYN)) + u64::from(flags.contains(Flags::FIN));
+        let bytes = span.len() - controls;
+        let resent = again.len() > 0;
+        self.counters.retransmissions += u64::from(resent);
+        if bytes > 0 {
+            self.counters.data_segments += 1;
+            self.counters.data_bytes += bytes;
+            self.counters.data_retransmissions += u64::from(resent);
+            let new = span.end.saturating_sub(self.snd_max.max(span.start));
+            self.counters.unique_bytes += new.saturating_sub(controls);
+        }
+    }
+
+    fn send_new(&mut self, span: Span, at: Instant) {
+        if span.len() > 0 {
+            self.outstanding.push(span, at);
+            self.unanswered_since = None;
+            self.snd_max = span.end;
+            self.ledger.advance_to(Seq(span.end as u32));
+        }
+    }
+
+    /// Judges and books a retransmission.
+    fn resend(&mut self, at: Instant, packet: PacketId, again: Span, segment: &Segment) -> Cause {
+        let evidence = self.evidence(at, again, segment.flags);
+        let cause = evidence.cause(self.phase);
+        let range = SeqRange::new(segment.seq, again.len() as u32);
+        match cause {
+            Cause::Timeout => {
+                self.counters.timeouts += 1;
+                self.change_phase(SenderPhase::AfterTimeout(self.snd_max));
+                self.ledger.on_timeout(at, range);
+            }
+            Cause::FastRetransmit => {
+                self.counters.fast_retransmits += 1;
+                self.change_phase(SenderPhase::Recovery(self.snd_max));
+            }
+            Cause::TailLossProbe => self.counters.tail_loss_probes += 1,
+            Cause::AfterTimeout if matches!(self.phase, SenderPhase::Recovery(_)) => {
+                self.change_phase(SenderPhase::AfterTimeout(self.snd_max));
+            }
+            _ => {}
+        }
+        let snd_max = Seq(self.snd_max.max(again.end) as u32);
+        self.ledger.on_retransmission(Retransmission { packet, at, range, cause: cause.id(), snd_max });
+        self.inference.on_retransmission(at, packet, again, segment);
+        self.outstanding.resend(again, at, self.phase_number);
+        cause
+    }
+
+    fn evidence(&self, at: Instant, again: Span, flags: Flags) -> Evidence {
+        let sent = self.outstanding.at(again.start).or(self.outstanding.head());
+        let since = sent.map(|sent| sent.at).max(self.progress_at);
+        let idle = since.map_or(Duration::MAX, |since| at.saturating_since(since));
+        Evidence {
+            opening: flags.contains(Flags::SYN),
+            prompted: self.unanswered_since.is_some_and(|arrival| at.saturating_since(arrival) <= REACTION),
+            head: again.start <= self.snd_una,
+            tail: self.outstanding.tail().is_none_or(|tail| again.end >= tail.span.end),
+            resent: sent.is_some_and(|sent| sent.resent_in == Some(self.phase_number)),
+            moved_on: self.originals_acked
+                && matches!(self.phase, SenderPhase::AfterTimeout(until) if self.snd_max > until),
+            duplicates: self.duplicates,
+            sacked_above: self.sacked.reaches_beyond(again.start),
+            sack_news: self.sack_news,
+            sack_seen: self.sack_seen,
+            overdue: idle >= self.rtt.shortest_timer(),
+        }
+    }
+
+    fn change_phase(&mut self, phase: SenderPhase) {
+        self.phase = phase;
+        self.phase_number += 1;
+        self.originals_acked = false;
+    }
+
+    /// Everything before `position` is acknowledged.
+    fn advance(&mut self, at: Instant, position: u64) {
+        if position > self.snd_max {
+            self.counters.unseen += 1;
+            self.snd_max = position;
+        }
+        let covered = self.outstanding.acknowledge(position, self.phase_number);
+        if let Some(sent_at) = covered.timed {
+            let sample = at.saturating_since(sent_at);
+            self.rtt.measure(sample);
+            self.inference.on_round_trip(sample);
+        }
+        for duplicate in self.unexplained.advance(position, covered.segments, covered.resent) {
+            self.inference.on_duplicate_arrival(duplicate, self.rtt.samples().longest);
+        }
+        self.originals_acked |= covered.untouched;
+        self.snd_una = position;
+        self.progress_at = Some(at);
+        self.duplicates = 0;
+        self.sacked.forget_before(position);
+        if let SenderPhase::Recovery(until) | SenderPhase::AfterTimeout(until) = self.phase
+            && position >= until
+        {
+            self.change_phase(SenderPhase::Open);
+        }
+        self.reach_milestones(at);
+    }
+
+    fn reach_milestones(&mut self, at: Instant) {
+        let acked = self.acked();
+        let retransmissions = self.counters.retransmissions;
+        for milestone in self.milestones.iter_mut().filter(|milestone| milestone.at.is_none()) {
+            if acked >= milestone.bytes {
+                *milestone = Milestone { at: Some(at), retransmissions, ..*milestone };
+            }
+        }
+    }
+
+    /// The span of a duplicate SACK block: the first, if it lies below the acknowledgment number or inside the second
+    /// (RFC 2883 §4).
+    fn duplicate_sack(&self, segment: &Segment, position: u64) -> Option<Span> {
+        let spans = segment.options.sack.as_slice().iter().map(|block| {
+            let start = self.positions.place(block.start);
+            Span { start, end: start + u64::from(block.len()) }
+        });
+        let mut first_two = spans.take(2);
+        let first = first_two.next()?;
+        let inside =
+            first_two.next().is_some_and(|second| second.start <= first.start && first.end <= second.end);
+        (first.end <= position || inside).then_some(first)
+    }
+
+    /// Takes SACK blocks; returns whether they reported new data.
+    fn take_sack_blocks(&mut self, segment: &Segment) -> bool {
+        let mut news = false;
+        for block in segment.options.sack.as_slice() {
+            let start = self.positions.place(block.start);
+            let span = Span { start, end: start + u64::from(block.len()) };
+            if span.end <= self.snd_una {
+                self.counters.duplicate_sacks += 1;
+            } else if span.end <= self.snd_max && span.start >= self.snd_una {
+                news |= self.sacked.add(span);
+            }
+        }
+        self.sack_seen |= news;
+        news
+    }
+}
+
+/// How soon after an arrival a sender has reacted to it, if it reacts at all: kernels take some
+/// microseconds, and a driver in between may add some hundred.
+const REACTION: Duration = Duration::from_millis(1);
+/// RFC 7323 §2.3: a larger shift counts as 14.
+const MAX_WINDOW_SHIFT: u8 = 14;

@@ -1,0 +1,331 @@
+"""A grid of runs: one scenario with some keys varied, each case under one seed or several.
+
+>>> import lasthop
+>>> grid = lasthop.sweep("quickstart", {"links.lasthop.down.queue.limit": ["7 packets", "20 packets"]})
+>>> [round(case.measures["retransmissions"].mean) for case in grid.cases]  # doctest: +SKIP
+[55, 21]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lasthop import _native
+from lasthop.entry_points import entry_point
+from lasthop.errors import InputError, RunError, naming
+from lasthop.parallel import processors
+from lasthop.provenance import machine, versions
+from lasthop.scenario import RECORD_NOTHING, Given, Scenario, check_virtual_time, scenario_of
+from lasthop.stats import Spread, are_alike, jain_index, spread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT: Final = "lasthop sweep 1"
+INDEX_FILE: Final = "sweep.json"
+TABLE_FILE: Final = "sweep.parquet"
+PICTURE_FILE: Final = "sweep.svg"
+
+Tick = Callable[[int, int], None]
+"""Told how many runs are done, and how many there are."""
+
+MOST_RUNS: Final = 100_000
+"""Runs that a sweep may have: more were meant to be a study, or a slip."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A key of the scenario, and the values that it takes in turn (as `--set` reads them)."""
+
+    path: str
+    values: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The shortest name that tells a reader which key it is: its last part that is no number."""
+        return self.path.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One point of the grid: the value on each axis, and what its runs came to."""
+
+    values: tuple[str, ...]
+    seeds: tuple[int, ...]
+    summaries: tuple[Mapping[str, Any], ...]
+
+    @property
+    def measures(self) -> dict[str, Spread]:
+        """The spread over the seeds of each measure that every run of the case has."""
+        found = [measured(summary) for summary in self.summaries]
+        return {key: spread([each[key] for each in found]) for key in found[0] if all(key in each for each in found)}
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether all runs came to the same: no draw of a random number made a difference."""
+        return are_alike(self.summaries)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The whole grid, its cases in the order of the axes, the last axis fastest."""
+
+    scenario: str
+    axes: tuple[Axis, ...]
+    cases: tuple[Case, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as one object."""
+        return {
+            "scenario": self.scenario,
+            "axes": [asdict(axis) for axis in self.axes],
+            "cases": [
+                {
+                    "values": dict(zip((axis.path for axis in self.axes), case.values, strict=True)),
+                    "seeds": list(case.seeds),
+                    "deterministic": case.deterministic,
+                    "measures": {key: asdict(found) for key, found in case.measures.items()},
+                    "runs": list(case.summaries),
+                }
+                for case in self.cases
+            ],
+        }
+
+    def table(self) -> pa.Table:
+        """Return a row for each flow of each run: the values on the axes by their paths, the seed, and its measures.
+
+        A measure that no flow has is left out.
+        """
+        import pyarrow as pa
+
+        table = pa.Table.from_pylist(list(self._rows()))
+        return table.select([field.name for field in table.schema if not pa.types.is_null(field.type)])
+
+    def write(self, folder: Path) -> None:
+        """Write `sweep.json`, `sweep.parquet` and `sweep.svg` into `folder`, which is made; each is whole or not there.
+
+        Raises InputError where the folder holds anything but an earlier sweep, or cannot be written.
+        """
+        check_sweep_target(folder)
+        with naming(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        index = {"format": FORMAT, "versions": versions(), "machine": machine(), **self.to_json()}
+        with _whole(folder / TABLE_FILE) as path:
+            _native.write_table(self.table(), path)
+        with _whole(folder / PICTURE_FILE) as path:
+            entry_point("save-sweep")(self, path)
+        with _whole(folder / INDEX_FILE) as path:
+            path.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n")
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        columns = [plain_values(axis.values) for axis in self.axes]
+        at = [dict(zip(axis.values, column, strict=True)) for axis, column in zip(self.axes, columns, strict=True)]
+        for case in self.cases:
+            axes = {axis.path: of[value] for axis, of, value in zip(self.axes, at, case.values, strict=True)}
+            for seed, summary in zip(case.seeds, case.summaries, strict=True):
+                for flow in summary["flows"]:
+                    plain = {key: value for key, value in flow.items() if not isinstance(value, list | dict)}
+                    yield {**axes, "seed": seed, **plain}
+
+
+def sweep(
+    source: Given,
+    axes: Mapping[str, Iterable[object]] | Sequence[Axis],
+    *,
+    replications: int = 1,
+    seed: int | None = None,
+    overrides: Iterable[str] = (),
+    jobs: int | None = None,
+    tick: Tick | None = None,
+    progress: bool = False,
+) -> Sweep:
+    """Run a scenario for every combination of the axes' values, each under `replications` seeds from its own on.
+
+    `source` is a path, a name, TOML text or a mapping, as `lasthop.run` takes it. `progress` shows a bar of the runs
+    that are done, of all; `tick` is told the same. `jobs` runs go on at a time (as many as there are processors, unless
+    given). Every case is read before the first is run. Raises InputError where one is wrong, and RunError, naming the
+    case and the seed, where a run fails.
+    """
+    if isinstance(source, Scenario):
+        help = "give the path, the name, the text or the mapping that it was read from"
+        raise InputError("a sweep changes keys of a file, and a resolved scenario has none", help=help)
+    grid = tuple(axes) if isinstance(axes, Sequence) else tuple(axis_of(path, values) for path, values in axes.items())
+    points = list(product(*(axis.values for axis in grid)))
+    _check_size(grid, len(points) * replications)
+    cases = [_scenario(source, grid, point, seed, tuple(overrides)) for point in points]
+    seeds = tuple(range(cases[0].seed, cases[0].seed + replications))
+    with _told(tick, progress=progress) as telling:
+        summaries = _run_all(cases, seeds, jobs or processors(), telling)
+    made = (
+        Case(point, seeds, tuple(summaries[place * replications : (place + 1) * replications]))
+        for place, point in enumerate(points)
+    )
+    return Sweep(cases[0].name, grid, tuple(made))
+
+
+def read_sweep_index(folder: Path) -> Mapping[str, Any]:
+    """Read `sweep.json` of a sweep's folder. Raises InputError where it is damaged or of another format."""
+    path = folder / INDEX_FILE
+    try:
+        with naming(path):
+            index: Mapping[str, Any] = json.loads(path.read_text())
+    except ValueError as error:
+        raise InputError(f"is damaged: {error}", file=str(path), help="run the sweep again") from error
+    if index.get("format") != FORMAT:
+        raise InputError(f"is of the format {index.get('format')!r}; this lasthop reads {FORMAT!r}", file=str(path))
+    return index
+
+
+def axis_of(path: str, values: Iterable[object]) -> Axis:
+    """Return an axis; values that are not texts are written as TOML has them."""
+    return Axis(path, tuple(value if isinstance(value, str) else json.dumps(value) for value in values))
+
+
+def plain_values(texts: Sequence[str]) -> Sequence[str | int | float | bool]:
+    """Return texts as numbers or as yes and no, where all of them are; else as they are ("2 Mbit/s", "reno")."""
+    for read in (_WORDS.__getitem__, int, float):
+        try:
+            return [read(text) for text in texts]
+        except (KeyError, ValueError):
+            continue
+    return texts
+
+
+_WORDS: Final = {"true": True, "false": False}
+
+
+def parse_axis(text: str) -> Axis:
+    """Read an axis from "path=value,value". A comma inside brackets, braces or quotes is part of its value."""
+    path, equals, rest = text.partition("=")
+    values = tuple(value for value in _split(rest) if value)
+    if not equals or not path.strip() or not values:
+        raise InputError(f"{text!r} is no axis", key="--sweep", help="write PATH=VALUE,VALUE,…")
+    if len(set(values)) < len(values):
+        raise InputError(f"{text!r} names a value twice", key="--sweep", help="name each value once")
+    return Axis(path.strip(), values)
+
+
+def measured(summary: Mapping[str, Any]) -> dict[str, float]:
+    """Return what a run came to over all its flows, those of its measures that it has."""
+    flows, links = summary["flows"], summary["links"]
+    rates = [flow["throughput_Bps"] for flow in flows if flow["throughput_Bps"] is not None]
+    found: dict[str, float | None] = {
+        "throughput_Bps": sum(rates) if rates else None,
+        "elapsed_s": max((flow["elapsed_s"] for flow in flows if flow["elapsed_s"] is not None), default=None),
+        "fairness": jain_index(rates) if len(rates) > 1 else None,
+        "retransmissions": sum(flow["retransmissions"] for flow in flows),
+        "unnecessary_retransmissions": sum(flow["unnecessary_retransmissions"] for flow in flows),
+        "timeouts": sum(flow["timeouts"] for flow in flows),
+        "drops": sum(link["queue_drops"] + link["error_drops"] for link in links),
+    }
+    for key in ("delay_mean_s", "delay_p95_s", "transfer_mean_s", "frame_loss"):
+        found[key] = max((flow[key] for flow in flows if flow.get(key) is not None), default=None)
+    found["queue_mean"] = max(
+        (link["queue_mean"] for link in links if link.get("queue_mean") is not None), default=None
+    )
+    return {key: float(value) for key, value in found.items() if value is not None}
+
+
+def _split(text: str) -> Iterator[str]:
+    depth, quote, start = 0, "", 0
+    for place, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "[{":
+            depth += 1
+        elif letter in "]}":
+            depth -= 1
+        elif letter == "," and depth == 0:
+            yield text[start:place].strip()
+            start = place + 1
+    yield text[start:].strip()
+
+
+def _check_size(grid: Sequence[Axis], runs: int) -> None:
+    if not grid:
+        raise InputError("a sweep needs an axis", key="--sweep", help="write PATH=VALUE,VALUE,…")
+    paths = [axis.path for axis in grid]
+    if twice := next((path for path in paths if paths.count(path) > 1), None):
+        raise InputError(f"{twice} is swept twice", key="--sweep", help="put its values into one axis")
+    if runs > MOST_RUNS:
+        raise InputError(f"the grid has {runs} runs, and {MOST_RUNS} is the most", help="fewer values or replications")
+
+
+@contextmanager
+def _told(tick: Tick | None, *, progress: bool) -> Iterator[Tick]:
+    """Whom to tell how many runs are done: the caller, and a bar in the terminal or the notebook."""
+    told = tick or (lambda _done, _all: None)
+    if not progress:
+        yield told
+        return
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    with Progress(*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task("runs", total=None)
+
+        def both(done: int, of: int) -> None:
+            bar.update(task, completed=done, total=of)
+            told(done, of)
+
+        yield both
+
+
+def _scenario(
+    source: Given, grid: Sequence[Axis], point: Sequence[str], seed: int | None, overrides: tuple[str, ...]
+) -> Scenario:
+    varied = [f"{axis.path}={value}" for axis, value in zip(grid, point, strict=True)]
+    return scenario_of(source, overrides=[*overrides, *varied], seed=seed)
+
+
+def _run_all(cases: Sequence[Scenario], seeds: Sequence[int], jobs: int, tick: Tick) -> list[Mapping[str, Any]]:
+    for case in cases:
+        check_virtual_time(case)
+    runs = [(place, seed) for place in range(len(cases)) for seed in seeds]
+    summaries: dict[int, Mapping[str, Any]] = {}
+
+    def finished(ended: Sequence[tuple[int, _native.Run | Exception | None]]) -> list[int]:
+        for place, result in ended:
+            if isinstance(result, Exception):
+                case, seed = runs[place]
+                raise RunError(f"{', '.join(cases[case].overrides)}, seed {seed}: {result}") from result
+            if result is not None:
+                summaries[place] = json.loads(result.summary_json)
+        tick(len(summaries), len(runs))
+        return []
+
+    _native.run_batch([(case.json, RECORD_NOTHING) for case in cases], runs, jobs, finished)
+    return [summaries[place] for place in range(len(runs))]
+
+
+def check_sweep_target(folder: Path) -> None:
+    """Raise InputError unless `folder` is free, empty, or holds an earlier sweep."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError("is a file, not a folder", file=str(folder), help="name a new folder with --out")
+    if folder.is_dir() and not {path.name for path in folder.iterdir()} <= FILES | PARTIAL:
+        raise InputError(
+            "holds something else than a sweep, so it is left alone",
+            file=str(folder),
+            help="name a new or empty folder with --out",
+        )
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """Yield a name beside `path` to write to; it becomes `path` when all of it is there."""
+    partial = path.with_name(f".{path.name}.partial")
+    with naming(path):
+        yield partial
+        partial.replace(path)
+
+
+FILES: Final = frozenset({INDEX_FILE, TABLE_FILE, PICTURE_FILE})
+PARTIAL: Final = frozenset(f".{name}.partial" for name in FILES)
+"""What a sweep writes, and what a sweep that was killed while it wrote leaves."""

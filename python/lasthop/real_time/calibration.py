@@ -1,0 +1,107 @@
+"""How fast links may be on this machine in real time: measured by two short live runs, and kept for later ones."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lasthop.real_time.live import live_result
+from lasthop.scenario import Scenario, parse_scenario
+
+SECONDS = 2
+"""How long each of the two runs sends."""
+
+UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What this machine can do."""
+
+    ceiling_bps: float
+    """Data that one transfer of this kernel gets across a link without a rate, in bits a second."""
+    ceiling_packets: float
+    """Packets that crossed it, both directions together, in a second."""
+    crossing_us: float
+    """What a packet's crossing costs: a second over those packets."""
+    lateness_p50_ms: float
+    """How late packets of a link of 10 Mbit/s were released: half of them at most."""
+    lateness_p99_ms: float
+    """The same of 99 in 100."""
+    lateness_max_ms: float
+    """The same of all."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.ceiling_bps / 1e6:,.0f} Mbit/s and {self.ceiling_packets:,.0f} packets/s at most "
+            f"({self.crossing_us:.1f} us a packet); at 10 Mbit/s released {self.lateness_p50_ms:.3f} ms late (median), "
+            f"{self.lateness_p99_ms:.3f} ms (99 of 100), {self.lateness_max_ms:.3f} ms (at most)"
+        )
+
+
+def calibrate() -> Calibration:
+    """Measure this machine, and keep what was found. Raises LiveError where real time is not possible."""
+    with live_result(_transfer({"queue": {"limit": "2000 packets"}}), quiet_output=True) as fast:
+        summary = fast.summary
+    with live_result(_transfer({"rate": "10 Mbit/s", "queue": {"limit": "50 packets"}}), quiet_output=True) as paced:
+        late = paced.summary["lateness"]
+    packets = sum(link["packets_out"] for link in summary["links"]) / SECONDS
+    found = Calibration(
+        ceiling_bps=8 * float(summary["flows"][0]["throughput_Bps"] or 0),
+        ceiling_packets=packets,
+        crossing_us=1e6 / max(packets, 1),
+        lateness_p50_ms=late["p50_ms"],
+        lateness_p99_ms=late["p99_ms"],
+        lateness_max_ms=late["max_ms"],
+    )
+    file = _file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(asdict(found)))
+    return found
+
+
+def calibration() -> Calibration | None:
+    """Return what the last calibration found."""
+    try:
+        return Calibration(**json.loads(_file().read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def beyond_calibration(scenario: Scenario) -> Iterator[str]:
+    """Yield a warning for each direction of a link that is faster than what was measured here."""
+    known = calibration()
+    if known is None:
+        return
+    for link in scenario.specification["links"]:
+        for heading in ("down", "up"):
+            rate = _rate(link[heading])
+            if rate > known.ceiling_bps:
+                yield (
+                    f"link {link['name']}.{heading} has {rate / 1e6:,.0f} Mbit/s, and this machine was measured to "
+                    f"carry {known.ceiling_bps / 1e6:,.0f} Mbit/s in real time (lasthop doctor --calibrate)"
+                )
+
+
+def _rate(direction: Mapping[str, Any]) -> float:
+    """Return a direction's rate in bits a second; 0 where it has none."""
+    number, _, unit = str(direction.get("rate") or "0 bit/s").partition(" ")
+    return float(number) * UNITS[unit]
+
+
+def _transfer(direction: Mapping[str, Any]) -> Scenario:
+    """Return a transfer of some seconds over a link that is the same both ways."""
+    link = {"name": "lasthop", "between": ["server", "mobile"], "down": direction, "up": direction}
+    flow = {"name": "calibration", "from": "server", "to": "mobile", "until": f"{SECONDS} s"}
+    hosts = {"server": {"profile": "linux-6"}, "mobile": {"profile": "linux-6"}}
+    stop = f"{SECONDS} s"
+    return parse_scenario({"name": "calibration", "stop": stop, "hosts": hosts, "links": [link], "flows": [flow]})
+
+
+def _file() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "lasthop" / "calibration.json"

@@ -1,0 +1,70 @@
+"""What `[live]` names of the kernel, held against what this kernel has: a slip there is wrong input."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from lasthop.errors import InputError
+from lasthop.real_time.machines import placement_of
+from lasthop.scenario import Scenario
+
+SETTINGS: Final = Path("/proc/sys")
+CONGESTION_CONTROLS: Final = SETTINGS / "net/ipv4/tcp_available_congestion_control"
+
+
+def check_settings(scenario: Scenario) -> None:
+    """Raise InputError where the scenario names a congestion control or a setting that this kernel does not have."""
+    named = scenario.specification.get("live", {})
+    if SETTINGS.is_dir() and named.get("congestion"):
+        _check_congestion(scenario, named["congestion"])
+    for name in named.get("sysctl", ()):
+        if SETTINGS.is_dir() and not _path(name).exists():
+            raise _refusal(scenario, f"live.sysctl.{name}", name, "this kernel has no such setting", _near(name))
+
+
+def congestion_control(scenario: Scenario) -> str:
+    """Return the congestion control that a run of the scenario has in the kernel."""
+    named = scenario.specification.get("live", {}).get("congestion")
+    if named:
+        return str(named)
+    if not placement_of(scenario).is_here:
+        return "default congestion control"
+    default = SETTINGS / "net/ipv4/tcp_congestion_control"
+    return f"{default.read_text().strip()}, this machine's default" if default.is_file() else "default"
+
+
+def _check_congestion(scenario: Scenario, name: str) -> None:
+    there = CONGESTION_CONTROLS.read_text().split() if CONGESTION_CONTROLS.is_file() else [name]
+    if name not in there:
+        what = f"this kernel has no congestion control {name!r}; it has {', '.join(there)}"
+        raise _refusal(scenario, "live.congestion", name, what, f"name one of these, or as root: modprobe tcp_{name}")
+
+
+def _near(name: str) -> str:
+    """What may have been meant, from the folder where the setting would lie."""
+    folder = _path(name).parent
+    prefix = name.rpartition(".")[0]
+    there = [f"{prefix}.{path.name}" for path in folder.iterdir()] if folder.is_dir() else []
+    near = get_close_matches(name, there)
+    return f"did you mean {' or '.join(near)}?" if near else "sysctl -aN tells those that it has"
+
+
+def _path(name: str) -> Path:
+    return SETTINGS / name.replace(".", "/")
+
+
+def _refusal(scenario: Scenario, key: str, name: str, what: str, remedy: str) -> InputError:
+    return InputError(what, key=key, help=remedy, **_place(scenario, name))
+
+
+def _place(scenario: Scenario, name: str) -> dict[str, Any]:
+    """Where the name was written: the last override that has it, else the line of the file."""
+    for override in reversed(scenario.overrides):
+        if name in override:
+            return {"file": f"--set {override}"}
+    file = Path(scenario.source)
+    lines = file.read_text().splitlines() if file.is_file() else []
+    found = [number for number, line in enumerate(lines, 1) if name in line.partition("#")[0]]
+    return {"file": scenario.source or None, "line": found[-1] if found else None}

@@ -1,0 +1,258 @@
+"""Real time: the same scenario between real kernels, run in a child process of its own (see `process`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, overload
+
+from lasthop import errors
+from lasthop.errors import InputError, LiveError
+from lasthop.real_time.control import Remotes, remotes
+from lasthop.real_time.kernel_settings import check_settings
+from lasthop.real_time.machines import Placement, placement_of
+from lasthop.real_time.process import PREFIX
+from lasthop.results.folder import whole_folder
+from lasthop.results.run import Run, RunResult, open_run
+from lasthop.scenario import Given, Scenario, scenario_of
+
+Program = tuple[str, Sequence[str]]
+"""A host, and a program with its arguments."""
+
+COMMAND_OUTPUT = "output-command.txt"
+"""What the command has written, in the result's folder."""
+
+GRACE_S = 2.0
+"""How long a stopped run may take to end on its own."""
+
+
+@contextmanager
+def live_result(
+    scenario: Scenario,
+    *,
+    command: Sequence[str] = (),
+    programs: Sequence[Program] = (),
+    out: Path | None = None,
+    quiet_output: bool = False,
+) -> Iterator[RunResult]:
+    """Run a scenario in real time and yield its result; without `out` the result is gone after the block.
+
+    `command` is run instead of the scenario's flows, in the first host that has no other program. With `quiet_output`
+    its standard output goes to standard error. What it writes is kept in the folder `out`, `output-command.txt`.
+    `programs` run in the hosts that they name until the run is over; what they write is kept in the result's folder,
+    `output-HOST-N.txt`. Raises InputError where the scenario names what this kernel does not have, and LiveError, with
+    the remedy, where this machine does not allow it.
+    """
+    if placement_of(scenario).is_here:
+        check_settings(scenario)
+    _check_hosts(scenario, programs)
+    remove_left_folders()
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
+            _run_child(scenario, command, programs, Path(folder), None, quiet_output)
+            yield open_run(Path(folder))
+    else:
+        with whole_folder(out) as folder:
+            _run_child(scenario, command, programs, folder, COMMAND_OUTPUT, quiet_output)
+        yield open_run(out)
+
+
+@overload
+def live(given: Given, folder: None = None, *, overrides: Iterable[str] = (), seed: int | None = None) -> Run: ...
+
+
+@overload
+def live(given: Given, folder: str | Path, *, overrides: Iterable[str] = (), seed: int | None = None) -> RunResult: ...
+
+
+def live(
+    given: Given, folder: str | Path | None = None, *, overrides: Iterable[str] = (), seed: int | None = None
+) -> Run | RunResult:
+    """Run a scenario in real time, between real kernels. `given` is what `lasthop.run` takes.
+
+    Returns what `lasthop.run` does, a run in memory, or with `folder` the result that is written there. Raises what
+    `live_result` does, and InputError where the folder exists and is not an earlier result.
+    """
+    scenario = scenario_of(given, overrides=overrides, seed=seed)
+    with live_result(scenario, out=None if folder is None else Path(folder), quiet_output=True) as result:
+        return result if folder is not None else _in_memory(result)
+
+
+def _in_memory(result: RunResult) -> Run:
+    return Run(
+        specification=result.specification,
+        hash=str(result.index["hash"]),
+        summary=result.summary,
+        tables={name: result.table(name) for name in result.table_names},
+        captures={point: path.read_bytes() for point, path in result.captures.items()},
+    )
+
+
+def _run_child(
+    scenario: Scenario,
+    command: Sequence[str],
+    programs: Sequence[Program],
+    folder: Path,
+    output: str | None,
+    quiet_output: bool,
+) -> None:
+    """Run the scenario in a child, which writes its result into `folder`; with hosts or links elsewhere, in several."""
+    placement = placement_of(scenario)
+    request: dict[str, Any] = {
+        "scenario": scenario.json,
+        "identity": {"name": scenario.name, "seed": scenario.seed, "hash": scenario.hash},
+        "command": list(command),
+        "programs": _with_outputs(programs),
+        "output": output if command else None,
+        "folder": str(folder.absolute()),
+        "parent": os.getpid(),
+        "streams": (-1, -1),
+        "machines": [],
+    }
+    if not any(placement.machines):
+        _run_here(request, quiet_output)
+        return
+    with remotes(placement) as started:
+        request["machines"] = placement.to_native()
+        if placement.emulator is None:
+            _run_between(started, request, quiet_output)
+        elif error := started.run_there(request, folder):
+            raise _at(placement, _rebuilt(error))
+
+
+def _run_between(started: Remotes, request: dict[str, Any], quiet_output: bool) -> None:
+    """Run the emulator in a child here, and pass on what it and the machines say."""
+    to_child, said_to_child = os.pipe()
+    said_by_child, from_child = os.pipe()
+    with os.fdopen(said_to_child, "wb") as output, os.fdopen(said_by_child, "rb") as input:
+        request = {**request, "streams": (to_child, from_child)}
+
+        def pass_on() -> None:
+            os.close(to_child)
+            os.close(from_child)
+            started.run_here(output, input)
+
+        _run_here(request, quiet_output, (to_child, from_child), pass_on)
+
+
+def _at(placement: Placement, error: errors.LasthopError) -> errors.LasthopError:
+    """Return an error of the emulator's machine, with that machine's name."""
+    if isinstance(error, LiveError) and placement.emulator and not str(error).startswith("ssh://"):
+        return LiveError(f"{placement.emulator.text}: {error}")
+    return error
+
+
+def _run_here(
+    request: dict[str, Any],
+    quiet_output: bool,
+    descriptors: tuple[int, ...] = (),
+    meanwhile: Callable[[], None] | None = None,
+) -> None:
+    """Carry out a request in a child, which inherits some descriptors."""
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as exchange:
+        (Path(exchange) / "request.json").write_text(json.dumps(request))
+        run_child(
+            Path(exchange),
+            "lasthop.real_time.process",
+            quiet_output=quiet_output,
+            descriptors=descriptors,
+            meanwhile=meanwhile,
+        )
+
+
+def run_child(
+    exchange: Path,
+    module: str,
+    *,
+    quiet_output: bool = False,
+    descriptors: tuple[int, ...] = (),
+    meanwhile: Callable[[], None] | None = None,
+) -> None:
+    """Run a module in a child that carries out the request in `exchange`. Raise what it could not do."""
+    status = _status_of_child(exchange, module, quiet_output, descriptors, meanwhile)
+    if status != 0:
+        _raise_for(status, exchange)
+
+
+def remove_left_folders() -> list[Path]:
+    """Remove the temporary folders of processes that were killed, and return them."""
+    left = [path for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*") if not _maker_lives(path)]
+    for path in left:
+        shutil.rmtree(path, ignore_errors=True)
+    return left
+
+
+def _maker_lives(folder: Path) -> bool:
+    process = folder.name.removeprefix(PREFIX).partition("-")[0]
+    return not process.isdigit() or Path("/proc", process).exists()
+
+
+def _check_hosts(scenario: Scenario, programs: Sequence[Program]) -> None:
+    """Raise InputError where a program is in a host that no kernel stands for."""
+    hosts = [str(host["name"]) for host in scenario.specification["hosts"]]
+    for host, words in programs:
+        if host not in hosts:
+            raise InputError(f"there is no host {host!r}", key="--in", help=f"the hosts are {', '.join(hosts)}")
+        if not words:
+            raise InputError(f"no program for host {host!r}", key="--in", help='--in HOST "PROGRAM ARGUMENT…"')
+
+
+def _with_outputs(programs: Sequence[Program]) -> list[tuple[str, list[str], str]]:
+    return [(host, list(words), f"output-{host}-{number}.txt") for number, (host, words) in enumerate(programs, 1)]
+
+
+def _status_of_child(
+    exchange: Path,
+    module: str,
+    quiet_output: bool,
+    descriptors: tuple[int, ...],
+    meanwhile: Callable[[], None] | None,
+) -> int:
+    child = subprocess.Popen(
+        [sys.executable, "-m", module, str(exchange)],
+        stdout=sys.stderr.fileno() if quiet_output else None,
+        pass_fds=descriptors,
+    )
+    try:
+        if meanwhile is not None:
+            meanwhile()
+        return child.wait()
+    except KeyboardInterrupt:
+        # From a terminal the child got the same Ctrl-C and ends on its own; a signal to this process alone it did not
+        # get. Whatever ends it takes its namespaces with it.
+        _end(child)
+        raise
+    except LiveError:
+        _end(child)
+        raise
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        child.terminate()
+        child.wait()
+
+
+def _raise_for(status: int, exchange: Path) -> None:
+    described = exchange / "error.json"
+    if described.is_file():
+        error = json.loads(described.read_text())
+        raise _rebuilt(error)
+    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    raise LiveError(f"the process of the real-time run {how}; nothing was written")
+
+
+def _rebuilt(error: dict[str, Any]) -> errors.LasthopError:
+    kind = getattr(errors, str(error["class"]))
+    rebuilt: errors.LasthopError = kind(*error["arguments"])
+    vars(rebuilt).update(error["keywords"])
+    return rebuilt

@@ -1,0 +1,67 @@
+"""Scenarios that are nothing but links: an outside and an inside with some links between them, one behind the other."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from lasthop import catalogue
+from lasthop.errors import InputError
+from lasthop.scenario.resolved import Scenario, parse_scenario
+
+BYSTANDERS: Final = {"outside": 'profile = "linux-6"', "inside": 'profile = "linux-6"'}
+"""Hosts of which nothing is told: their packets come from elsewhere."""
+
+STRAIGHT: Final = "straight"
+"""What the link is called where none is named."""
+
+
+def scenario_of_links(
+    links: Sequence[str],
+    *,
+    hosts: Mapping[str, str] = BYSTANDERS,
+    more: str = "",
+    overrides: Iterable[str] = (),
+    seed: int | None = None,
+) -> Scenario:
+    """Return a scenario with two hosts and the links between them; `more` is TOML that it has beside these.
+
+    A link is the name of a preset or a path to a file like one; it is called as the file is, and a second one of the
+    same name NAME-2. "down" leads from the first host, with no other name the outside, to the second. Without a link
+    there is one, called "straight", that takes every packet of an Ethernet at once. Raises InputError.
+    """
+    near, far = hosts
+    files = [_file(link) for link in links]
+    names = _distinct([file.stem for file in files])
+    nodes = [near, *(f"router-{number}" for number in range(1, len(links))), far]
+    routers = ", ".join(f'"{node}"' for node in nodes[1:-1])
+    text = f'name = "{"+".join(names or [STRAIGHT])}"\nrouters = [{routers}]\n{more}'
+    text += "[hosts]\n" + "".join(f"{name} = {{ {host} }}\n" for name, host in hosts.items())
+    if not links:
+        text += f'[[links]]\nname = "{STRAIGHT}"\nbetween = ["{near}", "{far}"]\n{_STRAIGHT_LINK}'
+    for name, file, near, far in zip(names, files, nodes, nodes[1:], strict=False):
+        down = "" if "cell" in tomllib.loads(file.read_text()) else "down = {}\n"
+        text += f'[[links]]\nname = "{name}"\nbetween = ["{near}", "{far}"]\npreset = "{file}"\n{down}up = {{}}\n'
+    return parse_scenario(text, overrides=overrides, seed=seed, source=links[0] if links else STRAIGHT)
+
+
+_STRAIGHT_LINK = 'mtu = "1500 bytes"\ndown = {}\nup = {}\n'
+
+
+def _file(link: str) -> Path:
+    """Return the file that is meant."""
+    presets = {entry.name: entry.path for entry in catalogue.entries("presets")}
+    file = presets.get(link, Path(link))
+    if not file.is_file():
+        known = ", ".join(presets)
+        raise InputError(f"there is no link {link!r}", key="--link", help=f"name a file, or one of {known}")
+    return file.resolve()
+
+
+def _distinct(names: list[str]) -> list[str]:
+    return [
+        name if names[:place].count(name) == 0 else f"{name}-{names[:place].count(name) + 1}"
+        for place, name in enumerate(names)
+    ]

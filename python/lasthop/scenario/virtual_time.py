@@ -1,0 +1,89 @@
+"""Runs of a resolved scenario in virtual time: in memory, its summary alone, or into a result folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from lasthop import _native, catalogue
+from lasthop.results.folder import whole_folder
+from lasthop.results.run import Run, RunResult, arrow_table, open_run, write_index
+from lasthop.scenario.resolved import Given, Scenario, scenario_of
+
+Progress = Callable[[float], None]
+"""Called from time to time with the virtual seconds run so far; an exception that it raises stops the run."""
+
+Record = Mapping[str, Sequence[str]]
+"""What to record instead of what the file says: `tables` and `captures`, each a list of names."""
+
+RECORD_NOTHING: Final[Record] = {"tables": [], "captures": []}
+
+
+def run(
+    scenario: Given,
+    *,
+    overrides: Iterable[str] = (),
+    seed: int | None = None,
+    record: Record | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Run a scenario in virtual time. Other Python threads keep running; Ctrl-C stops the run.
+
+    `scenario` is a resolved Scenario, or anything that `scenario_of` reads with `overrides` and `seed` applied.
+    `record` replaces what the file records; `progress` is called with the virtual seconds run so far. Raises InputError
+    if the scenario is wrong, and RunError if the run fails.
+    """
+    resolved = scenario_of(scenario, overrides=overrides, seed=seed)
+    check_virtual_time(resolved)
+    return in_memory(_native.run(resolved.json, record, progress), resolved)
+
+
+def check_virtual_time(scenario: Scenario) -> None:
+    """Raise InputError, with file and line, if a host has the kernel's stack, which needs real time."""
+    if any(host.get("stack") == "kernel" for host in scenario.specification["hosts"]):
+        _native.check_virtual_time(scenario.source, scenario.text, str(catalogue.LIBRARY), scenario.overrides)
+
+
+def summary_of(scenario: Scenario, *, progress: Progress | None = None) -> Mapping[str, Any]:
+    """Run a scenario in virtual time and return its summary only; tables and captures are discarded.
+
+    The summary is the object that `lasthop run --json` prints. Raises what `run` does.
+    """
+    check_virtual_time(scenario)
+    summary: Mapping[str, Any] = json.loads(_native.summary(scenario.json, progress))
+    return summary
+
+
+def run_to_folder(scenario: Scenario, folder: Path, *, progress: Progress | None = None) -> RunResult:
+    """Run a scenario in virtual time and write its result folder, whole or not at all.
+
+    Tables and captures are written during the run, so memory does not grow with its length. Raises InputError if the
+    folder exists and is not an earlier result, and RunError if the run fails.
+    """
+    check_virtual_time(scenario)
+    with whole_folder(folder) as partial:
+        finished = _native.run(scenario.json, None, progress, partial)
+        write_index(partial, json.loads(finished.summary_json), scenario.hash, scenario.specification)
+    return open_run(folder)
+
+
+def link_trace(scenario: Scenario, link: str, seconds: float) -> str:
+    """Return the capacity of one direction of a link as a trace in Mahimahi's format.
+
+    `link` is its name ("lasthop.down"); the trace has one line, a time in milliseconds, for each 1500 bytes that the
+    direction can send in the first `seconds`. Raises InputError if there is no such direction, or it has no rate.
+    """
+    return _native.link_trace(scenario.json, link, seconds)
+
+
+def in_memory(native: _native.Run, scenario: Scenario) -> Run:
+    """Return the engine's result for `scenario` as a Run; tables are not copied."""
+    return Run(
+        specification=scenario.specification,
+        hash=scenario.hash,
+        summary=json.loads(native.summary_json),
+        tables={name: arrow_table(native.table(name)) for name in native.table_names},
+        captures=native.captures,
+    )
