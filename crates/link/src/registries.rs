@@ -8,6 +8,8 @@ use registry::Entry;
 pub struct Registry {
     /// Its name in lists.
     pub name: &'static str,
+    /// Its name in schemas.
+    pub key: &'static str,
     /// What its members decide.
     pub summary: &'static str,
     /// Its members, in the order of the documentation.
@@ -20,20 +22,28 @@ pub const fn registries() -> [Registry; 4] {
     [
         Registry {
             name: "queues",
+            key: "queue",
             summary: "which packets are dropped from the input queue, and which leave it first",
             entries: queue::ENTRIES,
         },
         Registry {
             name: "errors",
+            key: "error",
             summary: "which packets are hit by errors",
             entries: error_model::ENTRIES,
         },
         Registry {
             name: "capacities",
+            key: "capacity",
             summary: "how the rate of transmission varies in time",
             entries: capacity::ENTRIES,
         },
-        Registry { name: "distributions", summary: "how a quantity varies", entries: distribution::ENTRIES },
+        Registry {
+            name: "distributions",
+            key: "DurationDistribution",
+            summary: "how a quantity varies",
+            entries: distribution::ENTRIES,
+        },
     ]
 }
 

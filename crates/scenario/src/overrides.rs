@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use registry::name_of;
 use serde_json::{Value, json};
 
 use crate::error::{InputError, Place};
@@ -72,16 +73,26 @@ impl Override {
         self.path.0[0] == "topology"
     }
 
-    /// The path with names of list items turned into positions: links.lasthop → links.0.
+    /// The path with names of list items turned into positions, links.lasthop → links.0, and with `*` turned into the name
+    /// of the choice in its place, ack.*.timeout → ack.delayed.timeout.
     fn positions(&self, tree: &Tree) -> Result<KeyPath, InputError> {
         let mut path = KeyPath::root();
         for step in &self.path.0 {
             path = match tree.get(&path) {
                 Some(Value::Array(items)) => path.below(self.position(items, step, &path)?),
+                standing if step == CHOSEN && is_choice(&path) => path.below(self.chosen(standing, &path)?),
                 _ => path.below(step),
             };
         }
         Ok(path)
+    }
+
+    /// The name of the choice that stands at `path`.
+    fn chosen<'a>(&self, standing: Option<&'a Value>, path: &KeyPath) -> Result<&'a str, InputError> {
+        standing.and_then(name_of).ok_or_else(|| {
+            let message = "nothing is chosen here, of which * could be the name";
+            self.refuse(&path.below(CHOSEN), message, "write the name instead of *")
+        })
     }
 
     fn position(&self, items: &[Value], step: &str, path: &KeyPath) -> Result<usize, InputError> {
@@ -110,3 +121,11 @@ impl Override {
         }
     }
 }
+
+/// Whether a choice stands at `path` of a scenario.
+fn is_choice(path: &KeyPath) -> bool {
+    schema::at(schema::scenario(), &path.0).is_some_and(|schema| schema.get("anyOf").is_some())
+}
+
+/// The step of a path that stands for the name of a choice.
+const CHOSEN: &str = "*";

@@ -633,3 +633,44 @@ fn what_flows_leave_to_send_again_after_their_end_is_not_measured() {
     assert_eq!(steady(GOOD).unwrap(), None, "an amount takes as long as it takes");
     assert!(steady(&until("1 s")).unwrap_err().to_string().contains("leave something to measure"));
 }
+
+#[test]
+fn the_syntax_of_earlier_versions_is_answered_with_the_line_to_write() {
+    for (old, key, new) in [
+        (
+            "congestion = { algorithm = \"cubic\", beta = 0.5 }",
+            "congestion.algorithm",
+            "write congestion = { cubic = { beta = 0.5 } }",
+        ),
+        ("recovery.algorithm = \"reno\"", "recovery.algorithm", "write recovery = \"reno\""),
+        (
+            "congestion = { algorithm = \"hystart\", over = { algorithm = \"cubic\" } }",
+            "congestion.algorithm",
+            "write congestion = { hystart = { over = \"cubic\" } }",
+        ),
+    ] {
+        let said = said("ack.delayed.timeout = \"100 ms\"", old);
+        let expected = format!(
+            "good.toml:6: hosts.mobile.tcp.{key}: a choice is written as its name, or as a table of one key, its name; {new}"
+        );
+        assert!(said.contains(&expected), "{said}");
+    }
+}
+
+#[test]
+fn an_override_below_a_choice_chooses_it() {
+    let tcp = |overrides: &[&str]| read(GOOD, overrides).expect("it is right").hosts.remove(1).tcp;
+    let same = tcp(&["hosts.mobile.tcp.ack.delayed.every=3 segments"]);
+    assert_eq!(same["ack"]["delayed"]["every"], "3 segments");
+    assert_eq!(same["ack"]["delayed"]["timeout"], "100 ms", "what the file says stays");
+    let whichever = tcp(&["hosts.mobile.tcp.ack.*.every=3 segments"]);
+    assert_eq!(whichever, same);
+    let none = read(GOOD, &["hosts.mobile.tcp.rto.*.min=2 s"]).unwrap_err();
+    assert!(none.to_string().contains("nothing is chosen here"), "{none}");
+    let other = tcp(&["hosts.mobile.tcp.ack.polled.timeout=50 ms"]);
+    assert_eq!(registry::name_of(&other["ack"]), Some("polled"));
+    assert_eq!(other["ack"]["polled"]["timeout"], "50 ms");
+    let named =
+        tcp(&["hosts.mobile.tcp.recovery=reno", "hosts.mobile.tcp.recovery.reno.limited_transmit=true"]);
+    assert_eq!(named["recovery"]["reno"]["limited_transmit"], json!(true));
+}

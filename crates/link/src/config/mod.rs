@@ -33,9 +33,8 @@ pub struct Config {
     /// `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
-    /// The rate that is available as time goes on; the base rate holds until the first change. A
-    /// draw of zero is an outage: no transmission starts before the next change. A transmission
-    /// keeps the rate that it started with.
+    /// The available rate in the course of time; the base rate holds until the first change. A draw of zero is an
+    /// outage: no transmission starts before the next change. A transmission keeps the rate with which it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_rate: Option<Distribution<Rate>>,
     /// Time from one change of the available rate to the next, at least a microsecond. Without it,

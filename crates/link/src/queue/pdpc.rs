@@ -19,7 +19,7 @@ use crate::event::DropRule;
 /// The registry's line.
 pub const ENTRY: Entry = Entry::new(
     "pdpc",
-    "above a threshold one packet is discarded, then so many are spared before the next",
+    "above a threshold one packet is discarded, then a number of packets pass before the next discard",
     "Sågfors, Ludwig, Meyer and Peisa 2003",
 )
 .written("{ pdpc = { min = \"8 packets\", max = \"20 packets\", prevention = 20 } }");
@@ -40,7 +40,7 @@ pub struct Parameters {
     /// Packets that are let in after one was discarded, before the next may be. The longer the
     /// window of the flows, the more.
     pub prevention: u32,
-    /// Which packet is discarded.
+    /// The packet that is discarded.
     #[serde(default)]
     pub discard: Discard,
 }

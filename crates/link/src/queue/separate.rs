@@ -32,7 +32,7 @@ pub struct Parameters {
     /// whole queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueLimit>,
-    /// The discipline of each: one that serves in order.
+    /// Discipline of each sub-queue; it serves in order.
     #[serde(default)]
     pub discipline: Box<Discipline>,
 }

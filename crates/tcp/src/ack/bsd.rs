@@ -15,8 +15,8 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 pub struct Parameters {
     /// Time between two beats of the clock: 200 ms (`PR_FASTHZ` = 5).
     pub beat: Duration,
-    /// How many full-sized segments wait at the most: 2 (`tcp_output` tells of a window that has moved by
-    /// two segments, and the ACK goes with that).
+    /// Full-sized segments after which an ACK is sent: 2 (`tcp_output` sends a window update after two segments, with
+    /// the ACK).
     pub every: Segments,
 }
 

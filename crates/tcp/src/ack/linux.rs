@@ -164,7 +164,7 @@ impl Parameters {
 /// This policy in the registry.
 pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
     "linux",
-    "delayed by 40 to 200 ms, quick at the start and after an idle time, compressed behind a gap",
+    "delayed by 40 to 200 ms, quick at the start and after an idle time, compressed after a gap",
     "Linux net/ipv4/tcp_input.c (tcp_event_data_recv, __tcp_ack_snd_check), tcp_output.c (tcp_send_delayed_ack)",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(Linux::new(parameters.clone()))),
 );

@@ -25,8 +25,7 @@ pub struct Parameters {
     /// How many segments are acknowledged at once at the start. The kernel takes up to 16, by the window;
     /// Sarolahti 2000, Table 48: 2.
     pub quick: Segments,
-    /// How many are acknowledged at once after one that arrived out of order or twice: 16
-    /// (`TCP_MAX_QUICKACKS`).
+    /// Segments acknowledged at once after a segment that arrived out of order or twice: 16 (`TCP_MAX_QUICKACKS`).
     pub quick_after_gap: Segments,
 }
 

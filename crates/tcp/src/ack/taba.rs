@@ -35,7 +35,7 @@ pub struct Parameters {
     /// Which share of the round trip the greatest gap of a block must reach in slow start; and two gaps are
     /// about the same if the lesser reaches this share of the greater. Cheskis 2006 §2.4: 0.6.
     pub beta: f64,
-    /// What a segment that is missing tells of the sender.
+    /// Meaning of a missing segment for the state of the sender.
     pub missing: Missing,
     /// The common receiver.
     pub otherwise: Otherwise,

@@ -25,7 +25,7 @@ pub struct Parameters {
     pub(super) beta: Proportion,
     /// The exponent of the increase. 3/4.
     pub(super) k: Proportion,
-    /// From so many segments in queues on the delay window shrinks, γ. 30.
+    /// γ: segments in queues on the path from which the delay window shrinks: 30 (draft-sridharan-tcpm-ctcp-02).
     pub gamma: Segments,
     /// What is taken off the delay window for each of them, ζ. 1.
     pub zeta: f64,

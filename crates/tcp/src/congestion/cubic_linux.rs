@@ -1,7 +1,7 @@
 //! CUBIC as Linux has it (`tcp_cubic.c`): whole segments, a count of acknowledged segments for each further one, and the
 //! rules that RFC 9438 does not have.
 //!
-//! Beside `cubic`: until a loss has told the window of the path, congestion avoidance adds a segment for every twenty that
+//! Beside `cubic`: until a loss shows the window of the path, congestion avoidance adds a segment for every twenty that
 //! are acknowledged at least, which is 5 % in a round trip; the target is looked up once in 1/32 of a second where the
 //! window has not changed; the time of the function runs ahead by the shortest round trip; a timeout forgets all.
 
@@ -227,7 +227,7 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
     "cubic-linux",
-    "CUBIC as in Linux: whole segments, and 5 % a round trip until a loss has told the window of the path",
+    "CUBIC as in Linux: whole segments, and 5 % a round trip until a loss shows the window of the path",
     "Linux net/ipv4/tcp_cubic.c; RFC 9438",
     &Build(|parameters: &Parameters| Box::new(CubicLinux::new(parameters.clone()))),
 );

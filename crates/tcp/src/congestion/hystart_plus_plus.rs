@@ -190,7 +190,7 @@ impl Parameters {
 /// This algorithm in the registry.
 pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
     "hystart-plus-plus",
-    "slow start goes on slowly where delay grows, and ends after some rounds; over another algorithm",
+    "slow start continues more slowly when delay grows, and ends after some rounds; over another algorithm",
     "RFC 9406",
     &Checked(Parameters::check, |parameters: &Parameters| {
         layered(HyStartPlusPlus::new(parameters.clone()), &parameters.over)

@@ -19,11 +19,11 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Below so many segments in queues the window grows; 1 (Brakmo and Peterson 1995).
+    /// Segments in queues on the path below which the window grows: 1 (Brakmo and Peterson 1995).
     pub alpha: f64,
-    /// Above so many it shrinks; 3 (Brakmo and Peterson 1995).
+    /// Segments in queues on the path above which the window shrinks: 3 (Brakmo and Peterson 1995).
     pub beta: f64,
-    /// Above so many slow start ends; 1 (Brakmo and Peterson 1995).
+    /// Segments in queues on the path above which slow start ends: 1 (Brakmo and Peterson 1995).
     pub gamma: f64,
     /// The part that the end of slow start takes off. 1/8, as in Vegas of NetBSD and ns.
     pub(super) slow_start_exit: Proportion,

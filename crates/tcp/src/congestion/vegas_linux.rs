@@ -19,11 +19,11 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Below so many segments in queues the window grows. Linux: 2.
+    /// Segments in queues on the path below which the window grows: 2 (Linux tcp_vegas.c).
     pub alpha: f64,
-    /// Above so many it shrinks. Linux: 4.
+    /// Segments in queues on the path above which the window shrinks: 4 (Linux tcp_vegas.c).
     pub beta: f64,
-    /// Above so many slow start ends. Linux: 1.
+    /// Segments in queues on the path above which slow start ends: 1 (Linux tcp_vegas.c).
     pub gamma: f64,
     /// What a loss halves.
     pub reduction_of: ReductionOf,

@@ -17,11 +17,11 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// Below so many segments in queues the window grows (`v_alpha_`).
+    /// Segments in queues on the path below which the window grows: 1 (ns-2 `v_alpha_`).
     pub alpha: f64,
-    /// Above so many it shrinks (`v_beta_`).
+    /// Segments in queues on the path above which the window shrinks: 3 (ns-2 `v_beta_`).
     pub beta: f64,
-    /// Above so many slow start ends (`v_gamma_`).
+    /// Segments in queues on the path above which slow start ends: 1 (ns-2 `v_gamma_`).
     pub gamma: f64,
     /// The window that the first ACK of data sets, in segments (`windowInit_` with `delay_growth_`).
     pub first_window: u32,

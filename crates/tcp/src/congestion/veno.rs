@@ -16,7 +16,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// From so many segments in queues on the path counts as congested. Fu and Liew 2003 §III-A and Linux: 3.
+    /// Segments in queues on the path from which the path counts as congested: 3 (Fu and Liew 2003 §III-A, Linux).
     pub beta: f64,
     /// The part that a loss takes where the path is not congested. Fu and Liew 2003 §III-B and Linux: 1/5.
     pub(super) random_loss: Proportion,

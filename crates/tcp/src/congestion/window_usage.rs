@@ -19,7 +19,7 @@ use registry::{Algorithm, Build};
 pub struct Parameters {
     /// Whether idle times, and times limited by the application, take the window down (`tcp_slow_start_after_idle`).
     pub after_idle: bool,
-    /// The algorithm below: one that grows only while its window is full.
+    /// The algorithm below the rule. It should grow only while its window is full.
     pub(super) over: Over,
 }
 

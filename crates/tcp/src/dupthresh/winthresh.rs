@@ -15,7 +15,7 @@ use registry::{Algorithm, Checked, ParameterError, refusal};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// R: at most so many windows of duplicates. Landström 2008 §4.6: 2.
+    /// R: the largest threshold, in windows of duplicates: 2 (Landström 2008 §4.6).
     #[schemars(range(min = 1))]
     pub windows: u32,
 }

@@ -34,8 +34,8 @@ use registry::{Algorithm, Build};
 pub struct Parameters {
     /// Whether the window grows unseen while duplicates come.
     pub candid_growth: bool,
-    /// Whether the window that the sender goes on with starts from what was in the network when the gap closed,
-    /// so that what was not sent meanwhile comes back by slow start and not as a burst.
+    /// Whether the window after a closed gap starts from the data in the network at that time. Data that were not
+    /// sent during the repair then follow in slow start and not in a burst.
     pub cwnd_compensation: bool,
     /// How a corroborated loss is repaired.
     pub repair: RepairBy,

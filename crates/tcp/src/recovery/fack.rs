@@ -34,12 +34,12 @@ pub struct Parameters {
     /// Whether the window comes down by half of what arrives instead of at once, which keeps the ACK clock going
     /// (Rampdown).
     pub rampdown: bool,
-    /// Whether a retransmission that is lost itself is told by SACKs of what was sent after it.
+    /// Whether SACKs of later segments show that a retransmission was lost itself.
     pub finds_lost_retransmissions: bool,
     /// For what the duplicates before the loss is found let new data out. Mathis and Mahdavi 1996, section 2: for all
     /// that lies below the highest SACK; RFC 5681 §3.2 and ns-2 withhold it.
     pub new_data_before_loss: NewData,
-    /// What becomes of the window when a loss is found. Overdamping and Rampdown are about a window that is halved.
+    /// The window when a loss is found. Overdamping and Rampdown apply to a window that is halved.
     pub window_on_loss: WindowOnLoss,
     /// What happens after a timeout.
     pub after_timeout: Style,

@@ -29,7 +29,7 @@ use registry::{Algorithm, Build};
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// The window on leaving a repair that SACKs have told of: ssthresh, as that kernel.
+    /// The window at the end of a repair of losses that SACKs showed: ssthresh, as in Linux 2.2.
     pub exit: Exit,
     /// The window on leaving a repair without SACKs: FlightSize and one segment (Sarolahti 2000, Table 48).
     pub exit_without_sacks: Exit,

@@ -23,7 +23,7 @@ pub struct Parameters {
     /// What the clock adds to the timers of reordering and of probes: nothing in the RFC; 2 ms in Linux
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack: Duration,
-    /// What becomes of the window in recovery.
+    /// The reduction of the window in recovery: evenly over a round trip, or at once.
     pub reduction: Reduction,
     /// What the reduction of PRR is a part of.
     pub recovery_from: RecoveryFrom,

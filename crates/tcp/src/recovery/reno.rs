@@ -28,8 +28,8 @@ pub struct Parameters {
     /// Whether each duplicate ACK restarts the retransmission timer (Gurtov 2001): it keeps the timer from
     /// running out while needless copies are still being answered, and delays the repair of real losses.
     pub timer_restarts_on_duplicates: bool,
-    /// Whether go-back-N after a timeout outlives a fast retransmit, as in BSD, which goes on where it was
-    /// (`snd_nxt = onxt`). Otherwise what it has not sent again yet is taken for on its way.
+    /// Whether go-back-N after a timeout continues after a fast retransmit, as in BSD (`snd_nxt = onxt`). Otherwise
+    /// segments that were not yet sent again count as in flight.
     pub go_back_n_goes_on: bool,
     /// Whether duplicate ACKs inflate the window by no more than was outstanding when the loss was found: more
     /// segments cannot have left the network, so that spoofed duplicates gain nothing (RFC 5681 §3.2, MAY).

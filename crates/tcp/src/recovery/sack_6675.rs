@@ -24,7 +24,7 @@ use registry::{Algorithm, Build};
 pub struct Parameters {
     /// What happens after a timeout.
     pub after_timeout: Style,
-    /// What becomes of the window in recovery: it falls at once (RFC 6675 §5), or evenly over a round trip.
+    /// The reduction of the window in recovery: at once (RFC 6675 §5), or evenly over a round trip.
     pub reduction: Reduction,
     /// What an even reduction is a part of.
     pub recovery_from: RecoveryFrom,

@@ -63,7 +63,7 @@ impl Parameters {
 /// This policy in the registry.
 pub const ENTRY: Algorithm<dyn Window> = Algorithm::checked(
     "linux",
-    "a share of the free buffer, with what waits behind a gap counted as used",
+    "a share of the free buffer; data after a gap count as used",
     "Linux tcp_win_from_space; Sarolahti 2000 C.1.5",
     &Checked(Parameters::check, |parameters: &Parameters| Box::new(Linux(parameters.clone()))),
 );

@@ -49,11 +49,11 @@ pub struct Parameters {
     /// The rate to which traffic is shaped; absent: no shaper, the link's own rate is what counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// What the links behind add to each packet, below 0 if they take off: -64 to 256 bytes.
+    /// Bytes that later links add to each packet, negative if they remove bytes: -64 to 256.
     pub overhead: i64,
     /// What a packet counts as at least, overhead included.
     pub mpu: Bytes,
-    /// Into what the links behind cut packets.
+    /// Cells into which later links divide packets.
     pub cells: Cells,
     /// The round trip that the AQM is set for: its interval; its target is a twentieth of it. 100 ms.
     pub rtt: Duration,
