@@ -29,6 +29,7 @@ from lasthop.fetching.conversation import converse
 from lasthop.fetching.target import redirected, target_of
 
 OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
+pytestmark = pytest.mark.live
 POSSIBLE = pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}")
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: needs root")
 PYTHON_OF_ALL = shutil.which(f"python3.{sys.version_info.minor}", path="/usr/bin:/bin")

@@ -119,7 +119,8 @@ impl<P: Packet> FastPath<P> {
 
     /// Does all that is due by `now`, in order of time; at the same time the delivery of a packet comes before the end
     /// of a later one's transmission.
-    // Most calls find nothing due, and the others one or two things: a loop with all in it would cost more than they do.
+    // Most calls find nothing due, and the others one or two things: a loop with all in it would cost more than they
+    // do.
     #[inline(always)]
     pub(crate) fn handle_timeout(&mut self, now: Instant, observer: &mut impl Observer<P>) {
         debug_assert!(now < Instant::NEVER, "never does not come");

@@ -1,9 +1,9 @@
 //! One direction of a last-hop link, as a state machine that does no input or output.
 //!
-//! A packet passes the stages of the Seawind emulator in their order (Sarolahti 2000, chapter 4):
-//! input queue → send buffer → allocation delay → transmission at the current rate → propagation →
-//! error stage → receive buffer → output dropper. Every stage is optional. A [`Config`] says which
-//! there are; [`Link`] runs them, by a shortcut where all times are known on entry; an [`Observer`] sees each packet's fate; [`Counters`] add it up.
+//! A packet passes the stages of the Seawind emulator in their order (Sarolahti 2000, chapter 4): input queue → send
+//! buffer → allocation delay → transmission at the current rate → propagation → error stage → receive buffer → output
+//! dropper. Every stage is optional. A [`Config`] says which there are; [`Link`] runs them, by a shortcut where all
+//! times are known on entry; an [`Observer`] sees each packet's fate; [`Counters`] add it up.
 //!
 //! Read first: [`Config`] for what can be set and what it means, then `pipeline/mod.rs`, the walk of
 //! a packet. What varies is plugged in: a queue discipline is one file under `queue/`, a random

@@ -1,5 +1,5 @@
-//! What a program has done that a driver runs outside the world: its transfers and its datagrams, counted as those of the
-//! world's own flows are.
+//! What a program has done that a driver runs outside the world: its transfers and its datagrams, counted as those of
+//! the world's own flows are.
 
 use units::{Bytes, Duration, Instant};
 
@@ -50,8 +50,8 @@ impl ObservedProgram {
         }
     }
 
-    /// A datagram has arrived. Returns whether the program is told of it: not of a copy, and not of a number that was never
-    /// sent.
+    /// A datagram has arrived. Returns whether it is reported to the program: not a copy, and not a number that was
+    /// never sent.
     pub fn receive_datagram(&mut self, now: Instant, by: Side, number: u64, size: Bytes) -> bool {
         if by == Side::To {
             return true;
@@ -82,8 +82,8 @@ impl ObservedProgram {
         Bytes(reading.received)
     }
 
-    /// Adds what was counted to a flow whose segments have been counted elsewhere. `lost` of the outstanding datagrams are
-    /// known to be lost; a flow of datagrams is complete if none is outstanding beside them and `is_done` holds.
+    /// Adds what was counted to a flow whose segments have been counted elsewhere. `lost` of the outstanding datagrams
+    /// are known to be lost; a flow of datagrams is complete if none is outstanding beside them and `is_done` holds.
     pub fn tell(self, lost: u64, is_done: bool, flow: &mut ObservedFlow) {
         let mut reading = FlowReading::default();
         let outstanding = self.outstanding();

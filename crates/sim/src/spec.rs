@@ -54,7 +54,7 @@ pub enum NodeKind {
     },
     /// Forwards packets, and has no address.
     Router,
-    /// A host with a network stack of its own, such as a kernel behind a TUN device.
+    /// A host with a network stack of its own, such as a kernel with a TUN device.
     External {
         /// Its address.
         address: Ipv4Addr,
@@ -76,8 +76,8 @@ pub struct LinkSpec {
     pub mtu: Bytes,
 }
 
-/// A shared channel: in its users' links it takes the place of the direction from the first end to the second, whose own
-/// configuration then has no meaning.
+/// A shared channel: in its users' links it takes the place of the direction from the first end to the second, whose
+/// own configuration then has no meaning.
 #[derive(Clone, Debug)]
 pub struct CellSpec {
     /// Its name.
@@ -126,7 +126,7 @@ pub struct FlowSpec {
 
 /// What a flow sends.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a run has one for each flow, and none moves while it goes on")]
+#[expect(clippy::large_enum_variant, reason = "a run has one for each flow, and none moves during the run")]
 pub enum Workload {
     /// As fast as the connection takes it; then the sender closes.
     Bulk(Amount),
@@ -134,7 +134,7 @@ pub enum Workload {
     Application {
         /// Which.
         application: Application,
-        /// When it asks for nothing new any more; without it, it goes on until the run's end.
+        /// When it stops asking for anything new; without it, it continues until the run's end.
         until: Option<Duration>,
     },
 }
@@ -212,15 +212,15 @@ impl FlowSpec {
     pub fn start_at(&self, seed: u64) -> Instant {
         let streams = self.streams(seed);
         // The top 64 bits of a 64 × 64 bit product: uniform over 0..=jitter (Lemire 2019, without
-        // the rejection, whose bias of jitter / 2⁶⁴ nobody can measure).
+        // the rejection, whose bias of jitter / 2⁶⁴ cannot be measured).
         let jitter = self.start_jitter.map_or(0, |longest| {
             ((u128::from(streams.number("start")) * (u128::from(longest.as_nanos()) + 1)) >> 64) as u64
         });
         Instant::START + self.start + Duration::from_nanos(jitter)
     }
 
-    /// The flow's program in a run with this master seed, for a driver that runs it over sockets of its own, and what it
-    /// goes over. It draws what the flow's program in a world draws.
+    /// The flow's program in a run with this master seed, for a driver that runs it over sockets of its own, and what
+    /// it goes over. It draws what the flow's program in a world draws.
     #[must_use]
     pub fn program(&self, seed: u64) -> (Box<dyn Program>, Service) {
         self.workload.program(&self.streams(seed), self.start_at(seed))

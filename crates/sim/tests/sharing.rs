@@ -1,7 +1,8 @@
 //! Flows of one kind share a link fairly and fill it, whatever queue discipline the link has.
 //!
 //! The cases follow from the registry of queue disciplines and from the folder of profiles: each discipline, with the
-//! parameters of its registry's example, with each modern profile.
+//! parameters of its registry's example, with each modern profile. They take long, so cargo leaves them out without
+//! `--include-ignored`, as `make test-fast` does.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ fn trial(id: &str, queue: &Value, profile: &str) -> Trial {
     let below = BELOW.iter().find(|(queue, name, _)| (*queue, *name) == (id, profile));
     let least_used = below.map_or(0.9, |(_, _, used)| *used);
     Trial::test(format!("{id}/{profile}/{what}"), move || share(&queue, &name, least_index, least_used))
+        .with_ignored_flag(true)
 }
 
 /// The profiles that today's links may meet: they repair several losses in a round trip (SACK, NewReno), scale windows,

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,8 +143,8 @@ def flows_table(study: Study, outcomes: Outcomes) -> pa.Table:
         for outcome in runs
         for measured in _of_run(span, outcome)
     ]
-    # A key that only some flows have is a column all the same.
-    columns = dict.fromkeys(key for line in lines for key in line)
+    # A key that only some flows have is a column all the same. Most lines have the same keys.
+    columns = dict.fromkeys(chain.from_iterable(dict.fromkeys(map(tuple, lines))))
     return pa.table({key: _column([line.get(key) for line in lines]) for key in columns})
 
 
@@ -202,14 +203,11 @@ def _column(values: list[Any]) -> pa.Array:
     """Return a column; as texts where only some of its values are numbers ("4/5" beside 7)."""
     import pyarrow as pa
 
-    sorts = {_sort_of(value) for value in values if value is not None}
+    types = set(map(type, values)) - {type(None)}
+    # Whole numbers share a column with others; truth values do not.
+    sorts = {float if kind is int else kind for kind in types}
     if not sorts:
         # Measures that no flow has: a column of nulls would have no type that another study's could be put under.
         return pa.array(values, pa.float64())
     mixed = len(sorts) > 1
     return pa.array([None if value is None else str(value) for value in values] if mixed else values)
-
-
-def _sort_of(value: object) -> type:
-    """Return what a value can share a column with: whole numbers with others, but truth with truth alone."""
-    return float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)

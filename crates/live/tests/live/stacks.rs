@@ -1,12 +1,31 @@
 //! Hosts with stacks in this process, among themselves and with kernels, in real time: every byte is checked.
 
 use lasthop_live::{LiveError, LiveOutcome, Options};
+use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use sim::{Spec, Workload};
 use stacks::{Assignment, Run, StackId};
 use units::Duration;
 
-use crate::support::{config, download, live, possible_here, quick, reno};
+use crate::support::{config, download, live, quick, reno};
+
+/// The tests of this file.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = anywhere![
+        stacks_of_this_process_need_no_right_of_the_machine,
+        pages_come_over_stacks_of_this_process,
+        every_workload_runs_over_stacks_of_this_process,
+        datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten,
+        quic_to_a_kernel_is_refused,
+    ];
+    trials.extend(live![
+        our_tcp_and_smoltcp_speak_with_the_kernel_both_ways,
+        pages_come_between_a_kernel_and_a_stack_of_this_process,
+        every_workload_runs_between_a_kernel_and_a_stack_of_this_process,
+        a_kernels_datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten,
+    ]);
+    trials
+}
 
 /// The settings of Reno, with these stacks for the first and the second host.
 fn with(names: [&str; 2]) -> Options<'static> {
@@ -26,11 +45,7 @@ fn transfer(names: [&str; 2]) -> LiveOutcome {
     outcome
 }
 
-#[test]
 fn our_tcp_and_smoltcp_speak_with_the_kernel_both_ways() {
-    if !possible_here() {
-        return;
-    }
     for names in [["lasthop", "kernel"], ["kernel", "lasthop"], ["smoltcp", "kernel"], ["kernel", "smoltcp"]]
     {
         let outcome = transfer(names);
@@ -40,7 +55,6 @@ fn our_tcp_and_smoltcp_speak_with_the_kernel_both_ways() {
     }
 }
 
-#[test]
 fn stacks_of_this_process_need_no_right_of_the_machine() {
     for names in [["quinn", "quinn"], ["lasthop", "lasthop"], ["smoltcp", "lasthop"]] {
         let outcome = transfer(names);
@@ -76,7 +90,6 @@ fn web() -> Value {
     json!({ "web": { "connection": "new", "think": "50 ms", "size": "30 kB" } })
 }
 
-#[test]
 fn pages_come_over_stacks_of_this_process() {
     for names in [["quinn", "quinn"], ["lasthop", "lasthop"], ["smoltcp", "lasthop"]] {
         let outcome = program(web(), names);
@@ -104,7 +117,6 @@ fn every_workload() -> [Value; 6] {
     ]
 }
 
-#[test]
 fn every_workload_runs_over_stacks_of_this_process() {
     for workload in every_workload() {
         program(workload.clone(), ["smoltcp", "smoltcp"]);
@@ -130,7 +142,6 @@ fn in_virtual_time(spec: &Spec) -> (u64, u64) {
     (flow.segments_sent, flow.measures.packets_lost)
 }
 
-#[test]
 fn datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
     let spec = datagrams_over_a_lossy_link();
     let expected = in_virtual_time(&spec);
@@ -142,11 +153,7 @@ fn datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
     }
 }
 
-#[test]
 fn pages_come_between_a_kernel_and_a_stack_of_this_process() {
-    if !possible_here() {
-        return;
-    }
     for names in [["lasthop", "kernel"], ["kernel", "lasthop"], ["smoltcp", "kernel"], ["kernel", "smoltcp"]]
     {
         let outcome = program(web(), names);
@@ -166,22 +173,14 @@ fn pages_come_between_a_kernel_and_a_stack_of_this_process() {
     }
 }
 
-#[test]
 fn every_workload_runs_between_a_kernel_and_a_stack_of_this_process() {
-    if !possible_here() {
-        return;
-    }
     for workload in every_workload() {
         program(workload.clone(), ["lasthop", "kernel"]);
         program(workload, ["kernel", "smoltcp"]);
     }
 }
 
-#[test]
 fn a_kernels_datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
-    if !possible_here() {
-        return;
-    }
     let spec = datagrams_over_a_lossy_link();
     let expected = in_virtual_time(&spec);
     // UDP is the same whatever else the host speaks.
@@ -193,7 +192,6 @@ fn a_kernels_datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
     }
 }
 
-#[test]
 fn quic_to_a_kernel_is_refused() {
     let error = lasthop_live::run(&download(quick(), 1), with(["quinn", "kernel"])).unwrap_err();
     assert!(matches!(error, LiveError::Refused(_)), "{error}");

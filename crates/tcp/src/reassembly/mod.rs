@@ -127,14 +127,14 @@ impl Reassembly {
 
     /// The blocks to report, most recent first (RFC 2018 §4), at most `limit`.
     #[must_use]
-    pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
+    pub fn sack_blocks(&mut self, limit: usize) -> SackBlocks {
         self.islands.newest(limit)
     }
 
     /// Whether `range` touches neither of the two islands that grew last, and there are as many: of the few blocks that an
     /// ACK reports, it takes the place of another.
     #[must_use]
-    pub fn is_apart(&self, range: SeqRange) -> bool {
+    pub fn is_apart(&mut self, range: SeqRange) -> bool {
         let newest = self.islands.newest(2);
         let is_apart = |block: &SeqRange| range.end.before(block.start) || block.end.before(range.start);
         newest.len() == 2 && newest.as_slice().iter().all(is_apart)
@@ -250,7 +250,7 @@ mod tests {
         out
     }
 
-    fn blocks(stream: &Reassembly) -> Vec<(u32, u32)> {
+    fn blocks(stream: &mut Reassembly) -> Vec<(u32, u32)> {
         stream.sack_blocks(4).as_slice().iter().map(|b| (b.start.0 - 1000, b.end.0 - 1000)).collect()
     }
 
@@ -270,11 +270,11 @@ mod tests {
         let mut stream = Reassembly::new(Seq(1000));
         insert(&mut stream, 10, 20);
         insert(&mut stream, 30, 40);
-        assert_eq!(blocks(&stream), [(30, 40), (10, 20)]);
+        assert_eq!(blocks(&mut stream), [(30, 40), (10, 20)]);
         insert(&mut stream, 20, 25);
-        assert_eq!(blocks(&stream), [(10, 25), (30, 40)]);
+        assert_eq!(blocks(&mut stream), [(10, 25), (30, 40)]);
         insert(&mut stream, 25, 30);
-        assert_eq!(blocks(&stream), [(10, 40)]);
+        assert_eq!(blocks(&mut stream), [(10, 40)]);
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
         insert(&mut stream, 10, 20);
         insert(&mut stream, 30, 40);
         assert_eq!(insert(&mut stream, 0, 10), Arrival::FilledGap);
-        assert_eq!(blocks(&stream), [(30, 40)]);
+        assert_eq!(blocks(&mut stream), [(30, 40)]);
         assert_eq!(stream.next(), Seq(1020));
     }
 
@@ -378,7 +378,7 @@ mod tests {
                 let unread = u64::from(model.next) - read.len() as u64;
                 prop_assert_eq!(stream.held().unread.0, unread);
                 prop_assert_eq!(stream.has_gap(), model.islands() > 0);
-                prop_assert_eq!(blocks(&stream), model.blocks());
+                prop_assert_eq!(blocks(&mut stream), model.blocks());
                 let known = (start > model.next).then(|| model.island(start)).filter(|island| end <= island.1);
                 let covering = stream.island_covering(range);
                 prop_assert_eq!(covering.map(|island| (island.start.0 - 1000, island.end.0 - 1000)), known);

@@ -267,6 +267,33 @@ impl Scoreboard {
 
     /// Takes off everything before `ack`. A segment acknowledged in part stays, shortened.
     pub fn acknowledge(&mut self, ack: Seq) -> Acked {
+        let is_usual = self.unusual_until.is_none() && self.delivery_rate.is_none() && !self.has_marks();
+        if is_usual { self.acknowledge_usual(ack) } else { self.acknowledge_any(ack) }
+    }
+
+    /// The same, where every segment was sent once and none is marked.
+    fn acknowledge_usual(&mut self, ack: Seq) -> Acked {
+        let mut acked = Acked::default();
+        let first_sent = self.sent.front().map(|first| first.last_sent);
+        while let Some(front) = self.sent.front().filter(|front| front.range.end.at_or_before(ack)) {
+            acked.sample = Some(front.last_sent);
+            acked.bytes += front.size();
+            acked.segments += 1;
+            acked.syn |= front.syn;
+            acked.fin |= front.fin;
+            self.sent.pop_front();
+        }
+        acked.newly = acked.bytes;
+        acked.first_sample = acked.sample.and(first_sent);
+        (acked.newest_sample, acked.last_sample) = (acked.sample, acked.sample);
+        if self.sent.front().is_some_and(|front| front.range.start.before(ack)) {
+            self.shorten_front(ack, &mut acked);
+        }
+        self.outstanding -= acked.bytes;
+        acked
+    }
+
+    fn acknowledge_any(&mut self, ack: Seq) -> Acked {
         let mut acked = Acked::default();
         let mut sent_once = true;
         let mut last_sent = None;
