@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,47 @@ def test_a_name_of_several_things_shows_each(lasthop: Lasthop) -> None:
     shown = lasthop("show", "cubic").out
     assert "profile cubic" in shown
     assert "algorithm of congestion cubic" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "key", "value", "default"),
+    [
+        ("codel", "queues", "target", 'a duration like "200 ms"', '"5 ms"'),
+        ("gilbert-elliott", "errors", "to_bad", "", None),
+        ("square-wave", "capacities", "high", "", None),
+        ("uniform", "distributions", "", "list of two", None),
+        ("web", "workloads", "think", "see DurationDistribution", None),
+        ("dumbbell", "topologies", "pairs", "whole number", None),
+        ("proportional-fair", "schedulers", "", "", None),
+        ("cubic", "algorithm of congestion", "beta", "", "0.7"),
+        ("rack-tlp", "algorithm of recovery", "reduction", '"at-once"', None),
+    ],
+)
+def test_a_member_of_a_registry_is_shown_with_its_keys(
+    name: str, kind: str, key: str, value: str, default: str | None, lasthop: Lasthop
+) -> None:
+    found = {shown["kind"]: shown for shown in lasthop("show", name, "--json").json["found"]}
+    parameters = {each["key"]: each for each in found[kind]["parameters"]}
+    if key or value:
+        assert value in parameters[key]["value"]
+        assert default is None or parameters[key]["default"] == default
+    assert all(each["meaning"] for each in parameters.values() if each["key"])
+
+
+def test_the_keys_of_a_queue_are_printed_with_units_and_defaults(lasthop: Lasthop) -> None:
+    shown = lasthop("show", "codel").out
+    assert "interval" in shown
+    assert '"100 ms"' in shown
+    assert "RFC 8289" in shown
+
+
+def test_every_name_of_every_list_is_shown() -> None:
+    from lasthop import _native
+
+    for each in (*json.loads(_native.algorithms()), *json.loads(_native.registries())):
+        for entry in each["entries"]:
+            parameters = json.loads(_native.parameters(entry["definition"]))
+            assert all(parameter["value"] for parameter in parameters), entry["definition"]
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(lasthop: Lasthop) -> None:

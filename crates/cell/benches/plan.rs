@@ -53,7 +53,7 @@ fn scheduler(name: &str) -> SchedulerChoice {
     struct File {
         scheduler: SchedulerChoice,
     }
-    toml::from_str::<File>(&format!("scheduler = {}", entry.example)).expect("its own example").scheduler
+    toml::from_str::<File>(&format!("scheduler = {}", entry.example())).expect("its own example").scheduler
 }
 
 fn run(scheduler: &SchedulerChoice) -> (u64, u64) {

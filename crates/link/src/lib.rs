@@ -25,7 +25,6 @@ mod pipeline;
 pub mod queue;
 mod random;
 mod registries;
-pub mod registry;
 mod serde_default;
 mod store;
 mod transmission_time;

@@ -1,13 +1,15 @@
 //! All registries of this crate, as lists and forms show them.
 
-use crate::registry::Entry;
 use crate::{capacity, distribution, error_model, queue};
+use registry::Entry;
 
 /// One registry.
 #[derive(Clone, Copy, Debug)]
 pub struct Registry {
     /// Its name in lists.
     pub name: &'static str,
+    /// Its name in schemas.
+    pub key: &'static str,
     /// What its members decide.
     pub summary: &'static str,
     /// Its members, in the order of the documentation.
@@ -20,20 +22,28 @@ pub const fn registries() -> [Registry; 4] {
     [
         Registry {
             name: "queues",
+            key: "queue",
             summary: "which packets are dropped from the input queue, and which leave it first",
             entries: queue::ENTRIES,
         },
         Registry {
             name: "errors",
+            key: "error",
             summary: "which packets are hit by errors",
             entries: error_model::ENTRIES,
         },
         Registry {
             name: "capacities",
+            key: "capacity",
             summary: "how the rate of transmission varies in time",
             entries: capacity::ENTRIES,
         },
-        Registry { name: "distributions", summary: "how a quantity varies", entries: distribution::ENTRIES },
+        Registry {
+            name: "distributions",
+            key: "DurationDistribution",
+            summary: "how a quantity varies",
+            entries: distribution::ENTRIES,
+        },
     ]
 }
 
@@ -48,7 +58,7 @@ mod tests {
             let ids: BTreeSet<&str> = registry.entries.iter().map(|entry| entry.id).collect();
             assert_eq!(ids.len(), registry.entries.len(), "{}", registry.name);
             let says_all = |entry: &Entry| {
-                [entry.id, entry.summary, entry.example, entry.source].iter().all(|text| !text.is_empty())
+                [entry.id, entry.summary, entry.source, &entry.example()].iter().all(|text| !text.is_empty())
             };
             assert!(registry.entries.iter().all(says_all), "{}", registry.name);
         }

@@ -36,7 +36,7 @@ fn scripts(folder: &str) -> Vec<PathBuf> {
 /// The failure of a script, if any.
 fn outcome(file: &Path) -> Result<Result<Option<String>, Refusal>, Failed> {
     let script = parse(&fs::read_to_string(file)?)?;
-    let profile = json!({ "recovery": { "algorithm": "sack-6675" } });
+    let profile = json!({ "recovery": "sack-6675" });
     Ok(run(&script, &profile, &|_| None).map(|outcome| {
         let failure = outcome.failure?;
         assert!(!failure.timeline.is_empty(), "a failure shows what happened before it");

@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use crate::live_run::{live_part, run_live};
     #[pymodule_export]
-    use crate::lookup::{algorithms, doctor, registries, schema};
+    use crate::lookup::{algorithms, doctor, parameters, registries, schema};
     #[pymodule_export]
     use crate::packetdrill_run::packetdrill;
     #[pymodule_export]

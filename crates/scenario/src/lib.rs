@@ -28,7 +28,7 @@ use std::path::Path;
 
 pub use error::{InputError, Place};
 pub use library::{LibraryKind, Search};
-pub use reference::reference_text;
+pub use reference::{Parameter, parameters, reference_text};
 pub use resolved::Resolved;
 pub use schema::{KINDS, schema, schema_text};
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use registry::name_of;
+use serde_json::{Value, json};
 
 use crate::error::{InputError, Place};
-use crate::suggest;
 use crate::tree::{KeyPath, Tree, parse_value};
+use crate::{schema, suggest};
 
 /// One override: a path by name or position, and the value for it.
 #[derive(Clone, Debug)]
@@ -40,10 +41,25 @@ impl Override {
     /// Writes the value into a tree.
     pub(crate) fn apply(&self, tree: &mut Tree) -> Result<(), InputError> {
         let path = self.positions(tree)?;
+        self.choose(&path, tree);
         if tree.set(&path, self.value.clone(), &self.place) {
             return Ok(());
         }
         Err(self.refuse(&path, "this path leads through a value", "keys stand in tables only"))
+    }
+
+    /// Makes the choices on the way to `path` those that it names: `tcp.congestion.cubic.beta` chooses CUBIC, and keeps
+    /// the parameters of a CUBIC that was chosen before.
+    fn choose(&self, path: &KeyPath, tree: &mut Tree) {
+        for end in 1..path.0.len() {
+            let (at, name) = (KeyPath(path.0[..end].to_vec()), &path.0[end]);
+            let is_choice =
+                schema::at(schema::scenario(), &at.0).is_some_and(|schema| schema::chooses(schema, name));
+            let stands = matches!(tree.get(&at), Some(Value::Object(table)) if table.contains_key(name));
+            if is_choice && !stands {
+                tree.set(&at, json!({ name: {} }), &self.place);
+            }
+        }
     }
 
     /// Whether the override reaches below a link's direction or a host's TCP, into what a preset or a profile
@@ -57,16 +73,26 @@ impl Override {
         self.path.0[0] == "topology"
     }
 
-    /// The path with names of list items turned into positions: links.lasthop → links.0.
+    /// The path with names of list items turned into positions, links.lasthop → links.0, and with `*` turned into the name
+    /// of the choice in its place, ack.*.timeout → ack.delayed.timeout.
     fn positions(&self, tree: &Tree) -> Result<KeyPath, InputError> {
         let mut path = KeyPath::root();
         for step in &self.path.0 {
             path = match tree.get(&path) {
                 Some(Value::Array(items)) => path.below(self.position(items, step, &path)?),
+                standing if step == CHOSEN && is_choice(&path) => path.below(self.chosen(standing, &path)?),
                 _ => path.below(step),
             };
         }
         Ok(path)
+    }
+
+    /// The name of the choice that stands at `path`.
+    fn chosen<'a>(&self, standing: Option<&'a Value>, path: &KeyPath) -> Result<&'a str, InputError> {
+        standing.and_then(name_of).ok_or_else(|| {
+            let message = "nothing is chosen here, of which * could be the name";
+            self.refuse(&path.below(CHOSEN), message, "write the name instead of *")
+        })
     }
 
     fn position(&self, items: &[Value], step: &str, path: &KeyPath) -> Result<usize, InputError> {
@@ -95,3 +121,11 @@ impl Override {
         }
     }
 }
+
+/// Whether a choice stands at `path` of a scenario.
+fn is_choice(path: &KeyPath) -> bool {
+    schema::at(schema::scenario(), &path.0).is_some_and(|schema| schema.get("anyOf").is_some())
+}
+
+/// The step of a path that stands for the name of a choice.
+const CHOSEN: &str = "*";

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::schema::{plain, schema};
+use crate::schema::{plain, scenario, schema};
 
 /// The page of a kind of file, as Markdown; none if there is no such kind.
 #[must_use]
@@ -16,6 +17,43 @@ pub fn reference_text(kind: &str) -> Option<String> {
     let mut page = Page { root: &schema, choices: BTreeMap::new() };
     let keys = page.keys("", &schema);
     Some(page.text(title(kind), &keys))
+}
+
+/// A key of a registry's member, as `lasthop show` and the reference pages describe it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// Path below the member; empty where the member is written as a single value.
+    pub key: String,
+    /// Values that it takes, with their unit.
+    pub value: String,
+    /// Its default; none where a file states it, or where nothing stands for no value.
+    pub default: Option<String>,
+    /// Whether a file states it.
+    pub required: bool,
+    /// What it is, and its source.
+    pub meaning: String,
+}
+
+/// The parameters of a member of a registry by its name in schemas ("queue.codel"), or none if no scenario has such a
+/// member.
+#[must_use]
+pub fn parameters(definition: &str) -> Option<Vec<Parameter>> {
+    let root = scenario();
+    let table = root["$defs"].get(definition)?;
+    let mut page = Page { root, choices: BTreeMap::new() };
+    let mut keys = page.below("", table);
+    let has_keys = table.get("properties").is_some() || table["type"] == "object";
+    if keys.is_empty() && !has_keys {
+        keys.push(Key { at: String::new(), required: true, ..page.key("", table) });
+    }
+    Some(keys.into_iter().map(Parameter::from).collect())
+}
+
+impl From<Key> for Parameter {
+    fn from(key: Key) -> Self {
+        let Key { at, required, value, default, meaning } = key;
+        Self { key: at, value, default, required, meaning }
+    }
 }
 
 fn title(kind: &str) -> &'static str {
@@ -38,10 +76,19 @@ struct Key {
     at: String,
     required: bool,
     value: String,
+    default: Option<String>,
     meaning: String,
 }
 
 impl Key {
+    /// The values, with the default if there is one.
+    fn values(&self) -> String {
+        match &self.default {
+            Some(default) => format!("{}; default `{default}`", self.value),
+            None => self.value.clone(),
+        }
+    }
+
     fn need(&self) -> &'static str {
         if self.required { " (required)" } else { "" }
     }
@@ -53,7 +100,7 @@ impl<'a> Page<'a> {
         let _ = writeln!(text, "{}\n", meaning(self.root, self.root));
         text += "| key | value | meaning |\n|---|---|---|\n";
         for key in keys {
-            let _ = writeln!(text, "| `{}`{} | {} | {} |", key.at, key.need(), key.value, key.meaning);
+            let _ = writeln!(text, "| `{}`{} | {} | {} |", key.at, key.need(), key.values(), key.meaning);
         }
         for (name, choices) in &self.choices {
             let _ = write!(text, "\n## {name}\n\n| written | meaning |\n|---|---|\n");
@@ -71,15 +118,21 @@ impl<'a> Page<'a> {
         let mut keys = Vec::new();
         for (key, property) in table["properties"].as_object().into_iter().flatten() {
             let at = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            keys.push(Key {
-                required: required.contains(&key.as_str()),
-                value: self.value(&at, property) + &default(property),
-                meaning: self.told(property),
-                at: at.clone(),
-            });
+            keys.push(Key { required: required.contains(&key.as_str()), ..self.key(&at, property) });
             keys.extend(self.below(&at, property));
         }
         keys
+    }
+
+    /// The key at `at`, which a file may leave out.
+    fn key(&mut self, at: &str, property: &'a Value) -> Key {
+        Key {
+            at: at.to_owned(),
+            required: false,
+            value: self.value(at, property),
+            default: default(property),
+            meaning: self.told(property),
+        }
     }
 
     /// The keys of the table, the list of tables or the named tables under a key, unless they are described elsewhere.
@@ -179,19 +232,15 @@ impl<'a> Page<'a> {
         let schema = plain(self.root, option);
         let told = meaning(option, schema);
         let keys = schema["properties"].as_object();
-        let (written, told, parameters) = match keys.map(|keys| (keys.get("algorithm"), keys.iter().next())) {
-            Some((Some(algorithm), _)) => {
-                (format!("`algorithm = {}`", algorithm["const"]), told, self.keys("", schema))
-            }
-            Some((None, Some((name, property)))) if keys.is_some_and(|keys| keys.len() == 1) => {
+        let (written, told, parameters) = match keys.and_then(|keys| keys.iter().next()) {
+            Some((name, property)) if keys.is_some_and(|keys| keys.len() == 1) => {
                 self.named(name, property, told)
             }
             _ => (self.value("", option), told, self.below("", option)),
         };
         let rows = parameters
             .into_iter()
-            .filter(|key| key.at != "algorithm")
-            .map(|key| (format!("… `{}`{}: {}", key.at, key.need(), key.value), key.meaning));
+            .map(|key| (format!("… `{}`{}: {}", key.at, key.need(), key.values()), key.meaning));
         std::iter::once((written, told)).chain(rows).collect()
     }
 
@@ -231,10 +280,10 @@ fn words(schema: &Value, options: Option<&Vec<Value>>) -> Option<String> {
     Some(words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "))
 }
 
-fn default(property: &Value) -> String {
+fn default(property: &Value) -> Option<String> {
     match property.get("default") {
-        None | Some(Value::Null | Value::Object(_) | Value::Array(_)) => String::new(),
-        Some(default) => format!("; default `{default}`"),
+        None | Some(Value::Null | Value::Object(_) | Value::Array(_)) => None,
+        Some(default) => Some(default.to_string()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use registry::{name_of, parameters_of_mut};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -28,6 +29,12 @@ pub fn schema(kind: &str) -> Option<Value> {
 #[must_use]
 pub fn schema_text(kind: &str) -> Option<String> {
     schema(kind).map(|schema| format!("{schema:#}\n"))
+}
+
+/// The keys of a scenario.
+pub(crate) fn scenario() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(of::<Scenario>);
+    &SCHEMA
 }
 
 /// The keys of a scenario's link, which a preset may fill.
@@ -73,78 +80,76 @@ fn canonical(text: &str, schema: &Value) -> Option<String> {
 fn fill_defaults(keys: &mut Map<String, Value>, schema: &Value, root: &Value) {
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, schema) in properties.into_iter().flatten() {
-        let default = schema.get("default");
-        match (keys.get_mut(name), default) {
-            (None, Some(default)) => drop(keys.insert(name.clone(), default.clone())),
-            (Some(Value::Object(given)), Some(Value::Object(default)))
-                if !given.contains_key("algorithm") =>
-            {
-                given.extend(default.clone());
-            }
-            _ => {}
+        if let (None, Some(default)) = (keys.get(name), schema.get("default")) {
+            keys.insert(name.clone(), default.clone());
         }
         if let Some(Value::String(text)) = keys.get_mut(name) {
             *text = canonical(text, schema).unwrap_or_else(|| text.clone());
         }
-        if let Some(Value::Object(chosen)) = keys.get_mut(name) {
-            let choices = plain(root, schema).get("oneOf").and_then(Value::as_array);
-            let is_chosen =
-                |choice: &&Value| choice["properties"]["algorithm"]["const"] == chosen["algorithm"];
-            if let Some(choice) = choices.and_then(|choices| choices.iter().find(is_chosen)) {
-                fill_defaults(chosen, choice, root);
-            }
+        if let Some(value) = keys.get_mut(name) {
+            fill_choice(value, plain(root, schema), root);
         }
+    }
+}
+
+/// A choice with the defaults of its parameters; its name alone if it has none.
+fn fill_choice(value: &mut Value, schema: &Value, root: &Value) {
+    let Some(parameters) = name_of(value).and_then(|name| property(root, schema, name)) else { return };
+    if parameters.get("properties").is_some()
+        && let Some(keys) = parameters_of_mut(value)
+    {
+        fill_defaults(keys, parameters, root);
     }
 }
 
 /// A host's `tcp` table: any keys of the endpoint's configuration.
 pub(crate) fn tcp_keys(generator: &mut SchemaGenerator) -> Schema {
-    let mut keys = partial_profile();
-    if let Some(Value::Object(definitions)) = keys.as_object_mut().and_then(|keys| keys.remove("$defs")) {
-        generator.definitions_mut().extend(definitions);
-    }
-    Schema::try_from(keys).unwrap_or_default()
+    tcp::profile_keys(generator)
 }
 
 /// A profile: summary, sources, what it extends, and the endpoint's keys, which a base may fill.
 fn profile() -> Value {
-    let (mut schema, mut keys) = (of::<Profile>(), partial_profile());
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let keys = tcp::profile_keys(&mut generator).to_value();
+    let mut schema = generator.into_root_schema_for::<Profile>().to_value();
     if let (Some(all), Some(Value::Object(more))) =
         (schema["properties"].as_object_mut(), keys.get("properties"))
     {
         all.extend(more.clone());
     }
-    if let Some(definitions) = keys.as_object_mut().and_then(|keys| keys.remove("$defs")) {
-        schema["$defs"] = definitions;
-    }
     schema["additionalProperties"] = json!(false);
     schema
 }
 
-/// The endpoint's keys where what is left out comes from elsewhere: an axis without its `algorithm` too.
-fn partial_profile() -> Value {
-    let mut keys = profile_keys().clone();
-    let axes = keys["properties"].as_object_mut().into_iter().flatten().map(|(_, axis)| axis);
-    for axis in axes.filter_map(Value::as_object_mut) {
-        if let Some(Value::Array(mut choices)) = axis.remove("oneOf") {
-            for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
-                choice.remove("required");
-            }
-            axis.insert("anyOf".to_owned(), Value::Array(choices));
-            axis.remove("default");
-        }
-    }
-    keys
+/// The schema at `path` in a value that `root` describes.
+pub(crate) fn at<'a>(root: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter().try_fold(root, |schema, step| property(root, schema, step))
 }
 
-/// The schema of the key `step` of a table, behind references and behind "or nothing".
+/// The schema of the key `step` of a table, of an item of a list or of the parameters of a choice, behind references and
+/// behind "or nothing".
 pub(crate) fn property<'a>(root: &'a Value, table: &'a Value, step: &str) -> Option<&'a Value> {
     let table = plain(root, table);
     let inner = table.get("properties").and_then(|keys| keys.get(step));
-    let inner = inner.or_else(|| table.get("additionalProperties").filter(|schema| schema.is_object()))?;
+    let inner = inner.or_else(|| chosen(root, table, step));
+    let inner = inner.or_else(|| table.get("additionalProperties").filter(|schema| schema.is_object()));
+    let inner = inner.or_else(|| table.get("items").filter(|_| step.parse::<usize>().is_ok()))?;
     Some(plain(root, inner))
 }
 
+/// The parameters of the member `name` of a choice.
+fn chosen<'a>(root: &'a Value, choice: &'a Value, name: &str) -> Option<&'a Value> {
+    let options = choice.get("anyOf")?.as_array()?.iter().map(|option| plain(root, option));
+    let mut tables = options.filter(|option| option.get("required") == Some(&json!([name])));
+    tables.next()?.get("properties")?.get(name)
+}
+
+/// Whether `schema` is a choice that has the member `name`.
+pub(crate) fn chooses(schema: &Value, name: &str) -> bool {
+    chosen(scenario(), schema, name).is_some()
+}
+
+/// The schema behind references and behind "or nothing".
 pub(crate) fn plain<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     if let (Some(name), None) = (schema.get("$ref").and_then(Value::as_str), schema.get("properties")) {
         let target = root.pointer(name.trim_start_matches('#'));

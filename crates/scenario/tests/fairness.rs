@@ -66,8 +66,8 @@ fn the_losses_of_pie_and_fifo_are_the_overshoot_of_slow_start() {
     }
 }
 
-const CUBIC: &str = "{ algorithm = \"cubic\" }";
+const CUBIC: &str = "\"cubic\"";
 /// RFC 3742: above 100 segments slow start adds at most 50 in a round trip.
-const LIMITED_SLOW_START: &str = "{ algorithm = \"limited-slow-start\", over = { algorithm = \"cubic\" } }";
+const LIMITED_SLOW_START: &str = "{ limited-slow-start = { over = \"cubic\" } }";
 /// Segments that the queue and 40 ms of the link hold.
 const WINDOW: u64 = 1000 + 267;

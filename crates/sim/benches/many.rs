@@ -58,7 +58,7 @@ fn windows_of_four(flows: usize) -> Spec {
     let segments_per_second = 4.0 / ROUND_TRIP_S;
     let seconds = SEGMENTS as f64 / flows as f64 / segments_per_second;
     let stop = Duration::from_secs_f64(seconds);
-    let receiver = tcp(json!({ "window": { "algorithm": "fixed", "size": "5840 bytes" } }));
+    let receiver = tcp(json!({ "window": { "fixed": { "size": "5840 bytes" } } }));
     let flow = |n: usize| FlowSpec {
         start_jitter: Some(Duration::from_millis(100)),
         receiver: Arc::clone(&receiver),

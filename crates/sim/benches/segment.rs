@@ -141,9 +141,9 @@ fn ns2(flows: usize, stop: Duration) -> Spec {
     let down = json!({ "rate": "100 Mbit/s", "propagation": "20 ms", "queue": { "limit": "601 packets" } });
     let up = json!({ "rate": "100 Mbit/s", "propagation": "20 ms" });
     let tcp = tcp(json!({
-        "mss": "1000 bytes", "timestamps": false, "recovery": { "algorithm": "sack-3517" },
-        "congestion": { "algorithm": "aimd" }, "ack": { "algorithm": "every-segment" },
-        "window": { "algorithm": "fixed", "size": "100 MB" }, "window_scale": true,
+        "mss": "1000 bytes", "timestamps": false, "recovery": "sack-3517",
+        "congestion": "aimd", "ack": "every-segment",
+        "window": { "fixed": { "size": "100 MB" } }, "window_scale": true,
     }));
     let router = NodeSpec { name: "router".to_owned(), kind: NodeKind::Router };
     let mut spec = Spec { nodes: vec![router, host(0)], ..empty(stop) };
@@ -163,7 +163,7 @@ fn long_fat(stop: Duration) -> Spec {
     let config =
         json!({ "rate": "10 Gbit/s", "propagation": "50 ms", "queue": { "limit": "83333 packets" } });
     let tcp = tcp(json!({
-        "mss": "1460 bytes", "window_scale": true, "window": { "algorithm": "fixed", "size": "400 MB" },
+        "mss": "1460 bytes", "window_scale": true, "window": { "fixed": { "size": "400 MB" } },
     }));
     Spec {
         nodes: vec![host(0), host(1)],
@@ -177,8 +177,7 @@ fn long_fat(stop: Duration) -> Spec {
 fn windows_of_four(flows: usize, stop: Duration) -> Spec {
     let config = json!({ "propagation": "50 ms" });
     let sender = tcp(json!({ "mss": "1460 bytes" }));
-    let receiver =
-        tcp(json!({ "mss": "1460 bytes", "window": { "algorithm": "fixed", "size": "5840 bytes" } }));
+    let receiver = tcp(json!({ "mss": "1460 bytes", "window": { "fixed": { "size": "5840 bytes" } } }));
     Spec {
         nodes: vec![host(0), host(1)],
         links: vec![link("path".to_owned(), [0, 1], &config, &config)],

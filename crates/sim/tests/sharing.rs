@@ -41,10 +41,10 @@ fn trial(id: &str, queue: &Value, profile: &str) -> Trial {
 fn modern() -> Vec<String> {
     let is_modern = |name: &String| {
         let config = config(&named(name).expect("a profile can be read")).expect("a profile is valid");
-        let repairs = config.plain.sack || config.recovery.id == "new-reno";
+        let repairs = config.plain.sack || config.recovery.id() == "new-reno";
         repairs
             && config.plain.window_scale
-            && config.poll.id == "none"
+            && config.poll.id() == "none"
             && !config.ack.build().traits().misbehaves
     };
     names().into_iter().filter(is_modern).collect()
@@ -53,7 +53,7 @@ fn modern() -> Vec<String> {
 /// The discipline as its registry's example writes it, with lengths for this link: those of the examples are of links
 /// of some hundred kbit/s.
 fn discipline(entry: &link::queue::Entry) -> Value {
-    let example = format!("discipline = {}", entry.example);
+    let example = format!("discipline = {}", entry.example());
     let table: toml::Table = toml::from_str(&example).expect("an example is TOML");
     let mut value = serde_json::to_value(&table["discipline"]).expect("TOML is JSON");
     lengthen(&mut value);

@@ -2,20 +2,15 @@
 
 use crate::stack::{Setup, Stack};
 
-/// A stack that a host can have.
+/// A stack that a host can have, as files, lists and runs know it.
+pub type Entry = ::registry::Entry<Member>;
+
+/// Properties of a stack that a run needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The name in files.
-    pub id: &'static str,
-    /// One line on what it is.
-    pub summary: &'static str,
-    /// How a file names it.
-    pub example: &'static str,
-    /// Where it comes from.
-    pub source: &'static str,
+pub struct Member {
     /// Its transport.
     pub transport: Transport,
-    /// Makes a stack; none for a kernel, which exists in the machine.
+    /// Makes a stack; none for a kernel, which exists in the machine, and for a program of the user's.
     pub(crate) make: Option<fn(Setup) -> Box<dyn Stack>>,
 }
 

@@ -151,7 +151,7 @@ impl Assignment {
                 let other = stack(if node == flow.from { flow.to } else { flow.from });
                 let (flow_name, host) = (flow.name.clone(), spec.node(node).name.clone());
                 let can = matches!(flow.workload, Workload::Bulk(Amount::Bytes(_)))
-                    && other.entry().transport == Transport::Tcp;
+                    && other.entry().member.transport == Transport::Tcp;
                 return if can { Ok(()) } else { Err(Refusal::Program { flow: flow_name, host }) };
             }
             let [from, to] = [flow.from, flow.to].map(|node| (&spec.node(node).name, stack(node).entry()));
@@ -160,17 +160,17 @@ impl Assignment {
             {
                 return Ok(());
             }
-            if from.1.transport != to.1.transport {
+            if from.1.member.transport != to.1.member.transport {
                 let named = |(name, entry): (&String, &Entry)| format!("{name} ({})", entry.id);
                 return Err(Refusal::Transport {
                     flow: flow.name.clone(),
-                    from_speaks: from.1.transport.name(),
-                    to_speaks: to.1.transport.name(),
+                    from_speaks: from.1.member.transport.name(),
+                    to_speaks: to.1.member.transport.name(),
                     from: named(from),
                     to: named(to),
                 });
             }
-            if from.1.transport == Transport::Quic {
+            if from.1.member.transport == Transport::Quic {
                 check_mtu(spec, flow)?;
             }
             Ok(())

@@ -28,7 +28,7 @@ impl Host {
     /// If the stack is not one of this process.
     #[must_use]
     pub fn new(id: StackId, setup: Setup) -> Self {
-        let make = id.entry().make.expect("the caller asks for stacks of this process only");
+        let make = id.entry().member.make.expect("the caller asks for stacks of this process only");
         Self { stack: make(setup), transfers: Vec::new(), programs: ProgramEnds::default(), failure: None }
     }
 

@@ -12,17 +12,15 @@ use wire::ip::{self, Protocol, v4};
 use wire::{Oddity, Payload, Segment, Transport};
 use workload::{Ends, ObservedRecord};
 
-use crate::entry::{Entry, Transport as Speaks};
+use crate::entry::{Entry, Member, Transport as Speaks};
 use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
-pub(crate) const ENTRY: Entry = Entry {
-    id: "lasthop",
-    summary: "our own TCP, with the host's profile; without a stack a host has it in virtual time",
-    example: "stack = \"lasthop\"",
-    source: "crates/tcp, RFC 9293",
-    transport: Speaks::Tcp,
-    make: Some(|setup| Box::new(Lasthop::new(setup))),
-};
+pub(crate) const ENTRY: Entry = ::registry::Entry::new(
+    "lasthop",
+    "our own TCP, with the host's profile; without a stack a host has it in virtual time",
+    "crates/tcp, RFC 9293",
+)
+.with(Member { transport: Speaks::Tcp, make: Some(|setup| Box::new(Lasthop::new(setup))) });
 
 /// Our own TCP.
 struct Lasthop {

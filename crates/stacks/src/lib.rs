@@ -37,7 +37,7 @@ mod unreachable;
 
 pub use addresses::ends;
 pub use captures::{HostCaptures, summarise, summarise_all, summary_of};
-pub use entry::{Entry, Transport};
+pub use entry::{Entry, Member, Transport};
 pub use flows::{Assignment, Refusal, hosts};
 pub use host::Host;
 pub use observe::{Observer, observe, observe_program};

@@ -1,6 +1,6 @@
 //! The stacks that a host can have.
 
-use crate::entry::{Entry, Transport};
+use crate::entry::{Entry, Member, Transport};
 
 /// A place in [`ENTRIES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,23 +10,19 @@ pub struct StackId(usize);
 pub const ENTRIES: &[Entry] =
     &[crate::lasthop::ENTRY, KERNEL, crate::smoltcp::ENTRY, crate::quinn::ENTRY, PROGRAM];
 
-const KERNEL: Entry = Entry {
-    id: "kernel",
-    summary: "the machine's own TCP in a network namespace; in real time only",
-    example: "stack = \"kernel\"",
-    source: "the Linux kernel that runs here",
-    transport: Transport::Tcp,
-    make: None,
-};
+const KERNEL: Entry = ::registry::Entry::new(
+    "kernel",
+    "the machine's own TCP in a network namespace; in real time only",
+    "the Linux kernel that runs here",
+)
+.with(Member { transport: Transport::Tcp, make: None });
 
-const PROGRAM: Entry = Entry {
-    id: "program",
-    summary: "a program of the user's, which gets the host's packets by a descriptor; in real time only",
-    example: "stack = \"program\"",
-    source: "docs/recipes/other-stacks.md",
-    transport: Transport::Any,
-    make: None,
-};
+const PROGRAM: Entry = ::registry::Entry::new(
+    "program",
+    "a program of the user's, which gets the host's packets by a descriptor; in real time only",
+    "docs/recipes/other-stacks.md",
+)
+.with(Member { transport: Transport::Any, make: None });
 
 impl StackId {
     /// Our own TCP.
@@ -53,7 +49,7 @@ impl StackId {
     /// Whether it runs in this process, and so in virtual time too.
     #[must_use]
     pub fn is_in_process(self) -> bool {
-        self.entry().make.is_some()
+        self.entry().member.make.is_some()
     }
 }
 

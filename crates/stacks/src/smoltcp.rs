@@ -14,18 +14,16 @@ use units::{Duration, Instant};
 use wire::{Flags, Payload};
 use workload::Ends;
 
-use crate::entry::{Entry, Transport};
+use crate::entry::{Entry, Member, Transport};
 use crate::lasthop::read_segment;
 use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
-pub(crate) const ENTRY: Entry = Entry {
-    id: "smoltcp",
-    summary: "smoltcp 0.14, a TCP for small machines: CUBIC, fast retransmit, no SACK as a sender",
-    example: "stack = \"smoltcp\"",
-    source: "the crate smoltcp, https://github.com/smoltcp-rs/smoltcp",
-    transport: Transport::Tcp,
-    make: Some(|setup| Box::new(Smoltcp::new(&setup))),
-};
+pub(crate) const ENTRY: Entry = ::registry::Entry::new(
+    "smoltcp",
+    "smoltcp 0.14, a TCP for small machines: CUBIC, fast retransmit, no SACK as a sender",
+    "the crate smoltcp, https://github.com/smoltcp-rs/smoltcp",
+)
+.with(Member { transport: Transport::Tcp, make: Some(|setup| Box::new(Smoltcp::new(&setup))) });
 
 /// A smoltcp interface with its sockets.
 struct Smoltcp {

@@ -230,7 +230,7 @@ impl StreamHost {
     }
 
     fn stack(&self, profile: &Arc<tcp::Config>) -> Box<dyn Stack> {
-        let make = StackId::LASTHOP.entry().make.expect("our own TCP runs in this process");
+        let make = StackId::LASTHOP.entry().member.make.expect("our own TCP runs in this process");
         make(Setup {
             address: self.address,
             mtu: self.mtu,

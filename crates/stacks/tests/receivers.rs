@@ -73,14 +73,14 @@ fn answers(outcome: &Outcome) -> f64 {
 
 #[test]
 fn an_honest_receiver_answers_every_second_packet() {
-    let outcome = transfer(&json!({ "algorithm": "delayed" }), 0.0, 7);
+    let outcome = transfer(&json!("delayed"), 0.0, 7);
     assert!(only_flow(&outcome).completed);
     assert!((0.4..0.7).contains(&answers(&outcome)), "{}", answers(&outcome));
 }
 
 #[test]
 fn one_that_divides_answers_every_packet_once() {
-    let outcome = transfer(&json!({ "algorithm": "ack-division" }), 0.0, 7);
+    let outcome = transfer(&json!("ack-division"), 0.0, 7);
     let flow = only_flow(&outcome);
     assert!(flow.completed && flow.retransmissions == 0, "{flow:?}");
     assert!((0.9..1.1).contains(&answers(&outcome)), "{}", answers(&outcome));
@@ -88,7 +88,7 @@ fn one_that_divides_answers_every_packet_once() {
 
 #[test]
 fn one_that_repeats_answers_with_copies() {
-    let outcome = transfer(&json!({ "algorithm": "dupack-spoofing", "copies": 3 }), 0.0, 7);
+    let outcome = transfer(&json!({ "dupack-spoofing": { "copies": 3 } }), 0.0, 7);
     let flow = only_flow(&outcome);
     assert!(flow.completed && flow.retransmissions == 0, "{flow:?}");
     assert!((3.7..4.2).contains(&answers(&outcome)), "{}", answers(&outcome));
@@ -97,7 +97,7 @@ fn one_that_repeats_answers_with_copies() {
 #[test]
 fn every_byte_reaches_receivers_that_divide_or_repeat_over_a_link_that_loses() {
     for policy in ["ack-division", "dupack-spoofing"] {
-        let outcome = transfer(&json!({ "algorithm": policy }), 0.02, 7);
+        let outcome = transfer(&json!(policy), 0.02, 7);
         let flow = only_flow(&outcome);
         assert_eq!((flow.received, flow.completed), (TRANSFER, true), "{policy}: {flow:?}");
         assert!(flow.retransmissions > 0, "{policy}");
@@ -109,7 +109,7 @@ fn every_byte_reaches_receivers_that_divide_or_repeat_over_a_link_that_loses() {
 #[test]
 fn one_that_is_ahead_is_found_out_under_nearly_every_seed() {
     let found_out = |seed: &u64| {
-        let outcome = transfer(&json!({ "algorithm": "optimistic", "ahead": "4 segments" }), 0.0, *seed);
+        let outcome = transfer(&json!({ "optimistic": { "ahead": "4 segments" } }), 0.0, *seed);
         let flow = only_flow(&outcome);
         assert!(outcome.summary.stopped_s < 5.0, "seed {seed}: it goes on after {flow:?}");
         !flow.completed && flow.received < TRANSFER
@@ -121,7 +121,7 @@ fn one_that_is_ahead_is_found_out_under_nearly_every_seed() {
 #[test]
 fn a_run_repeats_to_the_bit() {
     for policy in ["ack-division", "dupack-spoofing", "optimistic"] {
-        let [first, second] = [(); 2].map(|()| transfer(&json!({ "algorithm": policy }), 0.02, 7));
+        let [first, second] = [(); 2].map(|()| transfer(&json!(policy), 0.02, 7));
         assert_eq!(first.summary, second.summary, "{policy}");
     }
 }

@@ -1,6 +1,7 @@
 //! What a connection is made of: a profile, read and checked once and shared by all its connections.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use registry::{Choice, Entry};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -16,13 +17,11 @@ use crate::interdependence::Interdependence;
 use crate::options::OptionLayout;
 use crate::poll::Poll;
 use crate::recovery::Recovery;
-use crate::registry::{Axis, Choice, Entry};
 use crate::rto::Rto;
 use crate::send_buffer::SendBuffer;
 use crate::send_half::pacing::Pacing;
 use crate::spurious::{Needs, Spurious};
 use crate::window::{Over, Window};
-use crate::{ack, congestion, dupthresh, poll, recovery, rto, send_buffer, spurious, window};
 
 /// Makes [`Config`] and all that goes over every axis out of one list of them.
 macro_rules! axes {
@@ -40,7 +39,7 @@ macro_rules! axes {
         impl Config {
             /// Reads every key, each for itself.
             fn read(mut keys: Map<String, Value>) -> Result<Self, ConfigError> {
-                $(let $axis = choose(stringify!($axis), $default, $axis::ENTRIES, &mut keys)?;)+
+                $(let $axis = choose::<dyn $policy>($default, &mut keys)?;)+
                 let mut config = Self { plain: read_plain(keys)?, $($axis,)+ greatest_window: Bytes::ZERO };
                 config.greatest_window = config.window.build().greatest();
                 Ok(config)
@@ -50,14 +49,31 @@ macro_rules! axes {
         /// Every axis with its algorithms.
         #[must_use]
         pub fn axes() -> Vec<Axis> {
-            vec![$(Axis::new(stringify!($axis), $summary, $axis::ENTRIES)),+]
+            vec![$(Axis::of::<dyn $policy>($summary)),+]
         }
 
         /// The schema of each axis, by its key in a profile.
         fn axis_schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
-            vec![$((stringify!($axis), axis_schema($axis::ENTRIES, $default, generator))),+]
+            vec![$((stringify!($axis), axis_schema::<dyn $policy>($default, generator))),+]
         }
     };
+}
+
+/// One axis as lists and forms show it.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Key in a profile.
+    pub name: &'static str,
+    /// What the axis decides.
+    pub summary: &'static str,
+    /// Its algorithms.
+    pub entries: Vec<Entry>,
+}
+
+impl Axis {
+    fn of<T: registry::Axis + ?Sized>(summary: &'static str) -> Self {
+        Self { name: T::KEY, summary, entries: T::algorithms().iter().map(Entry::info).collect() }
+    }
 }
 
 axes! {
@@ -253,8 +269,8 @@ pub struct ConfigError {
 }
 
 impl Config {
-    /// Reads a profile: an object with the keys of [`Plain`] and one object for each axis, whose
-    /// `algorithm` names an entry and whose other keys are that entry's parameters.
+    /// Reads a profile: an object with the keys of [`Plain`] and a choice for each axis, the name of an algorithm or a
+    /// table whose only key is the name.
     ///
     /// # Errors
     /// Unknown keys and algorithms, values without or with the wrong unit, combinations that make no sense.
@@ -314,8 +330,8 @@ impl Config {
         self.check_l4s()?;
         if self.recovery.build().traits().needs_sack && !sack {
             return Err(error(
-                "recovery.algorithm",
-                format!("{} works on selective acknowledgments, and sack = false", self.recovery.id),
+                "recovery",
+                format!("{} works on selective acknowledgments, and sack = false", self.recovery.id()),
                 "sack = true, or an algorithm without SACK like \"new-reno\"".to_owned(),
             ));
         }
@@ -367,25 +383,25 @@ impl Config {
             Needs::Dsack if !sack => ("D-SACK, and sack = false", "sack = true"),
             _ => return Ok(()),
         };
-        let message = format!("{} judges by {missing}", self.spurious.id);
-        Err(error("spurious.algorithm", message, format!("{help}, or spurious = {{ algorithm = \"none\" }}")))
+        let message = format!("{} judges by {missing}", self.spurious.id());
+        Err(error("spurious", message, format!("{help}, or spurious = \"none\"")))
     }
 
     /// A recovery that judges loss signals itself needs its evidence, and no detector beside it.
     fn check_recovery(&self) -> Result<(), ConfigError> {
-        let (recovery, id) = (self.recovery.build().traits(), self.recovery.id);
+        let (recovery, id) = (self.recovery.build().traits(), self.recovery.id());
         if recovery.needs_timestamps && !self.plain.timestamps {
             return Err(error(
-                "recovery.algorithm",
+                "recovery",
                 format!("{id} judges by timestamps, and timestamps = false"),
                 "timestamps = true, or an algorithm without them like \"sack-6675\"".to_owned(),
             ));
         }
-        if recovery.judges_signals && self.spurious.id != "none" {
+        if recovery.judges_signals && self.spurious.id() != "none" {
             return Err(error(
-                "spurious.algorithm",
-                format!("{id} judges its loss signals itself, and has none for {}", self.spurious.id),
-                "spurious = { algorithm = \"none\" }".to_owned(),
+                "spurious",
+                format!("{id} judges its loss signals itself, and has none for {}", self.spurious.id()),
+                "spurious = \"none\"".to_owned(),
             ));
         }
         Ok(())
@@ -396,59 +412,38 @@ impl Config {
 #[must_use]
 pub fn profile_schema() -> Schema {
     let mut generator = SchemaGenerator::default();
-    let mut schema = Plain::json_schema(&mut generator);
-    let axes = axis_schemas(&mut generator);
-    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.extend(axes.into_iter().map(|(name, axis)| (name.to_owned(), axis.into())));
-    }
+    let mut schema = profile_keys(&mut generator);
     schema.insert("$defs".to_owned(), Value::Object(generator.take_definitions(true)));
     schema
 }
 
-/// One axis: an object whose `algorithm` is a constant decides which other keys there are.
-pub(crate) fn axis_schema<T: ?Sized>(
-    entries: &[Entry<T>],
-    default: &'static str,
-    generator: &mut SchemaGenerator,
-) -> Schema {
-    let choices: Vec<Value> = entries.iter().map(|entry| entry_schema(entry, generator)).collect();
-    json_schema!({ "default": { "algorithm": default }, "oneOf": choices })
-}
-
-fn entry_schema<T: ?Sized>(entry: &Entry<T>, generator: &mut SchemaGenerator) -> Value {
-    let mut parameters: Value = (entry.schema)(generator).into();
-    let algorithm = serde_json::json!({ "const": entry.id });
-    match parameters.get_mut("properties").and_then(Value::as_object_mut) {
-        Some(properties) => drop(properties.insert("algorithm".to_owned(), algorithm)),
-        None => parameters["properties"] = serde_json::json!({ "algorithm": algorithm }),
+/// The schema of a profile whose definitions are `generator`'s.
+#[must_use]
+pub fn profile_keys(generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = Plain::json_schema(generator);
+    let axes = axis_schemas(generator);
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.extend(axes.into_iter().map(|(name, axis)| (name.to_owned(), axis.into())));
     }
-    parameters["required"] = serde_json::json!(["algorithm"]);
-    parameters["description"] = format!("{} ({})", entry.summary, entry.source).into();
-    parameters
+    schema
 }
 
-/// Takes the axis `name` out of the profile and reads it.
-fn choose<T: ?Sized>(
-    name: &str,
+/// One axis: a choice of its algorithms, and the one that stands for no choice.
+fn axis_schema<T: registry::Axis + ?Sized>(default: &'static str, generator: &mut SchemaGenerator) -> Schema {
+    let mut schema = generator.subschema_for::<Choice<T>>();
+    schema.insert("default".to_owned(), default.into());
+    schema
+}
+
+/// Takes the axis out of the profile and reads it.
+fn choose<T: registry::Axis + ?Sized>(
     default: &'static str,
-    entries: &'static [Entry<T>],
     keys: &mut Map<String, Value>,
 ) -> Result<Choice<T>, ConfigError> {
-    let mut parameters = match keys.remove(name) {
-        None => Map::new(),
-        Some(Value::Object(parameters)) => parameters,
-        Some(_) => {
-            let help = format!("{name} = {{ algorithm = \"{default}\" }}");
-            return Err(error(name, "an axis is a table".to_owned(), help));
-        }
-    };
-    let id = match parameters.remove("algorithm") {
-        None => default.to_owned(),
-        Some(Value::String(id)) => id,
-        Some(other) => return Err(no_such(name, &other.to_string(), entries)),
-    };
-    let entry = entries.iter().find(|entry| entry.id == id).ok_or_else(|| no_such(name, &id, entries))?;
-    read(name, Value::Object(parameters), |value| Choice::new(entry, value))
+    let written = keys.remove(T::KEY).unwrap_or_else(|| default.into());
+    let (entry, parameters) = registry::choose(T::KEY, T::NOUN, T::algorithms(), written)
+        .map_err(|mistake| error(&below(T::KEY, &mistake.key), mistake.message, mistake.help))?;
+    read(&below(T::KEY, entry.id), parameters, |value| entry.choice(value))
 }
 
 fn read_plain(keys: Map<String, Value>) -> Result<Plain, ConfigError> {
@@ -469,20 +464,16 @@ fn read<T>(
             reader(Value::Object(one)).err().map(|failure| (key.clone(), failure))
         };
         let (key, failure) = keys.iter().find_map(alone).unwrap_or((String::new(), failure));
-        let path = [axis, &key].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
+        let path = below(axis, &key);
         let text = failure.to_string();
         let (message, help) = text.split_once(REMEDY).unwrap_or((&text, "see the profile's schema"));
         error(&path, message.to_owned(), help.to_owned())
     })
 }
 
-fn no_such<T: ?Sized>(axis: &str, id: &str, entries: &[Entry<T>]) -> ConfigError {
-    let names = entries.iter().map(|entry| entry.id).collect::<Vec<_>>().join(", ");
-    error(
-        &format!("{axis}.algorithm"),
-        format!("there is no {axis} algorithm \"{id}\""),
-        format!("one of {names}"),
-    )
+/// The path of a key below another, where either may be empty.
+fn below(path: &str, key: &str) -> String {
+    [path, key].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
 }
 
 fn error(path: &str, message: String, help: String) -> ConfigError {
@@ -503,25 +494,26 @@ mod tests {
     fn an_empty_profile_is_a_current_standard_tcp() {
         let config = Config::from_profile(&json!({})).unwrap();
         assert_eq!(
-            (config.recovery.id, config.congestion.id, config.rto.id),
+            (config.recovery.id(), config.congestion.id(), config.rto.id()),
             ("sack-6675", "reno", "rfc6298")
         );
     }
 
     #[test]
     fn lengths_that_no_timer_can_have_are_refused_for_every_timer() {
-        for entry in rto::ENTRIES {
-            let swapped = json!({ "rto": { "algorithm": entry.id, "min": "2 s", "max": "1 s" } });
+        for entry in crate::rto::ENTRIES {
+            let swapped = json!({ "rto": { entry.id: { "min": "2 s", "max": "1 s" } } });
             let text = refusal(&swapped);
-            assert!(text.starts_with("rto: min is 2 s, above max, 1 s"), "{text}");
-            let text = refusal(&json!({ "rto": { "algorithm": entry.id, "initial": "0 s" } }));
-            assert!(text.starts_with("rto.initial: initial is 0 s"), "{text}");
+            assert!(text.starts_with(&format!("rto.{}: min is 2 s, above max, 1 s", entry.id)), "{text}");
+            let text = refusal(&json!({ "rto": { entry.id: { "initial": "0 s" } } }));
+            assert!(text.starts_with(&format!("rto.{}.initial: initial is 0 s", entry.id)), "{text}");
         }
     }
 
     #[test]
     fn a_window_that_would_be_probed_for_ever_is_refused() {
-        for window in [json!({ "size": "0 bytes" }), json!({ "algorithm": "linux", "buffer": "0 bytes" })] {
+        for window in [json!({ "fixed": { "size": "0 bytes" } }), json!({ "linux": { "buffer": "0 bytes" } })]
+        {
             let text = refusal(&json!({ "window": window }));
             assert!(text.starts_with("window") && text.contains("probe it for ever"), "{text}");
         }
@@ -529,15 +521,15 @@ mod tests {
 
     #[test]
     fn a_wrong_value_names_its_key_and_what_would_be_right() {
-        let text = refusal(&json!({ "rto": { "min": 200 } }));
-        assert!(text.starts_with("rto.min: ") && text.contains("unit"), "{text}");
+        let text = refusal(&json!({ "rto": { "rfc6298": { "min": 200 } } }));
+        assert!(text.starts_with("rto.rfc6298.min: ") && text.contains("unit"), "{text}");
         let text = refusal(&json!({ "mss": "0 bytes" }));
         assert!(text.starts_with("mss: "), "{text}");
     }
 
     #[test]
     fn an_unknown_algorithm_gets_the_list() {
-        let text = refusal(&json!({ "recovery": { "algorithm": "sackk" } }));
+        let text = refusal(&json!({ "recovery": "sackk" }));
         assert!(
             text.contains("\"sackk\"") && text.contains("sack-6675, ") | text.contains("new-reno"),
             "{text}"
@@ -547,17 +539,17 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused() {
         assert!(refusal(&json!({ "slack": true })).starts_with("slack: unknown field"));
-        assert!(refusal(&json!({ "ack": { "qick": "2 segments" } })).starts_with("ack.qick: unknown field"));
+        assert!(
+            refusal(&json!({ "ack": { "delayed": { "qick": "2 segments" } } }))
+                .starts_with("ack.delayed.qick: unknown field")
+        );
     }
 
     #[test]
     fn a_detector_without_its_evidence_makes_no_sense() {
-        let text = refusal(&json!({ "spurious": { "algorithm": "eifel" } }));
-        assert!(text.starts_with("spurious.algorithm: ") && text.contains("timestamps = true"), "{text}");
-        assert!(
-            Config::from_profile(&json!({ "timestamps": true, "spurious": { "algorithm": "eifel" } }))
-                .is_ok()
-        );
+        let text = refusal(&json!({ "spurious": "eifel" }));
+        assert!(text.starts_with("spurious: ") && text.contains("timestamps = true"), "{text}");
+        assert!(Config::from_profile(&json!({ "timestamps": true, "spurious": "eifel" })).is_ok());
     }
 
     #[test]
@@ -571,9 +563,9 @@ mod tests {
 
     #[test]
     fn a_recovery_that_judges_by_timestamps_needs_them() {
-        let text = refusal(&json!({ "recovery": { "algorithm": "aix" } }));
-        assert!(text.starts_with("recovery.algorithm: ") && text.contains("timestamps = true"), "{text}");
-        let aix = json!({ "timestamps": true, "recovery": { "algorithm": "aix" } });
+        let text = refusal(&json!({ "recovery": "aix" }));
+        assert!(text.starts_with("recovery: ") && text.contains("timestamps = true"), "{text}");
+        let aix = json!({ "timestamps": true, "recovery": "aix" });
         assert!(Config::from_profile(&aix).is_ok());
     }
 
@@ -581,15 +573,15 @@ mod tests {
     fn a_recovery_that_judges_takes_no_detector() {
         for recovery in ["aix", "pr"] {
             let text = refusal(&json!({
-                "timestamps": true, "recovery": { "algorithm": recovery }, "spurious": { "algorithm": "eifel" },
+                "timestamps": true, "recovery": recovery, "spurious": "eifel",
             }));
-            assert!(text.starts_with("spurious.algorithm: ") && text.contains("none"), "{text}");
+            assert!(text.starts_with("spurious: ") && text.contains("none"), "{text}");
         }
     }
 
     #[test]
     fn sack_recovery_without_sack_makes_no_sense() {
-        assert!(refusal(&json!({ "sack": false })).starts_with("recovery.algorithm: "));
-        assert!(Config::from_profile(&json!({ "sack": false, "recovery": { "algorithm": "reno" } })).is_ok());
+        assert!(refusal(&json!({ "sack": false })).starts_with("recovery: "));
+        assert!(Config::from_profile(&json!({ "sack": false, "recovery": "reno" })).is_ok());
     }
 }

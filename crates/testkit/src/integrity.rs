@@ -141,9 +141,9 @@ fn entries(axis: &str) -> Vec<&'static str> {
 
 /// Every acknowledgment policy, and delayed ACKs with quick ones at the start.
 fn acks() -> Vec<Named> {
-    let plain = |id: &str| (id.to_owned(), json!({ "ack": { "algorithm": id } }));
+    let plain = |id: &str| (id.to_owned(), json!({ "ack": id }));
     let mut all: Vec<Named> = entries("ack").into_iter().map(plain).collect();
-    let quick = json!({ "ack": { "algorithm": "delayed", "quick": "2 segments" } });
+    let quick = json!({ "ack": { "delayed": { "quick": "2 segments" } } });
     all.push(("quick".to_owned(), quick));
     all
 }
@@ -165,9 +165,9 @@ fn options() -> Vec<Named> {
 fn varied(profile: &Value, index: usize) -> Option<Arc<Config>> {
     let window = [
         json!({}),
-        json!({ "window": { "algorithm": "fixed", "size": "5000 bytes" } }),
-        json!({ "window": { "algorithm": "linux", "buffer": "20000 bytes" } }),
-        json!({ "window": { "algorithm": "fixed", "size": "1200 bytes" } }),
+        json!({ "window": { "fixed": { "size": "5000 bytes" } } }),
+        json!({ "window": { "linux": { "buffer": "20000 bytes" } } }),
+        json!({ "window": { "fixed": { "size": "1200 bytes" } } }),
     ];
     let plain = [
         json!({ "mss": "256 bytes", "initial_window": "2 segments" }),
@@ -177,7 +177,7 @@ fn varied(profile: &Value, index: usize) -> Option<Arc<Config>> {
     ];
     let algorithm = |axis: &str, turn: usize| {
         let ids = entries(axis);
-        json!({ axis: { "algorithm": ids[turn % ids.len()] } })
+        json!({ axis: ids[turn % ids.len()] })
     };
     let others = [
         window[index % 4].clone(),

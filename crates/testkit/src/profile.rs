@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use registry::{Algorithm, name_of, parameters_of};
 use serde_json::{Map, Value, json};
 use tcp::recovery::Recovery;
-use tcp::registry::Entry;
 use tcp::{Config, ConfigError};
 
 /// Reads the configuration of a profile.
@@ -66,20 +66,34 @@ pub fn repository() -> &'static Path {
     here.ancestors().nth(2).expect("the crate lies two folders below the repository")
 }
 
-/// Returns `base` with every key of `overrides` laid over it, table by table. An axis with another algorithm is
+/// Returns the profile `base` with every key of `overrides` laid over it. An axis with another algorithm is
 /// replaced whole, as the parameters of one algorithm are not those of another.
 #[must_use]
 pub fn overridden(base: &Value, overrides: &Value) -> Value {
     let (Value::Object(base), Value::Object(overrides)) = (base, overrides) else { return overrides.clone() };
-    if overrides.contains_key(ALGORITHM) && base.get(ALGORITHM) != overrides.get(ALGORITHM) {
-        return Value::Object(overrides.clone());
-    }
     let mut merged: Map<String, Value> = base.clone();
     for (key, value) in overrides {
-        let under = merged.get(key).map_or_else(|| value.clone(), |old| overridden(old, value));
-        merged.insert(key.clone(), under);
+        let is_choice = key == "over" || tcp::axes().iter().any(|axis| axis.name == key);
+        let laid = match merged.get(key) {
+            Some(under) if is_choice => chosen(under, value),
+            _ => value.clone(),
+        };
+        merged.insert(key.clone(), laid);
     }
     Value::Object(merged)
+}
+
+/// Returns the choice `over` laid over the choice `under`: over the same algorithm it adds parameters, another it replaces.
+fn chosen(under: &Value, over: &Value) -> Value {
+    match (parameters_of(under), parameters_of(over)) {
+        _ if name_of(under) != name_of(over) => over.clone(),
+        (_, None) => under.clone(),
+        (None, _) => over.clone(),
+        (Some(below), Some(above)) => {
+            let all = overridden(&Value::Object(below.clone()), &Value::Object(above.clone()));
+            json!({ name_of(over).unwrap_or_default(): all })
+        }
+    }
 }
 
 /// Returns an object that has only the key at the dotted `path`.
@@ -87,9 +101,6 @@ pub fn overridden(base: &Value, overrides: &Value) -> Value {
 pub fn nested(path: &str, value: Value) -> Value {
     path.rsplit('.').fold(value, |inner, key| Value::Object(Map::from_iter([(key.to_owned(), inner)])))
 }
-
-/// The key that names an axis's algorithm.
-const ALGORITHM: &str = "algorithm";
 
 /// Returns every recovery with every style after a timeout that it supports, each with a name and the keys that it
 /// needs.
@@ -102,28 +113,27 @@ pub fn recoveries() -> Vec<(String, Value)> {
 
 /// Combinations of parts that are no default.
 fn combinations() -> [(&'static str, Value); 4] {
-    let sack =
-        |from: &str| json!({ "algorithm": "sack-6675", "reduction": "proportional", "recovery_from": from });
+    let sack = |from: &str| json!({ "sack-6675": { "reduction": "proportional", "recovery_from": from } });
     [
         ("sack-6675/proportional", sack("in-flight")),
         ("sack-6675/proportional-cwnd", sack("cwnd")),
-        ("rack-tlp/at-once", json!({ "algorithm": "rack-tlp", "reduction": "at-once" })),
-        ("rack-tlp/no-probe", json!({ "algorithm": "rack-tlp", "tail_loss_probe": false })),
+        ("rack-tlp/at-once", json!({ "rack-tlp": { "reduction": "at-once" } })),
+        ("rack-tlp/no-probe", json!({ "rack-tlp": { "tail_loss_probe": false } })),
     ]
 }
 
-fn with_styles(entry: &Entry<dyn Recovery>) -> Vec<(String, Value)> {
-    let plain = (entry.parse)(json!({})).expect("every algorithm has defaults")();
+fn with_styles(entry: &'static Algorithm<dyn Recovery>) -> Vec<(String, Value)> {
+    let plain = entry.choice(json!({})).expect("every algorithm has defaults").build();
     let keys =
         |recovery: Value| json!({ "recovery": recovery, "timestamps": plain.traits().needs_timestamps });
-    let takes = |style: &&str| (entry.parse)(json!({ "after_timeout": style })).is_ok();
+    let takes = |style: &&str| entry.choice(json!({ "after_timeout": style })).is_ok();
     let styled = |style: &str| {
-        let recovery = json!({ "algorithm": entry.id, "after_timeout": style });
+        let recovery = json!({ entry.id: { "after_timeout": style } });
         (format!("{}/{style}", entry.id), keys(recovery))
     };
     let styles: Vec<_> = STYLES.iter().filter(|style| takes(style)).map(|style| styled(style)).collect();
     if styles.is_empty() {
-        return vec![(entry.id.to_owned(), keys(json!({ "algorithm": entry.id })))];
+        return vec![(entry.id.to_owned(), keys(json!(entry.id)))];
     }
     styles
 }
@@ -139,18 +149,15 @@ mod tests {
 
     #[test]
     fn an_override_changes_one_key_and_keeps_its_neighbours() {
-        let base = json!({ "sack": true, "rto": { "algorithm": "rfc6298", "min": "1 s", "max": "60 s" } });
-        let merged = overridden(&base, &nested("rto.min", json!("200 ms")));
-        assert_eq!(
-            merged,
-            json!({ "sack": true, "rto": { "algorithm": "rfc6298", "min": "200 ms", "max": "60 s" } })
-        );
+        let base = json!({ "sack": true, "rto": { "rfc6298": { "min": "1 s", "max": "60 s" } } });
+        let merged = overridden(&base, &nested("rto.rfc6298.min", json!("200 ms")));
+        assert_eq!(merged, json!({ "sack": true, "rto": { "rfc6298": { "min": "200 ms", "max": "60 s" } } }));
     }
 
     #[test]
     fn another_algorithm_does_not_inherit_parameters() {
-        let base = json!({ "ack": { "algorithm": "delayed", "quick": "2 segments" } });
-        let merged = overridden(&base, &json!({ "ack": { "algorithm": "every-segment" } }));
-        assert_eq!(merged, json!({ "ack": { "algorithm": "every-segment" } }));
+        let base = json!({ "ack": { "delayed": { "quick": "2 segments" } } });
+        let merged = overridden(&base, &json!({ "ack": "every-segment" }));
+        assert_eq!(merged, json!({ "ack": "every-segment" }));
     }
 }

@@ -12,14 +12,14 @@ const SIZE: u64 = 300_000;
 fn of_1999() -> Value {
     json!({
         "mss": "1000 bytes", "initial_window": "1 segments", "sack": false, "rto": { "min": "1 s" },
-        "congestion": { "algorithm": "aimd", "slow_start_counts": "acks" },
-        "recovery": { "algorithm": "reno" },
+        "congestion": { "aimd": { "slow_start_counts": "acks" } },
+        "recovery": "reno",
     })
 }
 
 fn transfer(sender: &Value, ack: &Value, fates: Fates) -> Pair {
     let sender = config(sender).unwrap();
-    let keys = json!({ "sack": true, "window": { "algorithm": "fixed", "size": "1 MiB" }, "ack": ack });
+    let keys = json!({ "sack": true, "window": { "fixed": { "size": "1 MiB" } }, "ack": ack });
     let receiver = config(&overridden(&of_1999(), &keys)).unwrap();
     let mut pair = Pair::new(&sender, &receiver)
         .users(User::sends_pattern(SIZE), User::listens())
@@ -38,16 +38,16 @@ fn round_trips(sender: &Value, ack: &Value) -> u64 {
 }
 
 fn honest() -> Value {
-    json!({ "algorithm": "every-segment" })
+    json!("every-segment")
 }
 
 #[test]
 fn divided_acks_speed_up_a_sender_that_counts_acks_and_not_one_that_counts_bytes() {
-    let divided = json!({ "algorithm": "ack-division", "parts": 5 });
+    let divided = json!({ "ack-division": { "parts": 5 } });
     let weak = of_1999();
     let (usual, gained) = (round_trips(&weak, &honest()), round_trips(&weak, &divided));
     assert!(gained + 3 <= usual, "{gained} round trips instead of {usual}");
-    let counts = json!({ "congestion": { "algorithm": "byte-counting" } });
+    let counts = json!({ "congestion": "byte-counting" });
     let defended = overridden(&weak, &counts);
     let (usual, gained) = (round_trips(&defended, &honest()), round_trips(&defended, &divided));
     assert!(gained >= usual, "{gained} round trips instead of {usual}");
@@ -55,7 +55,7 @@ fn divided_acks_speed_up_a_sender_that_counts_acks_and_not_one_that_counts_bytes
 
 #[test]
 fn spoofed_duplicates_gain_nothing_where_inflation_is_limited_or_with_sack() {
-    let spoofed = json!({ "algorithm": "dupack-spoofing", "copies": 20 });
+    let spoofed = json!({ "dupack-spoofing": { "copies": 20 } });
     let weak = of_1999();
     let limited = overridden(&weak, &json!({ "recovery": { "limits_inflation": true } }));
     let (usual, gained) = (round_trips(&weak, &honest()), round_trips(&weak, &spoofed));
@@ -64,13 +64,13 @@ fn spoofed_duplicates_gain_nothing_where_inflation_is_limited_or_with_sack() {
         gained < usual && usual <= held,
         "{held} round trips; {gained} without the limit, {usual} honestly"
     );
-    let sack = overridden(&weak, &json!({ "sack": true, "recovery": { "algorithm": "sack-6675" } }));
+    let sack = overridden(&weak, &json!({ "sack": true, "recovery": "sack-6675" }));
     assert!(round_trips(&sack, &spoofed) >= round_trips(&sack, &honest()));
 }
 
 #[test]
 fn optimistic_acks_are_faster_and_cost_the_stream() {
-    let optimistic = json!({ "algorithm": "optimistic", "ahead": "1 segments" });
+    let optimistic = json!({ "optimistic": { "ahead": "1 segments" } });
     // With one segment its first ACK would cover data that were never sent.
     let weak = overridden(&of_1999(), &json!({ "initial_window": "4 segments" }));
     assert!(round_trips(&weak, &optimistic) <= round_trips(&weak, &honest()));

@@ -172,7 +172,7 @@ fn profiles() -> Vec<Arc<Config>> {
     let recoveries = ["timeout-only", "tahoe", "reno", "new-reno", "sack-6675"];
     let of = |(index, id): (usize, &str)| {
         config(&json!({
-            "recovery": { "algorithm": id, "after_timeout": (["go-back-n", "linux", "hold"][index % 3]) },
+            "recovery": { id: { "after_timeout": (["go-back-n", "linux", "hold"][index % 3]) } },
             "timestamps": index % 2 == 0,
             "keep_alive": true, "keep_alive_idle": "20 s",
             "window": { "size": "6000 bytes" }, "mss": "1000 bytes", "msl": "2 s",
@@ -234,6 +234,6 @@ fn endpoints_outlive_whatever_comes() {
     for seed in 0..6_000 {
         let config = &profiles[seed as usize % profiles.len()];
         let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| run(seed, config)));
-        assert!(outcome.is_ok(), "seed {seed}, {}", config.recovery.id);
+        assert!(outcome.is_ok(), "seed {seed}, {}", config.recovery.id());
     }
 }

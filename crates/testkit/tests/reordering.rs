@@ -38,7 +38,7 @@ fn throughput(profile: &Value, seed: u64, late: u32, by: Duration) -> u64 {
 }
 
 fn arrivals(profile: &Value, fates: Fates, run: Duration) -> u64 {
-    let receiver = config(&overridden(profile, &json!({ "ack": { "algorithm": "every-segment" } }))).unwrap();
+    let receiver = config(&overridden(profile, &json!({ "ack": "every-segment" }))).unwrap();
     let sender = config(profile).unwrap();
     let listens = User { reads: Reads::Discards, ..User::listens() };
     let mut pair = Pair::new(&sender, &receiver)

@@ -274,8 +274,8 @@ impl<R: Rng> World<R> {
 #[test]
 fn the_sender_sends_what_rfc_6675_names_and_nothing_else() {
     let profile = json!({
-        "mss": "1000 bytes", "recovery": { "algorithm": "sack-6675" }, "ack": { "algorithm": "every-segment" },
-        "congestion": { "algorithm": "reno", "increase": "per-window" }, "dsack": false,
+        "mss": "1000 bytes", "recovery": "sack-6675", "ack": "every-segment",
+        "congestion": { "reno": { "increase": "per-window" } }, "dsack": false,
         "initial_window": "16 segments", "rto": { "min": "200 ms" },
     });
     let config = config(&profile).unwrap();

@@ -41,7 +41,7 @@ fn a_loss_three_gigabytes_after_another_is_repaired_as_fast() {
     for axis in tcp::axes().into_iter().filter(|axis| axis.name == "recovery") {
         for entry in axis.entries.iter().filter(|entry| entry.id != "timeout-only") {
             let profile = json!({
-                "mss": "60000 bytes", "recovery": { "algorithm": entry.id }, "nagle": false, "timestamps": true,
+                "mss": "60000 bytes", "recovery": entry.id, "nagle": false, "timestamps": true,
             });
             let profile = config(&profile).unwrap();
             let mut packets = 0_u64;

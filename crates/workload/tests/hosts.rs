@@ -189,7 +189,7 @@ fn outcome(workload: Value) -> ProgramOutcome {
 fn every_workload_runs_to_its_end() {
     let line = json!({ "rate": "10 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
     for entry in ENTRIES {
-        let example = format!("workload = {}", entry.example);
+        let example = format!("workload = {}", entry.example());
         let read: BTreeMap<String, Value> = toml::from_str(&example).expect(entry.id);
         let mut workload = read["workload"].clone();
         if entry.id == "background" {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import cast
+from typing import Any, cast
 
 import click
 
@@ -64,9 +64,8 @@ def _entries(kind: Kind) -> list[dict[str, str]]:
 
 
 def _algorithms() -> list[dict[str, str]]:
-    axes = cast("list[dict[str, object]]", json.loads(_native.algorithms()))
     return [
-        {"axis": str(axis["name"]), **cast("dict[str, str]", entry)}
-        for axis in axes
-        for entry in cast("list[object]", axis["entries"])
+        {"axis": str(axis["name"]), **{key: entry[key] for key in ("id", "summary", "source")}}
+        for axis in cast("list[dict[str, Any]]", json.loads(_native.algorithms()))
+        for entry in cast("list[dict[str, str]]", axis["entries"])
     ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import click
+from rich.markup import escape
+from rich.table import Table
 
 from lasthop import _native, catalogue
 from lasthop.cli.console import print_json, print_line
@@ -23,20 +25,22 @@ _KINDS: dict[catalogue.Kind, str] = {
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a name: its kind, its file if it has one, and the text."""
+    """One meaning of a name: a file of the library, or a member of a registry with its parameters."""
 
     kind: str
     name: str
     text: str
     path: str = ""
+    parameters: list[dict[str, Any]] = field(default_factory=list)
 
 
 @click.command(name="show")
 @click.argument("name", shell_complete=completing("scenarios", "profiles", "presets", "studies"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def command(name: str, as_json: bool) -> None:
-    """Show NAME: a scenario, profile, link or study of the library with its sources, or an algorithm, queue, workload
-    or anything else that `lasthop list` lists, with an example and its source.
+    """Show NAME: a scenario, a profile, a link or a study of the library with its sources, or an algorithm, a queue, a
+    workload or any other name of `lasthop list`, with an example, its source, and its keys with units and defaults.
+    A name with several meanings shows each of them.
 
     \b
     Examples:
@@ -48,13 +52,16 @@ def command(name: str, as_json: bool) -> None:
     if not found:
         raise InputError(f"nothing is called {name!r}", help=_nearest(name))
     if as_json:
-        print_json({"found": [shown.__dict__ for shown in found]})
+        print_json({"found": [asdict(shown) for shown in found]})
         return
     for place, shown in enumerate(found):
         if place:
             print_line()
         print_line(f"{shown.kind} {shown.name}{f'  ({shown.path})' if shown.path else ''}", style="bold")
         print_line(shown.text.rstrip())
+        if shown.parameters:
+            print_line()
+            stdout.print(_table(shown.parameters))
 
 
 def _files(name: str) -> list[Shown]:
@@ -71,7 +78,7 @@ def _entries(name: str) -> list[Shown]:
     axes = [(f"algorithm of {axis['name']}", axis["entries"]) for axis in json.loads(_native.algorithms())]
     registries = [(str(each["name"]), each["entries"]) for each in json.loads(_native.registries())]
     return [
-        Shown(kind, name, _described(entry))
+        Shown(kind, name, _described(entry), parameters=json.loads(_native.parameters(entry["definition"])))
         for kind, entries in [*axes, *registries]
         for entry in entries
         if _name(entry) == name
@@ -87,6 +94,15 @@ def _described(entry: dict[str, Any]) -> str:
     lines += [f"  written  {entry['written']}"] if entry.get("written") else []
     lines += [f"  source   {entry['source']}"] if entry.get("source") else []
     return "\n".join(lines)
+
+
+def _table(parameters: list[dict[str, Any]]) -> Table:
+    """The keys, each with its values, its default and its meaning."""
+    table = Table("key", "value", "default", "meaning", box=None, pad_edge=False)
+    for each in parameters:
+        default = "required" if each["required"] else each["default"] or ""
+        table.add_row(*[escape(text) for text in (each["key"], each["value"], default, each["meaning"])])
+    return table
 
 
 def names() -> list[str]:

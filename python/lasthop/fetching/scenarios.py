@@ -32,7 +32,7 @@ def client_scenario(
 
     Overrides of the client's TCP apply only to the profile under test (`tested`). Raises InputError.
     """
-    ack = ', tcp = { ack = { algorithm = "delayed" } }' if delayed else ""
+    ack = ', tcp = { ack = "delayed" }' if delayed else ""
     hosts = {"server": _KERNEL, "client": f'profile = {json.dumps(profile)}, stack = "lasthop"{ack}'}
     return scenario_of_links(links, hosts=hosts, more=more, overrides=_kept(overrides, tested), seed=seed)
 

@@ -1,20 +1,16 @@
 //! Earliest deadline first: the user whose oldest packet has the smallest remaining budget; users without a budget
 //! after all others, by their waiting time (Liu and Layland 1973).
 
-use super::{Candidate, Rank, Scheduler, Service, Setting, each};
-use link::registry::Entry;
+use super::{Candidate, Rank, Scheduler, SchedulerParameters, Service, each};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "earliest-deadline",
-    summary: "the user whose oldest packet is due first",
-    example: "\"earliest-deadline\"",
-    source: "Liu and Layland 1973",
-};
+pub const ENTRY: Entry =
+    Entry::new("earliest-deadline", "the user whose oldest packet is due first", "Liu and Layland 1973");
 
-link::no_parameters!();
+registry::no_parameters!();
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn scheduler(&self) -> Box<dyn Scheduler> {
         Box::new(EarliestDeadline)
     }

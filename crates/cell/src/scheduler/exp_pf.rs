@@ -9,16 +9,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Probability;
 
-use super::{Candidate, ConfigError, Rank, Scheduler, Service, Setting, each};
-use link::registry::Entry;
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, each};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "exp-pf",
-    summary: "proportional fair, weighted exponentially by how a user's delay exceeds the mean",
-    example: "{ exp-pf = { late = 0.01 } }",
-    source: "Rhee, Holtzman and Kim 2003",
-};
+pub const ENTRY: Entry = Entry::new(
+    "exp-pf",
+    "proportional fair, weighted exponentially by how a user's delay exceeds the mean",
+    "Rhee, Holtzman and Kim 2003",
+)
+.written("{ exp-pf = { late = 0.01 } }");
 
 /// The weight of delay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct Parameters {
     pub late: Probability,
 }
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.late == Probability::ZERO || self.late == Probability::ONE {
             let message = format!("{} has no logarithm to weigh with", self.late.get());

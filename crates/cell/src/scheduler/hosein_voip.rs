@@ -6,16 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{Candidate, ConfigError, Rank, Scheduler, Service, Setting, each, positive};
-use link::registry::Entry;
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, each, positive};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "hosein-voip",
-    summary: "proportional fair with a barrier at the delay budget",
-    example: "{ hosein-voip = { alpha = 1.0 } }",
-    source: "Hosein 2005; Landström 2008 §7.2",
-};
+pub const ENTRY: Entry = Entry::new(
+    "hosein-voip",
+    "proportional fair with a barrier at the delay budget",
+    "Hosein 2005; Landström 2008 §7.2",
+)
+.written("{ hosein-voip = { alpha = 1.0 } }");
 
 /// Steepness of the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct Parameters {
     pub alpha: f64,
 }
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         positive("alpha", self.alpha)
     }

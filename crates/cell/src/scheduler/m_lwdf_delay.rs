@@ -4,16 +4,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, ConfigError, Rank, Scheduler, Service, Setting, each, positive};
-use link::registry::Entry;
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, each, positive};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "m-lwdf-delay",
-    summary: "the greatest product of weight, waiting time and rate (M-LWDF)",
-    example: "{ m-lwdf-delay = { voice = 1.0, elastic = 1.0 } }",
-    source: "Andrews et al. 2001; Landström 2008 §7.2",
-};
+pub const ENTRY: Entry = Entry::new(
+    "m-lwdf-delay",
+    "the greatest product of weight, waiting time and rate (M-LWDF)",
+    "Andrews et al. 2001; Landström 2008 §7.2",
+)
+.written("{ m-lwdf-delay = { voice = 1.0, elastic = 1.0 } }");
 
 /// The weights β of the services.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,7 +37,7 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         positive("voice", self.voice)?;
         positive("elastic", self.elastic)

@@ -6,23 +6,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::m_lwdf_delay::Parameters as Weights;
-use super::{Candidate, ConfigError, Rank, Scheduler, Setting, each};
-use link::registry::Entry;
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, each};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "m-lwdf-rate",
-    summary: "M-LWDF by the wait of tokens of a minimum rate",
-    example: "{ m-lwdf-rate = { voice = 1.0, elastic = 1.0 } }",
-    source: "Andrews et al. 2001; Landström 2008 §7.2",
-};
+pub const ENTRY: Entry = Entry::new(
+    "m-lwdf-rate",
+    "M-LWDF by the wait of tokens of a minimum rate",
+    "Andrews et al. 2001; Landström 2008 §7.2",
+)
+.written("{ m-lwdf-rate = { voice = 1.0, elastic = 1.0 } }");
 
 /// The weights β of the services.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Parameters(pub Weights);
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.0.check()
     }

@@ -2,20 +2,19 @@
 //!
 //! It gives the cell the greatest throughput, and users far from the site nothing while nearer ones have data.
 
-use super::{Candidate, Rank, Scheduler, Setting, each};
-use link::registry::Entry;
+use super::{Candidate, Rank, Scheduler, SchedulerParameters, each};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "max-rate",
-    summary: "the user with the greatest rate in this TTI (MR)",
-    example: "\"max-rate\"",
-    source: "Landström 2008 §7.2; Knopp and Humblet 1995",
-};
+pub const ENTRY: Entry = Entry::new(
+    "max-rate",
+    "the user with the greatest rate in this TTI (MR)",
+    "Landström 2008 §7.2; Knopp and Humblet 1995",
+);
 
-link::no_parameters!();
+registry::no_parameters!();
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn scheduler(&self) -> Box<dyn Scheduler> {
         Box::new(MaxRate)
     }

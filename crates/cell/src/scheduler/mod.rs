@@ -9,14 +9,15 @@
 use std::cmp::Ordering;
 use std::fmt::Debug;
 
-use link::{ConfigError, registry};
+use link::ConfigError;
+use registry::registry;
 use units::Duration;
 
 use crate::identity::UserId;
 
 registry! {
     /// In what order users are served. Written as its name, or a table of one key, its name.
-    SchedulerChoice, a "scheduler" of dyn Setting:
+    SchedulerChoice in "scheduler", a "scheduler" of dyn SchedulerParameters:
     RoundRobin = round_robin,
     MaxRate = max_rate,
     ProportionalFair = proportional_fair,
@@ -36,18 +37,18 @@ impl SchedulerChoice {
     /// # Errors
     /// The first parameter that does not, with its path below this scheduler.
     pub fn check(&self) -> Result<(), ConfigError> {
-        self.setting().check().map_err(|error| error.below(self.id()))
+        self.parameters().check().map_err(|error| error.below(self.id()))
     }
 
     /// The scheduler of one sector.
     #[must_use]
     pub fn scheduler(&self) -> Box<dyn Scheduler> {
-        self.setting().scheduler()
+        self.parameters().scheduler()
     }
 }
 
 /// The parameters of one scheduler.
-pub trait Setting {
+pub trait SchedulerParameters {
     /// Whether they make sense.
     ///
     /// # Errors
@@ -56,7 +57,7 @@ pub trait Setting {
         Ok(())
     }
 
-    /// The scheduler with these parameters; they have passed [`Setting::check`].
+    /// The scheduler with these parameters; they have passed [`SchedulerParameters::check`].
     fn scheduler(&self) -> Box<dyn Scheduler>;
 }
 

@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{Candidate, ConfigError, Rank, Scheduler, Service, Setting, each};
-use link::registry::Entry;
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, each};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "mr-delay",
-    summary: "the greatest rate, but first of all who is about to be late (MRdelay)",
-    example: "{ mr-delay = { margin = \"40 ms\" } }",
-    source: "Landström 2008 §7.2, §7.4",
-};
+pub const ENTRY: Entry = Entry::new(
+    "mr-delay",
+    "the greatest rate, but first of all who is about to be late (MRdelay)",
+    "Landström 2008 §7.2, §7.4",
+)
+.written("{ mr-delay = { margin = \"40 ms\" } }");
 
 /// The limit from which delay decides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         Ok(())
     }

@@ -6,16 +6,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, ConfigError, Rank, Scheduler, Setting, each, positive};
-use link::registry::Entry;
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, each, positive};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "mr-min",
-    summary: "the greatest rate, with a barrier where a user's average is below its minimum (MRmin)",
-    example: "{ mr-min = { beta = 0.5 } }",
-    source: "Landström 2008 §7.2; Hosein 2002",
-};
+pub const ENTRY: Entry = Entry::new(
+    "mr-min",
+    "the greatest rate, with a barrier where a user's average is below its minimum (MRmin)",
+    "Landström 2008 §7.2; Hosein 2002",
+)
+.written("{ mr-min = { beta = 0.5 } }");
 
 /// Steepness of the barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct Parameters {
     pub beta: f64,
 }
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         positive("beta", self.beta)
     }

@@ -5,23 +5,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, ConfigError, Rank, Scheduler, Setting, each};
-use link::registry::Entry;
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, each};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "proportional-fair",
-    summary: "the greatest rate in relation to the user's average (PF)",
-    example: "\"proportional-fair\"",
-    source: "Landström 2008 §7.2; Jalali, Padovani and Pankaj 2000",
-};
+pub const ENTRY: Entry = Entry::new(
+    "proportional-fair",
+    "the greatest rate in relation to the user's average (PF)",
+    "Landström 2008 §7.2; Jalali, Padovani and Pankaj 2000",
+);
 
 /// It has no parameters: the service determines how averages are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {}
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         Ok(())
     }

@@ -1,19 +1,15 @@
 //! Round robin: the user that was served longest ago goes first, whatever its channel.
 
-use super::{Candidate, Rank, Scheduler, Setting, each};
-use link::registry::Entry;
+use super::{Candidate, Rank, Scheduler, SchedulerParameters, each};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "round-robin",
-    summary: "the user that was served longest ago",
-    example: "\"round-robin\"",
-    source: "Nagle 1987, RFC 970, by users",
-};
+pub const ENTRY: Entry =
+    Entry::new("round-robin", "the user that was served longest ago", "Nagle 1987, RFC 970, by users");
 
-link::no_parameters!();
+registry::no_parameters!();
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn scheduler(&self) -> Box<dyn Scheduler> {
         Box::new(RoundRobin)
     }

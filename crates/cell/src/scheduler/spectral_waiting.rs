@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-use super::{Candidate, ConfigError, Rank, Scheduler, Service, Setting, each, positive};
-use link::registry::Entry;
+use super::{Candidate, ConfigError, Rank, Scheduler, SchedulerParameters, Service, each, positive};
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "spectral-waiting",
-    summary: "by class, spectral efficiency and waiting steps",
-    example: "{ spectral-waiting = { voice = 0.0, elastic = 1.0, theta = 1.0, kappa = 0.1, step = \"10 ms\" } }",
-    source: "Landström 2008 §7.2",
-};
+pub const ENTRY: Entry = Entry::new(
+    "spectral-waiting",
+    "by class, spectral efficiency and waiting steps",
+    "Landström 2008 §7.2",
+)
+.written("{ spectral-waiting = { voice = 0.0, elastic = 1.0, theta = 1.0, kappa = 0.1, step = \"10 ms\" } }");
 
 /// The weights. The document gives no values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct Parameters {
     pub step: Duration,
 }
 
-impl Setting for Parameters {
+impl SchedulerParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         positive("theta", self.theta)?;
         positive("kappa", self.kappa)?;

@@ -52,7 +52,7 @@ fn read(text: &str) -> Result<SchedulerChoice, toml::de::Error> {
 #[test]
 fn every_scheduler_reads_its_own_example_and_ranks_every_user() {
     for entry in ENTRIES {
-        let choice = read(entry.example).unwrap_or_else(|error| panic!("{}: {error}", entry.id));
+        let choice = read(&entry.example()).unwrap_or_else(|error| panic!("{}: {error}", entry.id));
         assert_eq!(choice.id(), entry.id);
         assert_eq!(choice.check(), Ok(()));
         let mut scheduler = choice.scheduler();

@@ -6,17 +6,17 @@
 mod piecewise;
 mod source;
 
-pub use source::{RateSource, Setting, TransmissionEnd};
+pub use source::{CapacityParameters, RateSource, TransmissionEnd};
 
 use units::{Rate, Streams};
 
 use crate::distribution::ReadFile;
 use crate::error::ConfigError;
-use crate::registry;
+use registry::registry;
 
 registry! {
     /// How the rate of transmission varies. Written as a table of one key, its name.
-    Capacity, a "rate source" of dyn Setting:
+    Capacity in "capacity", a "rate source" of dyn CapacityParameters:
     SquareWave = square_wave,
     Schedule = schedule,
     RandomMultiples = random_multiples,
@@ -30,19 +30,19 @@ impl Capacity {
     /// # Errors
     /// The first parameter that does not, with its path below this source.
     pub fn check(&self, base: Option<Rate>) -> Result<(), ConfigError> {
-        self.setting().check(base).map_err(|error| error.below(self.id()))
+        self.parameters().check(base).map_err(|error| error.below(self.id()))
     }
 
     /// The source, once it has passed its check.
     #[must_use]
     pub fn source(&self, base: Option<Rate>, streams: &Streams) -> Box<dyn RateSource> {
-        self.setting().source(base, streams)
+        self.parameters().source(base, streams)
     }
 
     /// The mean rate in the long run.
     #[must_use]
     pub fn nominal(&self, base: Option<Rate>) -> Option<Rate> {
-        self.setting().nominal(base)
+        self.parameters().nominal(base)
     }
 
     /// Reads the files that it names, by `read`, into its parameters.
@@ -51,7 +51,7 @@ impl Capacity {
     /// Errors of `read`, and invalid lines.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let id = self.id();
-        self.setting_mut().load_files(read).map_err(|error| error.below(id))
+        self.parameters_mut().load_files(read).map_err(|error| error.below(id))
     }
 }
 

@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Stream, Streams};
 
 use super::piecewise::PiecewiseRate;
-use super::{RateSource, Setting, TransmissionEnd};
+use super::{CapacityParameters, RateSource, TransmissionEnd};
 use crate::distribution::{Distribution, ReadFile, Source};
 use crate::error::ConfigError;
 use crate::random::unit;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "random-multiples",
-    summary: "at intervals another multiple of the base rate, at random",
-    example: "{ random-multiples = { multiples = [1.0, 2.0, 4.0], interval = \"10 s\" } }",
-    source: "Sarolahti 2000, chapter 4",
-};
+pub const ENTRY: Entry = Entry::new(
+    "random-multiples",
+    "at intervals another multiple of the base rate, at random",
+    "Sarolahti 2000, chapter 4",
+)
+.written("{ random-multiples = { multiples = [1.0, 2.0, 4.0], interval = \"10 s\" } }");
 
 /// The multiples, and their durations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl CapacityParameters for Parameters {
     fn check(&self, base: Option<Rate>) -> Result<(), ConfigError> {
         if base.is_none() {
             let help = "give the link a rate";

@@ -5,18 +5,13 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::piecewise::PiecewiseRate;
-use super::{RateSource, Setting, TransmissionEnd};
+use super::{CapacityParameters, RateSource, TransmissionEnd};
 use crate::distribution::Quantity;
 use crate::error::ConfigError;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "schedule",
-    summary: "rates at given times, once or over and over",
-    example: "{ schedule = { steps = [{ at = \"0 s\", rate = \"1 Mbit/s\" }, { at = \"10 s\", rate = \"200 kbit/s\" }] } }",
-    source: "for what was measured, or is to be repeated exactly",
-};
+pub const ENTRY: Entry = Entry::new("schedule", "rates at given times, once or over and over", "for what was measured, or is to be repeated exactly").written("{ schedule = { steps = [{ at = \"0 s\", rate = \"1 Mbit/s\" }, { at = \"10 s\", rate = \"200 kbit/s\" }] } }");
 
 /// The steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +34,7 @@ pub struct Step {
     pub rate: Rate,
 }
 
-impl Setting for Parameters {
+impl CapacityParameters for Parameters {
     fn check(&self, _: Option<Rate>) -> Result<(), ConfigError> {
         let wrong = |path: &str, message: &str, help: &str| Err(ConfigError::new(path, message, help));
         let Some(first) = self.steps.first() else {

@@ -8,7 +8,7 @@ use crate::distribution::ReadFile;
 use crate::error::ConfigError;
 
 /// The parameters of one source.
-pub trait Setting {
+pub trait CapacityParameters {
     /// Whether they make sense beside the link's base rate.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ pub trait Setting {
         Ok(())
     }
 
-    /// A source of these parameters; they have passed [`Setting::check`].
+    /// A source of these parameters; they have passed [`CapacityParameters::check`].
     fn source(&self, base: Option<Rate>, streams: &Streams) -> Box<dyn RateSource>;
 
     /// The mean rate in the long run.

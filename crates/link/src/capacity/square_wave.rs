@@ -6,18 +6,15 @@ use units::text::Probability;
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
 use super::piecewise::PiecewiseRate;
-use super::{RateSource, Setting, TransmissionEnd};
+use super::{CapacityParameters, RateSource, TransmissionEnd};
 use crate::distribution::Quantity;
 use crate::error::ConfigError;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "square-wave",
-    summary: "a high and a low rate by turns",
-    example: "{ square-wave = { high = \"15 Mbit/s\", low = \"5 Mbit/s\", period = \"2 s\" } }",
-    source: "Landström 2008, section 4.5",
-};
+pub const ENTRY: Entry =
+    Entry::new("square-wave", "a high and a low rate by turns", "Landström 2008, section 4.5")
+        .written("{ square-wave = { high = \"15 Mbit/s\", low = \"5 Mbit/s\", period = \"2 s\" } }");
 
 /// The rates and their turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +46,7 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl CapacityParameters for Parameters {
     fn check(&self, _: Option<Rate>) -> Result<(), ConfigError> {
         if self.high == Rate::ZERO {
             let help = "write the higher of the two rates";

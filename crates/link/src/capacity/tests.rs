@@ -46,7 +46,7 @@ fn ends(source: &mut dyn RateSource, start: Instant, sizes: &[u64]) -> Vec<u64> 
 #[test]
 fn every_example_reads_checks_and_writes_back_as_itself() {
     for entry in ENTRIES {
-        let capacity = capacity(entry.example);
+        let capacity = capacity(&entry.example());
         assert_eq!(capacity.id(), entry.id);
         let json = serde_json::to_value(&capacity).expect("it can be written");
         assert_eq!(serde_json::from_value::<Capacity>(json).expect("and read"), capacity);
@@ -58,7 +58,7 @@ fn every_example_reads_checks_and_writes_back_as_itself() {
 fn every_source_keeps_its_nominal_rate() {
     const PACKETS: usize = 2_000_000;
     for entry in ENTRIES {
-        let capacity = capacity(entry.example);
+        let capacity = capacity(&entry.example());
         let nominal = capacity.nominal(Some(MBIT)).expect("a rate").bits_per_sec() as f64;
         let mut source = capacity.source(Some(MBIT), &Streams::new(1).below("test"));
         let seconds = ends(&mut *source, Instant::START, &vec![1500; PACKETS]).last().map_or(0, |end| *end)

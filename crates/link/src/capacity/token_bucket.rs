@@ -6,18 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
 
-use super::{RateSource, Setting, TransmissionEnd};
+use super::{CapacityParameters, RateSource, TransmissionEnd};
 use crate::distribution::Quantity;
 use crate::error::ConfigError;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "token-bucket",
-    summary: "a long-term rate, and bursts at the link's rate",
-    example: "{ token-bucket = { rate = \"1 Mbit/s\", burst = \"30 kB\" } }",
-    source: "RFC 2697; tc-tbf(8)",
-};
+pub const ENTRY: Entry =
+    Entry::new("token-bucket", "a long-term rate, and bursts at the link's rate", "RFC 2697; tc-tbf(8)")
+        .written("{ token-bucket = { rate = \"1 Mbit/s\", burst = \"30 kB\" } }");
 
 /// The rate of tokens, and the size of the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +27,7 @@ pub struct Parameters {
     pub burst: Bytes,
 }
 
-impl Setting for Parameters {
+impl CapacityParameters for Parameters {
     fn check(&self, base: Option<Rate>) -> Result<(), ConfigError> {
         if self.rate == Rate::ZERO {
             return Err(ConfigError::new(

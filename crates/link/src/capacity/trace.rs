@@ -11,21 +11,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, PacketId, Rate, Streams};
 
-use super::{RateSource, Setting, TransmissionEnd};
+use super::{CapacityParameters, RateSource, TransmissionEnd};
 use crate::Link;
 use crate::config::{Cell, Config, Handovers};
 use crate::distribution::ReadFile;
 use crate::error::ConfigError;
 use crate::packet::Packet;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "trace",
-    summary: "opportunities to send 1500 bytes, at the times of a file, as Mahimahi replays them",
-    example: "{ trace = { path = \"lte.trace\" } }",
-    source: "Netravali et al. 2015; mm-link(1)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "trace",
+    "opportunities to send 1500 bytes, at the times of a file, as Mahimahi replays them",
+    "Netravali et al. 2015; mm-link(1)",
+)
+.written("{ trace = { path = \"lte.trace\" } }");
 
 /// Bytes of an opportunity: Mahimahi's packet, an Ethernet MTU.
 pub const OPPORTUNITY: Bytes = Bytes(1500);
@@ -83,7 +83,7 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl CapacityParameters for Parameters {
     fn check(&self, _: Option<Rate>) -> Result<(), ConfigError> {
         self.check_times()?;
         if self.millis.windows(2).any(|pair| pair[1] < pair[0]) {

@@ -32,8 +32,8 @@ pub struct Config {
     /// transmission continues across its changes. Its base rate, if it needs one, is `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
-    /// The available rate over time; the base rate applies until the first change. A
-    /// draw of zero is an outage: no transmission starts before the next change. A transmission keeps its initial rate.
+    /// The available rate in the course of time; the base rate holds until the first change. A draw of zero is an
+    /// outage: no transmission starts before the next change. A transmission keeps the rate with which it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available_rate: Option<Distribution<Rate>>,
     /// Time from one change of the available rate to the next, at least a microsecond. Default: each packet's

@@ -10,12 +10,12 @@ use super::{Entry, Family, Quantity, Sampler};
 use crate::error::ConfigError;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "beta",
-    summary: "between two ends, leaning to one of them as the shapes say",
-    example: "{ beta = { alpha = 2.0, beta = 5.0, low = \"0.5 s\", high = \"6 s\" } }",
-    source: "the ratio of two gamma numbers (Devroye 1986, chapter IX.4)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "beta",
+    "between two ends, leaning to one of them as the shapes say",
+    "the ratio of two gamma numbers (Devroye 1986, chapter IX.4)",
+)
+.written("{ beta = { alpha = 2.0, beta = 5.0, low = \"0.5 s\", high = \"6 s\" } }");
 
 /// The shapes and the ends. The mean lies the share alpha / (alpha + beta) of the way.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,12 +9,12 @@ use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "cauchy",
-    summary: "a bell without a mean: now and then very long; negative draws count as zero",
-    example: "{ cauchy = { median = \"1 s\", scale = \"100 ms\" } }",
-    source: "inversion: median + scale · tan(π(u − ½))",
-};
+pub const ENTRY: Entry = Entry::new(
+    "cauchy",
+    "a bell without a mean: now and then very long; negative draws count as zero",
+    "inversion: median + scale · tan(π(u − ½))",
+)
+.written("{ cauchy = { median = \"1 s\", scale = \"100 ms\" } }");
 
 /// The middle, and the distance from it to either quartile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,12 +18,12 @@ use crate::error::ConfigError;
 use crate::random::happens;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "correlated",
-    summary: "each number leans on the one before, or repeats it now and then",
-    example: "{ correlated = { of = { uniform = [\"80 ms\", \"120 ms\"] }, correlation = 0.25 } }",
-    source: "after netem (Hemminger 2005), which blends the uniform number that it draws from",
-};
+pub const ENTRY: Entry = Entry::new(
+    "correlated",
+    "each number leans on the one before, or repeats it now and then",
+    "after netem (Hemminger 2005), which blends the uniform number that it draws from",
+)
+.written("{ correlated = { of = { uniform = [\"80 ms\", \"120 ms\"] }, correlation = 0.25 } }");
 
 /// The distribution and its correlation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,12 +9,12 @@ use crate::error::ConfigError;
 use crate::random::positive_unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "exponential",
-    summary: "memoryless: the time to the next of independent events",
-    example: "{ exponential = { mean = \"1 s\" } }",
-    source: "inversion: −mean · ln u",
-};
+pub const ENTRY: Entry = Entry::new(
+    "exponential",
+    "memoryless: the time to the next of independent events",
+    "inversion: −mean · ln u",
+)
+.written("{ exponential = { mean = \"1 s\" } }");
 
 /// The mean, which is also the standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -14,12 +14,12 @@ use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "file",
-    summary: "the values of a file, one to a line with its unit, in turn or picked at random",
-    example: "{ file = \"delays.txt\" }",
-    source: "replay, or the empirical distribution",
-};
+pub const ENTRY: Entry = Entry::new(
+    "file",
+    "the values of a file, one to a line with its unit, in turn or picked at random",
+    "replay, or the empirical distribution",
+)
+.written("{ file = \"delays.txt\" }");
 
 /// Which file, its values once it was read, and how they are used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -8,12 +8,9 @@ use super::{Entry, Family, Quantity, Sampler};
 use crate::error::ConfigError;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "static",
-    summary: "always the same value",
-    example: "\"200 ms\"",
-    source: "Seawind (Sarolahti 2000, Appendix E)",
-};
+pub const ENTRY: Entry =
+    Entry::new("static", "always the same value", "Seawind (Sarolahti 2000, Appendix E)")
+        .written("\"200 ms\"");
 
 /// The value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,12 +10,12 @@ use crate::error::ConfigError;
 use crate::random::positive_unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "gamma",
-    summary: "the sum of `shape` exponential numbers of mean `scale`; shape need not be whole",
-    example: "{ gamma = { shape = 2.0, scale = \"500 ms\" } }",
-    source: "Marsaglia and Tsang 2000",
-};
+pub const ENTRY: Entry = Entry::new(
+    "gamma",
+    "the sum of `shape` exponential numbers of mean `scale`; shape need not be whole",
+    "Marsaglia and Tsang 2000",
+)
+.written("{ gamma = { shape = 2.0, scale = \"500 ms\" } }");
 
 /// Shape and scale. The mean is shape · scale, the variance shape · scale².
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

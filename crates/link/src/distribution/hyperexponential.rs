@@ -12,12 +12,7 @@ use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "hyperexponential",
-    summary: "one of several exponential distributions, each with its probability",
-    example: "{ hyperexponential = [{ probability = 0.9, mean = \"100 ms\" }, { probability = 0.1, mean = \"5 s\" }] }",
-    source: "composition of exponential distributions",
-};
+pub const ENTRY: Entry = Entry::new("hyperexponential", "one of several exponential distributions, each with its probability", "composition of exponential distributions").written("{ hyperexponential = [{ probability = 0.9, mean = \"100 ms\" }, { probability = 0.1, mean = \"5 s\" }] }");
 
 /// The branches; their probabilities add up to 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,12 +10,12 @@ use super::{Entry, Family, Quantity, Sampler};
 use crate::error::ConfigError;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "lognormal",
-    summary: "its logarithm is normal: half below the median, a long tail above",
-    example: "{ lognormal = { median = \"200 ms\", sigma = 0.5 } }",
-    source: "the exponential of a normal number",
-};
+pub const ENTRY: Entry = Entry::new(
+    "lognormal",
+    "its logarithm is normal: half below the median, a long tail above",
+    "the exponential of a normal number",
+)
+.written("{ lognormal = { median = \"200 ms\", sigma = 0.5 } }");
 
 /// The median, which is e^μ, and σ of the logarithm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

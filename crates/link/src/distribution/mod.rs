@@ -14,15 +14,15 @@ mod quantity;
 mod serial;
 mod source;
 
-pub use crate::registry::Entry;
 pub use family::{Family, ReadFile, Sampler};
 pub use quantity::Quantity;
+pub use registry::Entry;
 pub use source::Source;
 
 use units::Streams;
 
 use crate::error::ConfigError;
-use crate::registry::{self, Listed};
+use registry::Data;
 
 /// The list of distributions. Like `registry!`, for a type with a parameter; how one is written is in `serial.rs`.
 macro_rules! distributions {
@@ -58,7 +58,7 @@ macro_rules! distributions {
             }
         }
 
-        impl<Q: Quantity> Listed for Distribution<Q> {
+        impl<Q: Quantity> Data for Distribution<Q> {
             const NOUN: &'static str = "distribution";
             const LIST: &'static [Entry] = ENTRIES;
 
@@ -69,10 +69,12 @@ macro_rules! distributions {
                 Err(registry::unknown::<Self, _>(id))
             }
 
-            fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
+            fn tables(generator: &mut schemars::SchemaGenerator) -> Vec<schemars::Schema> {
                 vec![$(registry::one_key(
                     &$module::ENTRY,
-                    &generator.subschema_for::<$module::Parameters<Q>>(),
+                    &registry::definition::<$module::Parameters<Q>>(
+                        &<Self as schemars::JsonSchema>::schema_name(), $module::ENTRY.id, generator,
+                    ),
                 ),)*]
             }
         }

@@ -10,12 +10,12 @@ use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "normal",
-    summary: "the bell curve around a mean; negative draws count as zero",
-    example: "{ normal = { mean = \"10 s\", deviation = \"2.5 s\" } }",
-    source: "Marsaglia and Bray 1964 (polar method)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "normal",
+    "the bell curve around a mean; negative draws count as zero",
+    "Marsaglia and Bray 1964 (polar method)",
+)
+.written("{ normal = { mean = \"10 s\", deviation = \"2.5 s\" } }");
 
 /// The bell's middle and width.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,12 +10,9 @@ use super::{Distribution, Entry, Family, Quantity, Sampler};
 use crate::error::ConfigError;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "once",
-    summary: "one number for the whole run, drawn from another distribution",
-    example: "{ once = { uniform = [\"20 ms\", \"80 ms\"] } }",
-    source: "this project",
-};
+pub const ENTRY: Entry =
+    Entry::new("once", "one number for the whole run, drawn from another distribution", "this project")
+        .written("{ once = { uniform = [\"20 ms\", \"80 ms\"] } }");
 
 /// The distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,12 +9,12 @@ use crate::error::ConfigError;
 use crate::random::positive_unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "pareto",
-    summary: "heavy-tailed: a few values are very large",
-    example: "{ pareto = { mean = \"1 s\", shape = 1.7584 } }",
-    source: "inversion: scale · u^(−1/shape), scale = mean · (shape − 1) / shape",
-};
+pub const ENTRY: Entry = Entry::new(
+    "pareto",
+    "heavy-tailed: a few values are very large",
+    "inversion: scale · u^(−1/shape), scale = mean · (shape − 1) / shape",
+)
+.written("{ pareto = { mean = \"1 s\", shape = 1.7584 } }");
 
 /// The mean, and how heavy the tail is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

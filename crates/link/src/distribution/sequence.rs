@@ -8,12 +8,12 @@ use super::{Entry, Family, Quantity, Sampler};
 use crate::error::ConfigError;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "sequence",
-    summary: "the values of a list in turn, over and over",
-    example: "[\"200 ms\", \"6 s\"]",
-    source: "a schedule, for what was measured or is to be repeated exactly",
-};
+pub const ENTRY: Entry = Entry::new(
+    "sequence",
+    "the values of a list in turn, over and over",
+    "a schedule, for what was measured or is to be repeated exactly",
+)
+.written("[\"200 ms\", \"6 s\"]");
 
 /// The values, at least one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, S
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Distribution, Quantity, sequence};
-use crate::registry::{self, Listed};
+use registry::Data;
 
 struct DistributionVisitor<Q>(PhantomData<Q>);
 
@@ -79,7 +79,7 @@ impl<Q: Quantity> JsonSchema for Distribution<Q> {
         let one = generator.subschema_for::<Q>();
         let list = json_schema!({ "type": "array", "items": one, "minItems": 1 });
         let mut choices = vec![one, list];
-        choices.extend(Self::schemas(generator));
+        choices.extend(Self::tables(generator));
         json_schema!({ "description": "how a quantity varies", "anyOf": choices })
     }
 }

@@ -14,12 +14,12 @@ use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "table",
-    summary: "a distribution table of netem, scaled to a mean and a deviation",
-    example: "{ table = { path = \"paretonormal.dist\", mean = \"100 ms\", deviation = \"20 ms\" } }",
-    source: "netem (Hemminger 2005); tc-netem(8), \"distribution\"",
-};
+pub const ENTRY: Entry = Entry::new(
+    "table",
+    "a distribution table of netem, scaled to a mean and a deviation",
+    "netem (Hemminger 2005); tc-netem(8), \"distribution\"",
+)
+.written("{ table = { path = \"paretonormal.dist\", mean = \"100 ms\", deviation = \"20 ms\" } }");
 
 /// Which table, and how it is scaled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -16,12 +16,7 @@ use crate::error::ConfigError;
 use crate::random::happens;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "two-phase-markov",
-    summary: "two phases that alternate at random, each with its own distribution",
-    example: "{ two-phase-markov = { first = { draw = \"100 ms\", leave = 0.05 }, second = { draw = \"2 s\", leave = 0.5 } } }",
-    source: "Gilbert 1960",
-};
+pub const ENTRY: Entry = Entry::new("two-phase-markov", "two phases that alternate at random, each with its own distribution", "Gilbert 1960").written("{ two-phase-markov = { first = { draw = \"100 ms\", leave = 0.05 }, second = { draw = \"2 s\", leave = 0.5 } } }");
 
 /// The two phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,12 +9,9 @@ use crate::error::ConfigError;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "uniform",
-    summary: "anywhere between two values, equally likely",
-    example: "{ uniform = [\"0.5 s\", \"6 s\"] }",
-    source: "linear in one uniform number",
-};
+pub const ENTRY: Entry =
+    Entry::new("uniform", "anywhere between two values, equally likely", "linear in one uniform number")
+        .written("{ uniform = [\"0.5 s\", \"6 s\"] }");
 
 /// The lower and the upper end.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

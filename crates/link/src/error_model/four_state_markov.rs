@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use units::text::Probability;
 use units::{Bytes, Stream};
 
-use super::{Process, Setting};
+use super::{ErrorParameters, Process};
 use crate::error::ConfigError;
 use crate::random::unit;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "four-state-markov",
-    summary: "bursts of losses with good packets in them, and isolated losses between",
-    example: "{ four-state-markov = { p13 = 0.01, p31 = 0.4, p32 = 0.2, p23 = 0.5, p14 = 0.002 } }",
-    source: "Salsano et al. 2012, as in netem's \"loss state\"",
-};
+pub const ENTRY: Entry = Entry::new(
+    "four-state-markov",
+    "bursts of losses with good packets in them, and isolated losses between",
+    "Salsano et al. 2012, as in netem's \"loss state\"",
+)
+.written("{ four-state-markov = { p13 = 0.01, p31 = 0.4, p32 = 0.2, p23 = 0.5, p14 = 0.002 } }");
 
 /// The probabilities of the steps, with the paper's names: `p13` leads from state 1 to state 3.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,7 +47,7 @@ const fn certain() -> Probability {
     Probability::ONE
 }
 
-impl Setting for Parameters {
+impl ErrorParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         for (key, leaves, state) in
             [("p31", self.p31, "a burst never ends"), ("p23", self.p23, "a burst's good packets never end")]

@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use units::text::Probability;
 use units::{Bytes, Stream};
 
-use super::{Process, Setting};
+use super::{ErrorParameters, Process};
 use crate::error::ConfigError;
 use crate::random::happens;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "gilbert-elliott",
-    summary: "a good and a bad state that alternate at random, each with its own probability of loss",
-    example: "{ gilbert-elliott = { to_bad = 0.01, to_good = 0.3, good = 0.0, bad = 1.0 } }",
-    source: "Gilbert 1960; Elliott 1963",
-};
+pub const ENTRY: Entry = Entry::new(
+    "gilbert-elliott",
+    "a good and a bad state that alternate at random, each with its own probability of loss",
+    "Gilbert 1960; Elliott 1963",
+)
+.written("{ gilbert-elliott = { to_bad = 0.01, to_good = 0.3, good = 0.0, bad = 1.0 } }");
 
 /// Changes of state, and errors in each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ const fn certain() -> Probability {
     Probability::ONE
 }
 
-impl Setting for Parameters {
+impl ErrorParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.to_good == Probability::ZERO {
             let message = "a bad state that is never left is the only one";

@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use units::text::Probability;
 use units::{Bytes, Stream};
 
-use super::{Process, Setting};
+use super::{ErrorParameters, Process};
 use crate::error::ConfigError;
 use crate::random::happens;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "independent",
-    summary: "each packet or each bit for itself; with a burst, each event takes that many packets in a row",
-    example: "{ independent = { probability = 0.01, burst = 3 } }",
-    source: "Bernoulli; bursts as in Bruyeron 1997, section 2",
-};
+pub const ENTRY: Entry = Entry::new(
+    "independent",
+    "each packet or each bit for itself; with a burst, each event takes that many packets in a row",
+    "Bernoulli; bursts as in Bruyeron 1997, section 2",
+)
+.written("{ independent = { probability = 0.01, burst = 3 } }");
 
 /// Probability, its unit, and the length of bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl ErrorParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.burst == 0 {
             return Err(ConfigError::new("burst", "a burst of 0 packets hits nobody", "write 1 or more"));

@@ -6,16 +6,16 @@
 
 mod process;
 
-pub use process::{Process, Setting};
+pub use process::{ErrorParameters, Process};
 
 use units::Stream;
 
 use crate::error::ConfigError;
-use crate::registry;
+use registry::registry;
 
 registry! {
     /// Which packets are hit by errors. Written as a table of one key, its name.
-    ErrorModel, a "error model" of dyn Setting:
+    ErrorModel in "error", a "error model" of dyn ErrorParameters:
     Independent = independent,
     GilbertElliott = gilbert_elliott,
     FourStateMarkov = four_state_markov,
@@ -28,13 +28,13 @@ impl ErrorModel {
     /// # Errors
     /// The first parameter that does not, with its path below this model.
     pub fn check(&self) -> Result<(), ConfigError> {
-        self.setting().check().map_err(|error| error.below(self.id()))
+        self.parameters().check().map_err(|error| error.below(self.id()))
     }
 
     /// The process, drawing from `stream`; the model has passed its check.
     #[must_use]
     pub fn process(&self, stream: Stream) -> Box<dyn Process> {
-        self.setting().process(stream)
+        self.parameters().process(stream)
     }
 }
 

@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Stream};
 
-use super::{Process, Setting};
+use super::{ErrorParameters, Process};
 use crate::error::ConfigError;
-use crate::registry::Entry;
+use registry::Entry;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "periodic",
-    summary: "every n-th packet, or a burst of packets in a row: the same ones in each run",
-    example: "{ periodic = { first = 50, every = 100, burst = 2 } }",
-    source: "ns-2, ErrorModel/Periodic and ErrorModel/List",
-};
+pub const ENTRY: Entry = Entry::new(
+    "periodic",
+    "every n-th packet, or a burst of packets in a row: the same ones in each run",
+    "ns-2, ErrorModel/Periodic and ErrorModel/List",
+)
+.written("{ periodic = { first = 50, every = 100, burst = 2 } }");
 
 /// Which packets are hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ const fn one() -> u64 {
     1
 }
 
-impl Setting for Parameters {
+impl ErrorParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         for (key, number) in [("first", self.first), ("every", self.every), ("burst", self.burst)] {
             if number == 0 {

@@ -7,14 +7,14 @@ use units::{Bytes, Stream};
 use crate::error::ConfigError;
 
 /// The parameters of one model.
-pub trait Setting {
+pub trait ErrorParameters {
     /// Whether they make sense.
     ///
     /// # Errors
     /// The first that does not, with its key as the path.
     fn check(&self) -> Result<(), ConfigError>;
 
-    /// A process of these parameters; they have passed [`Setting::check`].
+    /// A process of these parameters; they have passed [`ErrorParameters::check`].
     fn process(&self, stream: Stream) -> Box<dyn Process>;
 }
 

@@ -59,7 +59,7 @@ fn run_lengths(hits: &[bool]) -> Vec<f64> {
 #[test]
 fn every_example_reads_checks_and_writes_back_as_itself() {
     for entry in ENTRIES {
-        let model = model(entry.example);
+        let model = model(&entry.example());
         assert_eq!(model.id(), entry.id);
         let json = serde_json::to_value(&model).expect("it can be written");
         assert_eq!(serde_json::from_value::<ErrorModel>(json).expect("and read"), model);

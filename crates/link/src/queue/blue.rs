@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 use units::text::Probability;
 use units::{Duration, Instant, Stream};
 
-use super::{Arrival, Decision, Entry, Policy, Service, Setting};
+use super::{Arrival, Decision, Entry, Policy, QueueParameters, Service};
 use crate::error::ConfigError;
 use crate::event::DropRule;
 use crate::random::happens;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "blue",
-    summary: "drops at random, more after each overflow of the queue, less while the link is idle",
-    example: "{ blue = { freeze_time = \"100 ms\" } }",
-    source: "Feng, Shin, Kandlur and Saha 2002",
-};
+pub const ENTRY: Entry = Entry::new(
+    "blue",
+    "drops at random, more after each overflow of the queue, less while the link is idle",
+    "Feng, Shin, Kandlur and Saha 2002",
+)
+.written("{ blue = { freeze_time = \"100 ms\" } }");
 
 /// Dropped at random.
 pub const EARLY: DropRule = DropRule::named("blue");
@@ -58,7 +58,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         for (key, step) in [("increment", self.increment), ("decrement", self.decrement)] {
             if step == Probability::ZERO {

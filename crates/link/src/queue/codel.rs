@@ -12,17 +12,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Stream};
 
-use super::{Arrival, Decision, Departure, Entry, Policy, Service, Setting};
+use super::{Arrival, Decision, Departure, Entry, Policy, QueueParameters, Service};
 use crate::error::ConfigError;
 use crate::event::DropRule;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "codel",
-    summary: "controlled delay: drops as packets leave that stayed too long",
-    example: "{ codel = { target = \"5 ms\", interval = \"100 ms\" } }",
-    source: "RFC 8289",
-};
+pub const ENTRY: Entry =
+    Entry::new("codel", "controlled delay: drops as packets leave that stayed too long", "RFC 8289")
+        .written("{ codel = { target = \"5 ms\", interval = \"100 ms\" } }");
 
 /// Dropped because packets have stayed above the target for an interval.
 pub const DELAY: DropRule = DropRule::named("codel");
@@ -48,7 +45,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.interval.is_zero() {
             let message = "an interval of no length drops everything";

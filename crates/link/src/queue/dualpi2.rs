@@ -21,18 +21,19 @@ use units::text::Probability;
 use units::{Bytes, Duration, Instant, Stream};
 
 use super::{
-    Arrival, Decision, Departure, Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop,
+    Arrival, Decision, Departure, Entry, Keys, Policy, QueueParameters, Scheduler, Service, SubQueue,
+    tail_drop,
 };
 use crate::error::ConfigError;
 use crate::event::DropRule;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "dualpi2",
-    summary: "a queue for L4S and one for classic traffic, whose marks and drops are coupled",
-    example: "{ dualpi2 = { target = \"15 ms\", coupling = 2 } }",
-    source: "RFC 9332 appendix A",
-};
+pub const ENTRY: Entry = Entry::new(
+    "dualpi2",
+    "a queue for L4S and one for classic traffic, whose marks and drops are coupled",
+    "RFC 9332 appendix A",
+)
+.written("{ dualpi2 = { target = \"15 ms\", coupling = 2 } }");
 
 /// Dropped or marked with the classic probability, p'².
 pub const CLASSIC: DropRule = DropRule::named("dualpi2-classic");
@@ -100,7 +101,7 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         for (key, time) in [("target", self.target), ("rtt_max", self.rtt_max), ("update", self.t_update())] {
             if time.is_zero() {

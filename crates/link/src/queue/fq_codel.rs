@@ -13,16 +13,13 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Stream};
 
 use super::codel::{self, Codel};
-use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue};
+use super::{Entry, Keys, Policy, QueueParameters, Scheduler, Service, SubQueue};
 use crate::error::ConfigError;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "fq-codel",
-    summary: "fair queueing of flows, each with its own CoDel, new flows first",
-    example: "{ fq-codel = { target = \"5 ms\", interval = \"100 ms\" } }",
-    source: "RFC 8290",
-};
+pub const ENTRY: Entry =
+    Entry::new("fq-codel", "fair queueing of flows, each with its own CoDel, new flows first", "RFC 8290")
+        .written("{ fq-codel = { target = \"5 ms\", interval = \"100 ms\" } }");
 
 /// The parameters of CoDel and of the deficit round robin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +51,7 @@ impl Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.codel().check()?;
         if self.quantum.is_zero() {

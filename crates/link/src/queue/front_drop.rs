@@ -4,19 +4,18 @@
 
 use units::Stream;
 
-use super::{Entry, Service, Setting, Victim};
+use super::{Entry, QueueParameters, Service, Victim};
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "front-drop",
-    summary: "first in, first out; at its limit the queue drops the oldest packets until the new one fits",
-    example: "\"front-drop\"",
-    source: "Lakshman, Neidhardt and Ott 1996; RFC 7567 §3",
-};
+pub const ENTRY: Entry = Entry::new(
+    "front-drop",
+    "first in, first out; at its limit the queue drops the oldest packets until the new one fits",
+    "Lakshman, Neidhardt and Ott 1996; RFC 7567 §3",
+);
 
-crate::no_parameters!();
+registry::no_parameters!();
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn service(&self, _: Stream) -> Service {
         Service::Plain(Victim::Oldest)
     }

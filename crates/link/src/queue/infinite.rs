@@ -2,19 +2,15 @@
 
 use units::Stream;
 
-use super::{Entry, Service, Setting, Victim};
+use super::{Entry, QueueParameters, Service, Victim};
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "infinite",
-    summary: "first in, first out, without limit",
-    example: "\"infinite\"",
-    source: "the dedicated buffer of an analysis",
-};
+pub const ENTRY: Entry =
+    Entry::new("infinite", "first in, first out, without limit", "the dedicated buffer of an analysis");
 
-crate::no_parameters!();
+registry::no_parameters!();
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn service(&self, _: Stream) -> Service {
         Service::Plain(Victim::Arriving)
     }

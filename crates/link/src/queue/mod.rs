@@ -17,13 +17,13 @@ mod settings;
 mod sub_queue;
 mod threshold;
 
-pub use crate::registry::Entry;
 pub(crate) use fifo::QueuedPacket;
 pub(crate) use input_queue::{Admission, ArrivingPacket, InputQueue};
 pub(crate) use limits::Limits;
 pub use policy::{Arrival, Decision, Departure, Policy, Victim};
+pub use registry::Entry;
 pub use scheduler::{Keys, Scheduler};
-pub use setting::{Service, Setting};
+pub use setting::{QueueParameters, Service};
 pub use settings::{Overflow, Queue};
 pub use sub_queue::SubQueue;
 
@@ -31,12 +31,12 @@ use units::Stream;
 use units::text::QueueLimit;
 
 use crate::error::ConfigError;
-use crate::registry;
+use registry::registry;
 
 registry! {
     /// Which packets are dropped from the input queue, and which leave it first. Written as its name, or as a table of
     /// one key where it has parameters: `{ red = { … } }`.
-    Discipline, a "queue discipline" of dyn Setting:
+    Discipline in "queue", a "queue discipline" of dyn QueueParameters:
     TailDrop = tail_drop,
     FrontDrop = front_drop,
     Infinite = infinite,
@@ -59,23 +59,23 @@ impl Discipline {
     /// # Errors
     /// The first parameter that does not, with its path below this discipline.
     pub fn check(&self) -> Result<(), ConfigError> {
-        self.setting().check().map_err(|error| error.below(self.id()))
+        self.parameters().check().map_err(|error| error.below(self.id()))
     }
 
     /// How it serves and drops packets, drawing from `stream`; it has passed its check.
     #[must_use]
     pub fn service(&self, stream: Stream) -> Service {
-        self.setting().service(stream)
+        self.parameters().service(stream)
     }
 
     /// Whether a limit of the queue has no meaning for it.
     pub(crate) fn is_unlimited(&self) -> bool {
-        self.setting().is_unlimited()
+        self.parameters().is_unlimited()
     }
 
     /// The limit of each of its sub-queues, where it has one.
     pub(crate) fn limit_of_sub_queues(&mut self) -> Option<&mut QueueLimit> {
-        self.setting_mut().limit_of_sub_queues()
+        self.parameters_mut().limit_of_sub_queues()
     }
 }
 

@@ -12,17 +12,17 @@ use units::Stream;
 use units::text::PacketsOrBytes;
 
 use super::threshold::{check_thresholds, length, number};
-use super::{Arrival, Decision, Entry, Policy, Service, Setting, Victim};
+use super::{Arrival, Decision, Entry, Policy, QueueParameters, Service, Victim};
 use crate::error::ConfigError;
 use crate::event::DropRule;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "pdpc",
-    summary: "above a threshold one packet is discarded, then so many are spared before the next",
-    example: "{ pdpc = { min = \"8 packets\", max = \"20 packets\", prevention = 20 } }",
-    source: "Sågfors, Ludwig, Meyer and Peisa 2003",
-};
+pub const ENTRY: Entry = Entry::new(
+    "pdpc",
+    "above a threshold one packet is discarded, then a number of packets pass before the next discard",
+    "Sågfors, Ludwig, Meyer and Peisa 2003",
+)
+.written("{ pdpc = { min = \"8 packets\", max = \"20 packets\", prevention = 20 } }");
 
 /// Discarded because the queue is above `min` and the counter had run down.
 pub const EARLY: DropRule = DropRule::named("pdpc_early");
@@ -40,7 +40,7 @@ pub struct Parameters {
     /// Packets that are let in after one was discarded, before the next may be. The longer the
     /// window of the flows, the more.
     pub prevention: u32,
-    /// Which packet is discarded.
+    /// The packet that is discarded.
     #[serde(default)]
     pub discard: Discard,
 }
@@ -56,7 +56,7 @@ pub enum Discard {
     Oldest,
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         check_thresholds(self.min, self.max)
     }

@@ -10,18 +10,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Stream};
 
-use super::{Arrival, Decision, Departure, Entry, Policy, Service, Setting};
+use super::{Arrival, Decision, Departure, Entry, Policy, QueueParameters, Service};
 use crate::error::ConfigError;
 use crate::event::DropRule;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "pie",
-    summary: "drops as packets come, with a probability that steers the queueing delay to a target",
-    example: "{ pie = { target = \"15 ms\" } }",
-    source: "RFC 8033",
-};
+pub const ENTRY: Entry = Entry::new(
+    "pie",
+    "drops as packets come, with a probability that steers the queueing delay to a target",
+    "RFC 8033",
+)
+.written("{ pie = { target = \"15 ms\" } }");
 
 /// Dropped by the controller's probability.
 pub const EARLY: DropRule = DropRule::named("pie");
@@ -50,7 +50,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         for (key, time) in [("target", self.target), ("update", self.update)] {
             if time.is_zero() {

@@ -4,19 +4,18 @@
 
 use units::{Bytes, Instant, Stream};
 
-use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
+use super::{Entry, Keys, Policy, QueueParameters, Scheduler, Service, SubQueue, tail_drop};
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "priority",
-    summary: "the highest traffic class first, each class in order",
-    example: "\"priority\"",
-    source: "RFC 2474 §4.2.2 (class selectors)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "priority",
+    "the highest traffic class first, each class in order",
+    "RFC 2474 §4.2.2 (class selectors)",
+);
 
-crate::no_parameters!();
+registry::no_parameters!();
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn service(&self, _: Stream) -> Service {
         Service::Classful(Box::new(Priority))
     }

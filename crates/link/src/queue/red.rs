@@ -17,18 +17,18 @@ use units::text::{PacketsOrBytes, Probability};
 use units::{Bytes, Duration, Instant, Stream};
 
 use super::threshold::{check_thresholds, length, number};
-use super::{Arrival, Decision, Departure, Entry, Policy, Service, Setting};
+use super::{Arrival, Decision, Departure, Entry, Policy, QueueParameters, Service};
 use crate::error::ConfigError;
 use crate::event::DropRule;
 use crate::random::unit;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "red",
-    summary: "random early detection on the moving average of the queue's length",
-    example: "{ red = { min = \"2 packets\", max = \"7 packets\", weight = 0.15, max_probability = 0.3 } }",
-    source: "Floyd and Jacobson 1993, figure 2; Sarolahti 2000, Table 11",
-};
+pub const ENTRY: Entry = Entry::new(
+    "red",
+    "random early detection on the moving average of the queue's length",
+    "Floyd and Jacobson 1993, figure 2; Sarolahti 2000, Table 11",
+)
+.written("{ red = { min = \"2 packets\", max = \"7 packets\", weight = 0.15, max_probability = 0.3 } }");
 
 /// Dropped at random, the average being between the thresholds.
 pub const EARLY: DropRule = DropRule::named("red_early");
@@ -63,7 +63,7 @@ pub struct Parameters {
     pub ecn: bool,
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         check_thresholds(self.min, self.max)?;
         if self.weight == Probability::ZERO {

@@ -11,16 +11,16 @@ use units::text::QueueLimit;
 use units::{Bytes, Instant, Stream, Streams};
 
 use super::round_robin::RoundRobin;
-use super::{Discipline, Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
+use super::{Discipline, Entry, Keys, Policy, QueueParameters, Scheduler, Service, SubQueue, tail_drop};
 use crate::error::ConfigError;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "separate",
-    summary: "a queue of its own for each user or flow, served by turns",
-    example: "{ separate = { by = \"destination\", limit = \"20 packets\" } }",
-    source: "the dedicated buffers of a radio network; Nagle 1987 (RFC 970)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "separate",
+    "a queue of its own for each user or flow, served by turns",
+    "the dedicated buffers of a radio network; Nagle 1987 (RFC 970)",
+)
+.written("{ separate = { by = \"destination\", limit = \"20 packets\" } }");
 
 /// The key of the queues, and the settings of each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct Parameters {
     /// whole queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueLimit>,
-    /// The discipline of each, which must serve in order.
+    /// Discipline of each sub-queue; it serves in order.
     #[serde(default)]
     pub discipline: Box<Discipline>,
 }
@@ -49,7 +49,7 @@ pub enum By {
     Flow,
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.limit.is_some_and(QueueLimit::is_zero) {
             return Err(ConfigError::new(

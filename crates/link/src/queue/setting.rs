@@ -8,7 +8,7 @@ use super::scheduler::Scheduler;
 use crate::error::ConfigError;
 
 /// The parameters of one discipline.
-pub trait Setting {
+pub trait QueueParameters {
     /// Whether the parameters make sense; what has none need not say so.
     ///
     /// # Errors
@@ -18,7 +18,7 @@ pub trait Setting {
     }
 
     /// How the discipline serves and drops packets, drawing from `stream`; the parameters have passed
-    /// [`Setting::check`].
+    /// [`QueueParameters::check`].
     fn service(&self, stream: Stream) -> Service;
 
     /// Whether a limit of the queue has no meaning for this discipline, and is refused beside it.

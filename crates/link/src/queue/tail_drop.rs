@@ -3,19 +3,18 @@
 
 use units::Stream;
 
-use super::{Arrival, Decision, Entry, Policy, Service, Setting, Victim};
+use super::{Arrival, Decision, Entry, Policy, QueueParameters, Service, Victim};
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "tail-drop",
-    summary: "first in, first out; a packet that finds the queue at its limit is dropped",
-    example: "\"tail-drop\"",
-    source: "RFC 7567 §3",
-};
+pub const ENTRY: Entry = Entry::new(
+    "tail-drop",
+    "first in, first out; a packet that finds the queue at its limit is dropped",
+    "RFC 7567 §3",
+);
 
-crate::no_parameters!();
+registry::no_parameters!();
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn service(&self, _: Stream) -> Service {
         Service::Plain(Victim::Arriving)
     }

@@ -76,7 +76,7 @@ fn every_example_reads_checks_and_writes_back_as_itself() {
         discipline: Discipline,
     }
     for entry in ENTRIES {
-        let file: File = toml::from_str(&format!("discipline = {}", entry.example)).expect("readable");
+        let file: File = toml::from_str(&format!("discipline = {}", entry.example())).expect("readable");
         assert_eq!(file.discipline.id(), entry.id);
         assert_eq!(file.discipline.check(), Ok(()));
         let json = serde_json::to_value(&file.discipline).expect("it can be written");

@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Stream};
 
 use super::round_robin::RoundRobin;
-use super::{Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue, tail_drop};
+use super::{Entry, Keys, Policy, QueueParameters, Scheduler, Service, SubQueue, tail_drop};
 use crate::error::ConfigError;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "weighted-round-robin",
-    summary: "traffic classes by turns, each as many packets as its weight",
-    example: "{ weighted-round-robin = { weights = [1, 4] } }",
-    source: "Katevenis, Sidiropoulos and Courcoubetis 1991",
-};
+pub const ENTRY: Entry = Entry::new(
+    "weighted-round-robin",
+    "traffic classes by turns, each as many packets as its weight",
+    "Katevenis, Sidiropoulos and Courcoubetis 1991",
+)
+.written("{ weighted-round-robin = { weights = [1, 4] } }");
 
 /// The weights.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub struct Parameters {
     pub weights: Vec<u32>,
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         let help = "write a number of packets, 1 or more, for each class";
         if self.weights.is_empty() {

@@ -27,8 +27,8 @@ fn link_with(example: &str, limit: Option<u64>) -> Config {
 fn any_link() -> impl Strategy<Value = (&'static str, Config)> {
     (0..ENTRIES.len(), proptest::option::of(1_u64..12)).prop_map(|(number, limit)| {
         let entry = &ENTRIES[number];
-        let limited = link_with(entry.example, limit);
-        let config = if limited.validate().is_ok() { limited } else { link_with(entry.example, None) };
+        let limited = link_with(&entry.example(), limit);
+        let config = if limited.validate().is_ok() { limited } else { link_with(&entry.example(), None) };
         config.validate().expect("a valid example");
         (entry.id, config)
     })

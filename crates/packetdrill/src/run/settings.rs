@@ -1,5 +1,6 @@
 //! How the host is set up: a profile, and the settings of a kernel that a script lays over it.
 
+use registry::{name_of, parameters_of, parameters_of_mut};
 use serde_json::{Value, json};
 
 /// The set-up of the host.
@@ -98,7 +99,7 @@ impl KernelSettings {
 fn set_sack(settings: &mut KernelSettings, value: &str) {
     settings.profile["sack"] = json!(value != "0");
     if value == "0" {
-        settings.profile["recovery"] = json!({ "algorithm": "new-reno" });
+        settings.profile["recovery"] = json!("new-reno");
     }
 }
 
@@ -122,17 +123,25 @@ pub(super) fn set_congestion_control(profile: &mut Value, name: &str) {
     // BBR sets the window itself (tcp_cong_control).
     let kept: &[&str] = if name.starts_with("bbr") { &[IDLE_RESTART] } else { &RULES_OF_LINUX };
     let mut place = congestion;
-    while place.get("algorithm").and_then(Value::as_str).is_some_and(|rule| kept.contains(&rule)) {
-        place = &mut place["over"];
+    while name_of(place).is_some_and(|rule| kept.contains(&rule)) {
+        let Some(parameters) = parameters_of_mut(place) else { return };
+        place = parameters.entry("over").or_insert(Value::Null);
     }
-    *place = json!({ "algorithm": if is_listed { &of_linux } else { name } });
+    *place = json!(if is_listed { &of_linux } else { name });
+}
+
+/// Sets one parameter of a choice.
+fn set_parameter(choice: &mut Value, key: &str, value: Value) {
+    if let Some(parameters) = parameters_of_mut(choice) {
+        parameters.insert(key.to_owned(), value);
+    }
 }
 
 /// The algorithm below all rules.
 fn innermost(congestion: &Value) -> Option<&str> {
-    match congestion.get("over") {
+    match parameters_of(congestion).and_then(|parameters| parameters.get("over")) {
         Some(over) => innermost(over),
-        None => congestion.get("algorithm")?.as_str(),
+        None => name_of(congestion),
     }
 }
 
@@ -151,18 +160,17 @@ fn set_receive_buffer(settings: &mut KernelSettings, value: &str) {
     let bytes = |size: u64| json!(format!("{size} bytes"));
     let window = &mut settings.profile["window"];
     if window.is_null() {
-        *window = json!({ "algorithm": "fixed" });
+        *window = json!("fixed");
     }
-    let key = match window.get("algorithm").and_then(Value::as_str) {
-        None | Some("fixed") => "size",
-        Some("linux") => "buffer",
-        Some("right-sizing") => {
-            window["initial"] = bytes(initial);
-            "greatest"
-        }
-        Some(_) => return settings.leave_out("tcp_rmem", value),
+    let sizes: &[_] = match name_of(window) {
+        Some("fixed") => &[("size", most)],
+        Some("linux") => &[("buffer", most)],
+        Some("right-sizing") => &[("initial", initial), ("greatest", most)],
+        _ => return settings.leave_out("tcp_rmem", value),
     };
-    window[key] = bytes(most);
+    for (key, size) in sizes {
+        set_parameter(window, key, bytes(*size));
+    }
 }
 
 /// `min default max`, where the send buffer sizes itself: that of a new connection, and the most that it grows to.
@@ -172,9 +180,9 @@ fn set_send_buffer(settings: &mut KernelSettings, value: &str) {
         return settings.leave_out("tcp_wmem", value);
     };
     let Some(buffer) = settings.profile.get_mut("send_buffer") else { return };
-    if buffer.get("algorithm").is_some_and(|name| name == "auto-tuning") {
-        buffer["initial"] = json!(format!("{initial} bytes"));
-        buffer["greatest"] = json!(format!("{most} bytes"));
+    if name_of(buffer) == Some("auto-tuning") {
+        set_parameter(buffer, "initial", json!(format!("{initial} bytes")));
+        set_parameter(buffer, "greatest", json!(format!("{most} bytes")));
     }
 }
 
@@ -195,32 +203,34 @@ fn set_fast_open(settings: &mut KernelSettings, value: &str) {
 
 fn set_idle_restart(settings: &mut KernelSettings, value: &str) {
     let mut congestion = settings.profile["congestion"].take();
-    if congestion.get("algorithm").is_some_and(|name| name == "window-usage") {
-        congestion["after_idle"] = json!(value != "0");
+    if name_of(&congestion) == Some("window-usage") {
+        set_parameter(&mut congestion, "after_idle", json!(value != "0"));
         settings.profile["congestion"] = congestion;
         return;
     }
-    let has_rule = congestion.get("algorithm").is_some_and(|name| name == IDLE_RESTART);
+    let has_rule = name_of(&congestion) == Some(IDLE_RESTART);
     settings.profile["congestion"] = match (has_rule, value != "0") {
-        (false, true) => json!({ "algorithm": IDLE_RESTART, "over": congestion }),
-        (true, false) => congestion["over"].clone(),
+        (false, true) => json!({ IDLE_RESTART: { "over": congestion } }),
+        (true, false) => congestion[IDLE_RESTART]["over"].take(),
         _ => congestion,
     };
 }
 
 fn set_reordering(settings: &mut KernelSettings, value: &str) {
-    let adapts = settings.profile["dupthresh"].get("algorithm").is_some_and(|name| name != "fixed");
+    let adapts = name_of(&settings.profile["dupthresh"]).is_some_and(|name| name != "fixed");
     match value.parse::<u32>() {
         Ok(3) => {}
         Ok(segments) if !adapts => {
-            settings.profile["dupthresh"] = json!({ "algorithm": "fixed", "segments": segments });
+            settings.profile["dupthresh"] = json!({ "fixed": { "segments": segments } });
         }
         _ => settings.leave_out("tcp_reordering", value),
     }
 }
 
 fn set_probe(settings: &mut KernelSettings, on: bool) {
-    match settings.profile["recovery"].get_mut("tail_loss_probe") {
+    let recovery = settings.profile["recovery"].as_object_mut();
+    let parameters = recovery.and_then(|table| table.values_mut().next());
+    match parameters.and_then(|parameters| parameters.get_mut("tail_loss_probe")) {
         Some(key) => *key = json!(on),
         None if on => {}
         None => settings.leave_out("tcp_early_retrans", "0"),
@@ -233,9 +243,9 @@ mod tests {
 
     #[test]
     fn a_rule_that_knows_idle_times_is_told_of_them() {
-        let usage = json!({ "congestion": { "algorithm": "window-usage" } });
+        let usage = json!({ "congestion": "window-usage" });
         let set = after(usage, "net.ipv4.tcp_slow_start_after_idle", "0");
-        assert_eq!(set.profile["congestion"], json!({ "algorithm": "window-usage", "after_idle": false }));
+        assert_eq!(set.profile["congestion"], json!({ "window-usage": { "after_idle": false } }));
     }
 
     fn after(profile: Value, name: &str, value: &str) -> KernelSettings {
@@ -249,20 +259,18 @@ mod tests {
         assert_eq!(after(json!({}), "net.ipv4.tcp_sack", "0").profile["sack"], false);
         assert_eq!(after(json!({}), "net.ipv4.tcp_retries2", "5").profile["retries"], 5);
         let window = after(json!({}), "net.ipv4.tcp_rmem", "4096 540000 15728640").profile["window"].take();
-        assert_eq!(window, json!({ "algorithm": "fixed", "size": "15728640 bytes" }));
-        let grows = json!({ "window": { "algorithm": "right-sizing" } });
+        assert_eq!(window, json!({ "fixed": { "size": "15728640 bytes" } }));
+        let grows = json!({ "window": "right-sizing" });
         let window = after(grows, "net.ipv4.tcp_rmem", "4096 540000 15728640").profile["window"].take();
-        let expected =
-            json!({ "algorithm": "right-sizing", "initial": "540000 bytes", "greatest": "15728640 bytes" });
+        let expected = json!({ "right-sizing": { "initial": "540000 bytes", "greatest": "15728640 bytes" } });
         assert_eq!(window, expected);
     }
 
     #[test]
     fn send_buffers_and_fast_open_have_keys() {
-        let tuned = json!({ "send_buffer": { "algorithm": "auto-tuning" } });
+        let tuned = json!({ "send_buffer": "auto-tuning" });
         let buffer = after(tuned, "net.ipv4.tcp_wmem", "4096 262144 4194304").profile["send_buffer"].take();
-        let expected =
-            json!({ "algorithm": "auto-tuning", "initial": "262144 bytes", "greatest": "4194304 bytes" });
+        let expected = json!({ "auto-tuning": { "initial": "262144 bytes", "greatest": "4194304 bytes" } });
         assert_eq!(buffer, expected);
         assert_eq!(after(json!({}), "net.ipv4.tcp_fastopen", "0x70403").profile["fast_open"], "server");
         assert_eq!(after(json!({}), "net.ipv4.tcp_fastopen", "1").profile["fast_open"], false);
@@ -270,15 +278,15 @@ mod tests {
 
     #[test]
     fn a_congestion_control_of_the_profile_keeps_its_parameters_and_what_lies_over_it() {
-        let cubic = json!({ "algorithm": "cubic", "beta": 0.7 });
+        let cubic = json!({ "cubic": { "beta": 0.7 } });
         let same = after(json!({ "congestion": cubic }), "net.ipv4.tcp_congestion_control", "cubic");
         assert_eq!(same.profile["congestion"], cubic);
         let mut over = after(json!({ "congestion": cubic }), "net.ipv4.tcp_slow_start_after_idle", "1");
-        assert_eq!(over.profile["congestion"], json!({ "algorithm": "idle-restart", "over": cubic }));
+        assert_eq!(over.profile["congestion"], json!({ "idle-restart": { "over": cubic } }));
         over.set("net.ipv4.tcp_congestion_control", "reno");
-        assert_eq!(over.profile["congestion"]["over"], json!({ "algorithm": "reno" }));
+        assert_eq!(over.profile["congestion"][IDLE_RESTART]["over"], json!("reno"));
         over.set("net.ipv4.tcp_congestion_control", "cubic");
-        assert_eq!(over.profile["congestion"]["over"], json!({ "algorithm": "cubic-linux" }));
+        assert_eq!(over.profile["congestion"][IDLE_RESTART]["over"], json!("cubic-linux"));
         let of_linux = over.profile["congestion"].clone();
         over.set("net.ipv4.tcp_congestion_control", "cubic");
         assert_eq!(over.profile["congestion"], of_linux, "it is the kernel's CUBIC already");

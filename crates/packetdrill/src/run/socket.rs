@@ -70,7 +70,7 @@ impl SocketOptions {
             profile["mss"] = json!(format!("{size} bytes"));
         }
         if let Some(size) = self.get("SO_RCVBUF") {
-            profile["window"] = json!({ "algorithm": "fixed", "size": format!("{} bytes", size / 2) });
+            profile["window"] = json!({ "fixed": { "size": format!("{} bytes", size / 2) } });
         }
         if self.asks_for_fast_open {
             profile["fast_open"] = json!("client");

@@ -3,19 +3,19 @@
 //! Hosts `left` and `right`; routers `router-1`, `router-2`, …; links `hop-1`, `hop-2`, … from left to right.
 
 use link::ConfigError;
-use link::registry::Entry;
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Keys, Links, Parts, Setting};
+use super::{Keys, Links, Parts, TopologyParameters};
 
 /// The list's line.
-pub const ENTRY: Entry = Entry {
-    id: "chain",
-    summary: "hosts `left` and `right`, and between them links `hop-1`, `hop-2`, … over routers",
-    example: "{ chain = { profile = \"sack-6675\", hops = 3, links = { down = { rate = \"1 Mbit/s\" } } } }",
-    source: "a path of several links, as traceroute shows them",
-};
+pub const ENTRY: Entry = Entry::new(
+    "chain",
+    "hosts `left` and `right`, and between them links `hop-1`, `hop-2`, … over routers",
+    "a path of several links, as traceroute shows them",
+)
+.written("{ chain = { profile = \"sack-6675\", hops = 3, links = { down = { rate = \"1 Mbit/s\" } } } }");
 
 /// A host at each end, `left` and `right`, and links `hop-1`, `hop-2`, … between them, over `router-1`, `router-2`, …
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -33,7 +33,7 @@ pub struct Parameters {
     pub links: Links,
 }
 
-impl Setting for Parameters {
+impl TopologyParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.links.check_row(self.hops, "links")
     }

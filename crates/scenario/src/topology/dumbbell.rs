@@ -4,19 +4,21 @@
 //! `bottleneck` between them, and links `access-left-1`, `access-right-1`, …. `down` runs from left to right on all.
 
 use link::ConfigError;
-use link::registry::Entry;
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Keys, Links, Parts, Setting, check_count};
+use super::{Keys, Links, Parts, TopologyParameters, check_count};
 
 /// The list's line.
-pub const ENTRY: Entry = Entry {
-    id: "dumbbell",
-    summary: "hosts `left-1`, … and `right-1`, …, each with an access link, and one `bottleneck` that all share",
-    example: "{ dumbbell = { profile = \"sack-6675\", pairs = 10, bottleneck = { down = { rate = \"1 Mbit/s\" } } } }",
-    source: "the topology of most comparisons of TCPs (RFC 5166, section 3)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "dumbbell",
+    "hosts `left-1`, … and `right-1`, …, each with an access link, and one `bottleneck` that all share",
+    "the topology of most comparisons of TCPs (RFC 5166, section 3)",
+)
+.written(
+    "{ dumbbell = { profile = \"sack-6675\", pairs = 10, bottleneck = { down = { rate = \"1 Mbit/s\" } } } }",
+);
 
 /// Pairs of hosts, `left-1` and `right-1`, `left-2` and `right-2`, …, with separate access links to two routers, and
 /// the link `bottleneck` between those.
@@ -41,7 +43,7 @@ pub struct Parameters {
     pub right: Links,
 }
 
-impl Setting for Parameters {
+impl TopologyParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         check_count("pairs", self.pairs)?;
         if self.bottleneck.count() > 1 {

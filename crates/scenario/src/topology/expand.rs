@@ -19,10 +19,10 @@ pub(crate) fn expand(tree: &mut Tree) -> Result<(), InputError> {
     let topology: Topology = tree.read_at(&at)?;
     let at = at.below(topology.id());
     topology
-        .setting()
+        .parameters()
         .check()
         .map_err(|error| tree.error(&at.join(&KeyPath::of_config(&error.path)), error.message, error.help))?;
-    let parts = topology.setting().parts();
+    let parts = topology.parameters().parts();
     let template = tree.part(&at);
     let origin = tree.origin(&at);
     tree.remove(&KeyPath::of(["topology"]));

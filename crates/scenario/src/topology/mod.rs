@@ -16,16 +16,16 @@ pub use links::Links;
 use link::ConfigError;
 use serde_json::{Map, Value};
 
-link::registry! {
+registry::registry! {
     /// A common shape of networks. Written as a table of one key, its name; it stands for hosts, routers and links.
-    Topology, a "topology" of dyn Setting:
+    Topology in "topology", a "topology" of dyn TopologyParameters:
     Chain = chain,
     Dumbbell = dumbbell,
     ParkingLot = parking_lot,
 }
 
 /// The parameters of one topology.
-pub trait Setting {
+pub trait TopologyParameters {
     /// Whether they make sense.
     ///
     /// # Errors

@@ -5,19 +5,14 @@
 //! `access-left`, `access-enter-1`, … of all hosts. `down` runs from left to right on all.
 
 use link::ConfigError;
-use link::registry::Entry;
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Keys, Links, Parts, Setting};
+use super::{Keys, Links, Parts, TopologyParameters};
 
 /// The list's line.
-pub const ENTRY: Entry = Entry {
-    id: "parking-lot",
-    summary: "`left` to `right` over bottlenecks `hop-1`, …, each crossed from `enter-1`, … to `leave-1`, …",
-    example: "{ parking-lot = { profile = \"sack-6675\", hops = 3, bottlenecks = { down = { rate = \"1 Mbit/s\" } } } }",
-    source: "Floyd 1991, \"Connections with multiple congested gateways in packet-switched networks\"",
-};
+pub const ENTRY: Entry = Entry::new("parking-lot", "`left` to `right` over bottlenecks `hop-1`, …, each crossed from `enter-1`, … to `leave-1`, …", "Floyd 1991, \"Connections with multiple congested gateways in packet-switched networks\"").written("{ parking-lot = { profile = \"sack-6675\", hops = 3, bottlenecks = { down = { rate = \"1 Mbit/s\" } } } }");
 
 /// A path from `left` to `right` over the bottlenecks `hop-1`, `hop-2`, …, and around each of them a pair of hosts
 /// whose traffic crosses that one alone: `enter-1` and `leave-1`, `enter-2` and `leave-2`, …
@@ -40,7 +35,7 @@ pub struct Parameters {
     pub access: Links,
 }
 
-impl Setting for Parameters {
+impl TopologyParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         self.bottlenecks.check_row(self.hops, "bottlenecks")
     }

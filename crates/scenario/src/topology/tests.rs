@@ -88,7 +88,7 @@ fn a_file_says_more_of_a_topologys_hosts_and_has_others_beside_them() {
     let text = format!(
         "{DUMBBELL}{}",
         r#"[hosts.left-2]
-        tcp = { ack.timeout = "100 ms" }
+        tcp = { ack.delayed.timeout = "100 ms" }
         [hosts.server]
         profile = "derived"
         [[links]]
@@ -100,7 +100,7 @@ fn a_file_says_more_of_a_topologys_hosts_and_has_others_beside_them() {
     );
     let resolved = good(&text);
     let host = |name: &str| resolved.hosts.iter().find(|host| host.name == name).unwrap();
-    assert_eq!(host("left-2").tcp["ack"]["timeout"], "100 ms");
+    assert_eq!(host("left-2").tcp["ack"]["delayed"]["timeout"], "100 ms");
     assert_eq!((&*host("left-2").profile, &*host("server").profile), ("plain", "derived"));
     assert_eq!((&*resolved.links[0].name, resolved.links.len()), ("lan", 6));
 }

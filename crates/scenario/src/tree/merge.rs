@@ -5,9 +5,8 @@ use serde_json::{Map, Value};
 use super::{KeyPath, Origin, Tree};
 use crate::schema;
 
-/// Which tables are sets of keys, that merge, and which are choices, that are replaced as a whole
-/// (`{ uniform = […] }` over `{ normal = {…} }`). The JSON schema of the types says it. A choice whose key
-/// `algorithm` tells which it is merges with the same choice.
+/// Which tables are sets of keys, which merge, and which are choices: a choice merges with a choice of the same name
+/// and replaces any other (`{ uniform = […] }` over `{ normal = {…} }`). The JSON schema of the types says which is which.
 pub(crate) struct Merge<'a> {
     schema: &'a Value,
 }
@@ -29,6 +28,11 @@ impl<'a> Merge<'a> {
             let (to, from) = (at.below(&step), from.below(&step));
             match (over.get(&to), under.get(&from)) {
                 (None, Some(value)) => copy(over, &to, under, &from, value.clone()),
+                (Some(Value::String(ours)), Some(theirs @ Value::Object(table)))
+                    if table.len() == 1 && table.contains_key(ours) =>
+                {
+                    copy(over, &to, under, &from, theirs.clone());
+                }
                 (Some(Value::Object(ours)), Some(Value::Object(theirs))) => {
                     let inner = schema::property(self.schema, schema, &step).unwrap_or(&Value::Null);
                     if merges(inner, ours, theirs) {
@@ -44,8 +48,7 @@ impl<'a> Merge<'a> {
 /// Whether two tables that this schema describes merge.
 fn merges(schema: &Value, over: &Map<String, Value>, under: &Map<String, Value>) -> bool {
     if schema.get("oneOf").is_some() || schema.get("anyOf").is_some() {
-        let (ours, theirs) = (over.get("algorithm"), under.get("algorithm"));
-        return ours == theirs && ours.is_some() || ours.is_none() && theirs.is_some();
+        return over.len() == 1 && over.keys().eq(under.keys());
     }
     schema.get("properties").is_some() || schema.get("additionalProperties").is_some()
 }

@@ -29,34 +29,32 @@ fn what_is_not_there_is_placed_at_the_table_around_it() {
 }
 
 #[test]
-fn tables_merge_and_choices_are_replaced() {
+fn tables_merge_and_so_do_choices_of_the_same_name() {
     let schema = json!({ "properties": {
         "keys": { "properties": { "a": {}, "b": {} } },
-        "choice": { "oneOf": [] },
-        "tagged": { "oneOf": [] },
+        "other": { "$ref": "#/$defs/Choice" },
+        "same": { "$ref": "#/$defs/Choice" },
+        "alone": { "$ref": "#/$defs/Choice" },
         "maybe": { "anyOf": [{ "$ref": "#/$defs/Keys" }, { "type": "null" }] },
-    }, "$defs": { "Keys": { "properties": { "a": {} } } } });
-    let mut over = tree(
-        "keys.a = 1\nchoice.uniform = 1\ntagged = { algorithm = \"x\", p = 1 }\nmaybe.a = 1\n[same]\nalgorithm = \"y\"",
-    );
+    }, "$defs": {
+        "Keys": { "properties": { "a": {} } },
+        "Choice": { "anyOf": [
+            { "enum": ["x", "y"] },
+            { "required": ["x"], "properties": { "x": { "properties": { "p": {}, "q": {} } } } },
+            { "required": ["y"], "properties": { "y": { "properties": { "p": {} } } } },
+        ] },
+    } });
+    let mut over = tree("keys.a = 1\nother.y.p = 1\nsame.x.p = 1\nalone = \"x\"\nmaybe.a = 1");
     let under = tree(
-        "keys = { a = 9, b = 9 }\nchoice.normal = 9\ntagged = { algorithm = \"x\", p = 9, q = 9 }\nmaybe.b = 9\nmore = 9",
+        "keys = { a = 9, b = 9 }\nother.x.p = 9\nsame.x = { p = 9, q = 9 }\nalone.x.p = 9\nmaybe.b = 9\nmore = 9",
     );
     Merge::by(&schema).lay_under(&mut over, &KeyPath::root(), &under);
     assert_eq!(over.value["keys"], json!({ "a": 1, "b": 9 }));
-    assert_eq!(over.value["choice"], json!({ "uniform": 1 }));
-    assert_eq!(over.value["tagged"], json!({ "algorithm": "x", "p": 1, "q": 9 }));
+    assert_eq!(over.value["other"], json!({ "y": { "p": 1 } }));
+    assert_eq!(over.value["same"], json!({ "x": { "p": 1, "q": 9 } }));
+    assert_eq!(over.value["alone"], json!({ "x": { "p": 9 } }));
     assert_eq!(over.value["maybe"], json!({ "a": 1, "b": 9 }));
     assert_eq!(over.value["more"], json!(9));
-}
-
-#[test]
-fn an_algorithm_replaces_another_with_all_its_parameters() {
-    let schema = json!({ "properties": { "rto": { "oneOf": [] } } });
-    let mut over = tree("rto = { algorithm = \"x\" }");
-    let under = tree("rto = { algorithm = \"y\", min = 1 }");
-    Merge::by(&schema).lay_under(&mut over, &KeyPath::root(), &under);
-    assert_eq!(over.value["rto"], json!({ "algorithm": "x" }));
 }
 
 #[test]

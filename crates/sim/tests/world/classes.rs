@@ -27,7 +27,7 @@ fn shared_line(queue: &Value) -> Spec {
 
 /// A download as fast as it goes, whose window of 64 KiB is six times what is under way without a queue.
 fn download(name: &str, from: usize, to: usize) -> FlowSpec {
-    let receiver = tcp(json!({ "window": { "algorithm": "fixed", "size": "64 KiB" } }));
+    let receiver = tcp(json!({ "window": { "fixed": { "size": "64 KiB" } } }));
     FlowSpec { workload: Workload::Bulk(Amount::Until(SECOND * 60)), receiver, ..flow(name, from, to, 0) }
 }
 

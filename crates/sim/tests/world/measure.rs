@@ -161,7 +161,7 @@ fn a_link_that_starts_anew_is_not_busy_with_what_it_has_lost() {
 fn a_measured_run_tells_how_long_segments_took_and_an_unmeasured_one_does_not() {
     // 1500 bytes take 6 ms at 2 Mbit/s, and then 50 ms; a window of one segment finds no queue.
     let mut spec = pair(slow(), 200_000);
-    spec.flows[0].receiver = tcp(json!({ "window": { "algorithm": "fixed", "size": "1460 bytes" } }));
+    spec.flows[0].receiver = tcp(json!({ "window": { "fixed": { "size": "1460 bytes" } } }));
     let bare = run(spec.clone()).summary.flows.remove(0).measures;
     assert_eq!((bare.delay_mean_s, bare.jitter_s), (None, None));
     spec.record.measure.links = true;

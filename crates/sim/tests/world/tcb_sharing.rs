@@ -34,7 +34,7 @@ fn largest(outcome: &Outcome, flow: &str, column: &str, until: Duration) -> u64 
 
 #[test]
 fn two_connections_share_one_budget_of_window() {
-    let shared = json!({ "window": { "algorithm": "shared", "budget": "20000 bytes" } });
+    let shared = json!({ "window": { "shared": { "budget": "20000 bytes" } } });
     let outcome = run(two_downloads(json!({}), shared.clone(), 1000));
     let alone = largest(&outcome, "download", "flight", SECOND);
     assert!(alone > 15_000 && alone <= 20_000, "{alone}");

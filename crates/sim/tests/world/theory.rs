@@ -26,7 +26,7 @@ fn goodput(loss: f64) -> f64 {
     spec.links[0].up = config(json!({ "propagation": "250 ms" }));
     spec.flows[0].workload = Workload::Bulk(Amount::Until(end));
     spec.flows[0].receiver = tcp(json!({
-        "ack": { "algorithm": "every-segment" }, "window": { "algorithm": "fixed", "size": "64 MiB" },
+        "ack": "every-segment", "window": { "fixed": { "size": "64 MiB" } },
     }));
     spec.stop = Some(end);
     let steady = WindowSpec { name: "steady".to_owned(), from: warm_up, to: None };

@@ -35,17 +35,15 @@ use workload::{Counters, Ends, ObservedRecord};
 use self::crypto::{NumberKey, Plain};
 use self::receiver::Receiver;
 use self::watch::{Log, SharedLog, Watched, probe_timeouts};
-use crate::entry::{Entry, Transport};
+use crate::entry::{Entry, Member, Transport};
 use crate::stack::{Phase, Setup, Sockets, Stack, StackSocket};
 
-pub(crate) const ENTRY: Entry = Entry {
-    id: "quinn",
-    summary: "quinn's QUIC (quinn-proto 0.11): RFC 9000 and 9002 with CUBIC and pacing; without encryption",
-    example: "stack = \"quinn\"",
-    source: "the crate quinn-proto, https://github.com/quinn-rs/quinn; RFC 9000, RFC 9002",
-    transport: Transport::Quic,
-    make: Some(|setup| Box::new(Quinn::new(setup))),
-};
+pub(crate) const ENTRY: Entry = ::registry::Entry::new(
+    "quinn",
+    "quinn's QUIC (quinn-proto 0.11): RFC 9000 and 9002 with CUBIC and pacing; without encryption",
+    "the crate quinn-proto, https://github.com/quinn-rs/quinn; RFC 9000, RFC 9002",
+)
+.with(Member { transport: Transport::Quic, make: Some(|setup| Box::new(Quinn::new(setup))) });
 
 /// QUIC.
 struct Quinn {

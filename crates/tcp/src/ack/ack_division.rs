@@ -3,31 +3,30 @@
 //! that has not arrived. Counting bytes is the defence (RFC 3465).
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AckPolicy, Data, Series, Traits, When};
 use crate::reassembly::Arrival;
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Into how many ACKs a segment's is divided. Each acknowledges a byte at least.
     pub parts: NonZeroU32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { parts: NonZeroU32::new(10).expect("10 is not 0") }
     }
 }
 
 #[derive(Debug)]
-struct AckDivision(Params);
+struct AckDivision(Parameters);
 
 impl AckPolicy for AckDivision {
     fn on_data(&mut self, data: &Data) -> When {
@@ -46,13 +45,9 @@ impl AckPolicy for AckDivision {
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "ack-division",
-    summary: "misbehaving: several ACKs for the parts of each segment",
-    source: "Savage et al. 1999 §2.2",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        Ok(Arc::new(move || Box::new(AckDivision(params.clone()))))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::of(
+    "ack-division",
+    "misbehaving: several ACKs for the parts of each segment",
+    "Savage et al. 1999 §2.2",
+    &Build(|parameters: &Parameters| Box::new(AckDivision(parameters.clone()))),
+);

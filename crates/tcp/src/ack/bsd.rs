@@ -1,28 +1,26 @@
 //! Delayed acknowledgments as BSD gives them: at every second segment, or at the next beat of a clock that
 //! all connections share, so that the wait is anything up to a beat (`tcp_fasttimo`).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
 use units::{Bytes, Duration};
 
 use super::{AckPolicy, Data, When};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the defaults are that kernel's constants.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Time between two beats of the clock: 200 ms (`PR_FASTHZ` = 5).
     pub beat: Duration,
-    /// How many full-sized segments wait at the most: 2 (`tcp_output` reports a window that has moved by
-    /// two segments, and the ACK goes with that).
+    /// Full-sized segments after which an ACK is sent: 2 (`tcp_output` sends a window update after two segments, with
+    /// the ACK).
     pub every: Segments,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { beat: Duration::from_millis(200), every: Segments(2) }
     }
@@ -30,7 +28,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Bsd {
-    params: Params,
+    parameters: Parameters,
     /// Bytes that wait for their acknowledgment.
     waiting: Bytes,
 }
@@ -38,10 +36,10 @@ struct Bsd {
 impl AckPolicy for Bsd {
     fn on_data(&mut self, data: &Data) -> When {
         self.waiting += data.len;
-        if data.around_a_gap() || self.waiting >= data.full * self.params.every.0 {
+        if data.around_a_gap() || self.waiting >= data.full * self.parameters.every.0 {
             return When::Now;
         }
-        let beat = self.params.beat.as_nanos();
+        let beat = self.parameters.beat.as_nanos();
         When::Within(Duration::from_nanos(beat - data.now.as_nanos() % beat))
     }
 
@@ -50,20 +48,24 @@ impl AckPolicy for Bsd {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "bsd",
-    summary: "every second full-sized segment or at the next beat of a 200 ms clock, at once around gaps",
-    source: "4.4BSD and FreeBSD tcp_fasttimo, tcp_output",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        if params.beat.is_zero() {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.beat.is_zero() {
             return Err(refusal("beat is 0 s, and the clock would stand still", "BSD has \"200 ms\""));
         }
-        Ok(Arc::new(move || Box::new(Bsd { params: params.clone(), waiting: Bytes::ZERO })))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
+    "bsd",
+    "every second full-sized segment or at the next beat of a 200 ms clock, at once around gaps",
+    "4.4BSD and FreeBSD tcp_fasttimo, tcp_output",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Bsd { parameters: parameters.clone(), waiting: Bytes::ZERO })
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -75,7 +77,7 @@ mod tests {
     #[test]
     fn a_lonely_segment_waits_for_the_next_beat() {
         let wait_at = |ms| {
-            let mut policy = Bsd { params: Params::default(), waiting: Bytes::ZERO };
+            let mut policy = Bsd { parameters: Parameters::default(), waiting: Bytes::ZERO };
             let now = Instant::START + Duration::from_millis(ms);
             let (len, full) = (Bytes(1000), Bytes(1000));
             policy.on_data(&Data {

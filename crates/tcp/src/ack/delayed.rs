@@ -2,20 +2,18 @@
 //! timeout; at once when a segment leaves, touches or fills a gap; and a number of quick ACKs at the
 //! start of a connection, as Linux gives to let the sender's window open.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
 use units::{Bytes, Duration};
 
 use super::{AckPolicy, Data, Traits, When};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of delayed ACKs.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The longest wait. RFC 5681 §4.2: under 500 ms; most stacks take 200 ms, so do we.
     pub timeout: Duration,
     /// How many full-sized segments wait at the most. RFC 5681 §4.2: 2. More is an ACK for every n-th
@@ -25,7 +23,7 @@ pub struct Params {
     pub quick: Segments,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { timeout: Duration::from_millis(200), every: Segments(2), quick: Segments(0) }
     }
@@ -33,7 +31,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Delayed {
-    params: Params,
+    parameters: Parameters,
     /// Bytes that wait for their acknowledgment.
     waiting: Bytes,
     /// Quick ACKs still to give.
@@ -48,10 +46,10 @@ impl AckPolicy for Delayed {
             return When::Now;
         }
         // RFC 5681 §4.2: a gap is reported, and its filling, without delay.
-        if data.around_a_gap() || self.waiting >= data.full * self.params.every.0 {
+        if data.around_a_gap() || self.waiting >= data.full * self.parameters.every.0 {
             return When::Now;
         }
-        When::Within(self.params.timeout)
+        When::Within(self.parameters.timeout)
     }
 
     fn on_ack_sent(&mut self) {
@@ -59,33 +57,35 @@ impl AckPolicy for Delayed {
     }
 
     fn traits(&self) -> Traits {
-        Traits { stretches: self.params.every.0 > 2, ..Traits::default() }
+        Traits { stretches: self.parameters.every.0 > 2, ..Traits::default() }
     }
 }
 
 /// Delayed ACKs by RFC 5681.
 pub(super) fn standard() -> Box<dyn AckPolicy> {
-    Box::new(Delayed { params: Params::default(), waiting: Bytes::ZERO, quick: 0 })
+    Box::new(Delayed { parameters: Parameters::default(), waiting: Bytes::ZERO, quick: 0 })
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "delayed",
-    summary: "every second full-sized segment or after a timeout, at once around gaps",
-    source: "RFC 5681 §4.2, RFC 1122 §4.2.3.2",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        if params.every.0 == 0 {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.every.0 == 0 {
             let wrong = "every is 0 segments, and no ACK comes before its segment";
             return Err(refusal(wrong, "\"1 segment\", which acknowledges each, or more"));
         }
-        Ok(Arc::new(move || {
-            let quick = params.quick.0;
-            Box::new(Delayed { params: params.clone(), waiting: Bytes::ZERO, quick })
-        }))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
+    "delayed",
+    "every second full-sized segment or after a timeout, at once around gaps",
+    "RFC 5681 §4.2, RFC 1122 §4.2.3.2",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let quick = parameters.quick.0;
+        Box::new(Delayed { parameters: parameters.clone(), waiting: Bytes::ZERO, quick })
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -97,7 +97,7 @@ mod tests {
     const FULL: Bytes = Bytes(1000);
 
     fn policy(quick: u64) -> Delayed {
-        Delayed { params: Params::default(), waiting: Bytes::ZERO, quick }
+        Delayed { parameters: Parameters::default(), waiting: Bytes::ZERO, quick }
     }
 
     fn data(len: u64, arrival: Arrival) -> Data {

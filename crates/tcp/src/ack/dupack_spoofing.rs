@@ -4,30 +4,29 @@
 //! duplicates bring news or do not count (RFC 6675 §2).
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AckPolicy, Data, Series, Traits, When};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How many duplicates follow each ACK: at least 3 to set off a fast retransmit.
     pub copies: NonZeroU32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { copies: NonZeroU32::new(5).expect("5 is not 0") }
     }
 }
 
 #[derive(Debug)]
-struct DupackSpoofing(Params);
+struct DupackSpoofing(Parameters);
 
 impl AckPolicy for DupackSpoofing {
     fn on_data(&mut self, _data: &Data) -> When {
@@ -42,13 +41,9 @@ impl AckPolicy for DupackSpoofing {
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "dupack-spoofing",
-    summary: "misbehaving: every ACK followed by duplicates of it",
-    source: "Savage et al. 1999 §2.3",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        Ok(Arc::new(move || Box::new(DupackSpoofing(params.clone()))))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::of(
+    "dupack-spoofing",
+    "misbehaving: every ACK followed by duplicates of it",
+    "Savage et al. 1999 §2.3",
+    &Build(|parameters: &Parameters| Box::new(DupackSpoofing(parameters.clone()))),
+);

@@ -1,17 +1,15 @@
 //! An acknowledgment for every segment with data.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AckPolicy, Data, When};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// No parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {}
+pub struct Parameters {}
 
 #[derive(Debug)]
 struct EverySegment;
@@ -24,14 +22,15 @@ impl AckPolicy for EverySegment {
     fn on_ack_sent(&mut self) {}
 }
 
+/// An ACK for every segment.
+pub(super) fn policy() -> Box<dyn AckPolicy> {
+    Box::new(EverySegment)
+}
+
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "every-segment",
-    summary: "an ACK for every segment with data, at once",
-    source: "RFC 9293 §3.8.6.3",
-    parse: |value| {
-        let Params {} = Entry::<dyn AckPolicy>::read(value)?;
-        Ok(Arc::new(|| Box::new(EverySegment)))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::of(
+    "every-segment",
+    "an ACK for every segment with data, at once",
+    "RFC 9293 §3.8.6.3",
+    &Build(|_: &Parameters| policy()),
+);

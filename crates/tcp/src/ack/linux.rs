@@ -2,8 +2,6 @@
 //! while a transfer is young and for each second full segment, else delayed by 40 to 200 ms; and while a gap lasts, a
 //! few duplicate ACKs at once and the others compressed.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::{Segments, write_duration};
@@ -11,12 +9,12 @@ use units::{Bytes, Duration, Instant};
 
 use super::{AckPolicy, Data, When};
 use crate::reassembly::Arrival;
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the defaults are the kernel's constants and sysctls.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The shortest wait: 40 ms (`TCP_ATO_MIN`).
     pub min: Duration,
     /// The longest wait: 200 ms (`TCP_DELACK_MAX`). None is longer than a round trip, unless that is below the
@@ -35,7 +33,7 @@ pub struct Params {
     pub compression: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             min: Duration::from_millis(40),
@@ -54,7 +52,7 @@ const COMPRESSION_PARTS: u64 = 20;
 
 #[derive(Debug)]
 struct Linux {
-    params: Params,
+    parameters: Parameters,
     /// The present wait (`ato`).
     wait: Duration,
     last_arrival: Option<Instant>,
@@ -70,10 +68,10 @@ struct Linux {
 }
 
 impl Linux {
-    const fn new(params: Params) -> Self {
-        let (wait, quick) = (params.min, params.quick.0);
+    const fn new(parameters: Parameters) -> Self {
+        let (wait, quick) = (parameters.min, parameters.quick.0);
         Self {
-            params,
+            parameters,
             wait,
             last_arrival: None,
             waiting: Bytes::ZERO,
@@ -87,25 +85,25 @@ impl Linux {
     /// `tcp_event_data_recv`.
     fn adapt(&mut self, data: &Data) {
         let Some(last) = self.last_arrival.replace(data.now) else { return };
-        let (gap, half) = (data.now - last, self.params.min / 2);
+        let (gap, half) = (data.now - last, self.parameters.min / 2);
         if gap <= half {
             self.wait = self.wait / 2 + half;
         } else if gap < self.wait {
             self.wait = self.wait / 2 + gap;
-        } else if gap > self.params.idle + data.rtt.unwrap_or_default() {
-            self.quick = self.quick.max(self.params.quick.0);
+        } else if gap > self.parameters.idle + data.rtt.unwrap_or_default() {
+            self.quick = self.quick.max(self.parameters.quick.0);
         }
     }
 
     /// `tcp_send_delayed_ack`.
     fn delay(&self, data: &Data) -> Duration {
-        let round_trip = data.rtt.map_or(self.params.max, |rtt| rtt.max(self.params.min));
-        self.wait.min(self.params.max).min(round_trip)
+        let round_trip = data.rtt.map_or(self.parameters.max, |rtt| rtt.max(self.parameters.min));
+        self.wait.min(self.parameters.max).min(round_trip)
     }
 
     /// A segment beyond a gap: the first duplicates at once, then one for many.
     fn on_gap(&mut self, data: &Data) -> When {
-        if self.duplicates < self.params.duplicates {
+        if self.duplicates < self.parameters.duplicates {
             self.duplicates += 1;
             return When::Now;
         }
@@ -116,11 +114,11 @@ impl Linux {
             return When::Now;
         }
         self.compressed += 1;
-        if self.compressed > self.params.compressed {
+        if self.compressed > self.parameters.compressed {
             return When::Now;
         }
-        let part = data.rtt.map_or(self.params.compression, |rtt| rtt / COMPRESSION_PARTS);
-        When::Within(part.min(self.params.compression))
+        let part = data.rtt.map_or(self.parameters.compression, |rtt| rtt / COMPRESSION_PARTS);
+        When::Within(part.min(self.parameters.compression))
     }
 }
 
@@ -131,8 +129,8 @@ impl AckPolicy for Linux {
         match data.arrival {
             Arrival::OutOfOrder => return self.on_gap(data),
             Arrival::Duplicate => {
-                self.quick = self.quick.max(self.params.quick.0);
-                self.wait = self.params.min;
+                self.quick = self.quick.max(self.parameters.quick.0);
+                self.wait = self.parameters.min;
                 return When::Now;
             }
             _ => self.duplicates = 0,
@@ -154,21 +152,23 @@ impl AckPolicy for Linux {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "linux",
-    summary: "delayed by 40 to 200 ms, quick at the start and after an idle time, compressed beyond a gap",
-    source: "Linux net/ipv4/tcp_input.c (tcp_event_data_recv, __tcp_ack_snd_check), tcp_output.c (tcp_send_delayed_ack)",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        if params.min > params.max {
-            let (min, max) = (write_duration(params.min), write_duration(params.max));
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.min > self.max {
+            let (min, max) = (write_duration(self.min), write_duration(self.max));
             return Err(refusal(format!("min is {min}, above max, {max}"), "write the lesser as min"));
         }
-        Ok(Arc::new(move || Box::new(Linux::new(params.clone()))))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
+    "linux",
+    "delayed by 40 to 200 ms, quick at the start and after an idle time, compressed after a gap",
+    "Linux net/ipv4/tcp_input.c (tcp_event_data_recv, __tcp_ack_snd_check), tcp_output.c (tcp_send_delayed_ack)",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Linux::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     fn no_longer_young() -> Linux {
-        let mut policy = Linux::new(Params::default());
+        let mut policy = Linux::new(Parameters::default());
         (0..16).for_each(|_| assert_eq!(tell(&mut policy, 0, Arrival::InOrder), When::Now));
         policy
     }

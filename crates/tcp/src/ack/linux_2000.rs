@@ -5,8 +5,6 @@
 //! acknowledgment is held back for 40 ms and no longer. A number of quick ACKs opens a connection, and
 //! again follows each segment that arrives out of order or twice.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::{Segments, write_duration};
@@ -14,12 +12,12 @@ use units::{Bytes, Duration, Instant};
 
 use super::{AckPolicy, Data, When};
 use crate::reassembly::Arrival;
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of these delayed ACKs.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The shortest wait: 40 ms (`TCP_ATO_MIN`).
     pub min: Duration,
     /// The longest wait: 200 ms (`TCP_DELACK_MAX`), the threshold that papers quote.
@@ -27,12 +25,11 @@ pub struct Params {
     /// How many segments are acknowledged at once at the start. The kernel takes up to 16, by the window;
     /// Sarolahti 2000, Table 48: 2.
     pub quick: Segments,
-    /// How many are acknowledged at once after one that arrived out of order or twice: 16
-    /// (`TCP_MAX_QUICKACKS`).
+    /// Segments acknowledged at once after a segment that arrived out of order or twice: 16 (`TCP_MAX_QUICKACKS`).
     pub quick_after_gap: Segments,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             min: Duration::from_millis(40),
@@ -45,7 +42,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Linux2000 {
-    params: Params,
+    parameters: Parameters,
     /// The present wait (`ato`).
     wait: Duration,
     last_arrival: Option<Instant>,
@@ -54,15 +51,15 @@ struct Linux2000 {
 }
 
 impl Linux2000 {
-    const fn new(params: Params) -> Self {
-        let (wait, quick) = (params.min, params.quick.0);
-        Self { params, wait, last_arrival: None, waiting: Bytes::ZERO, quick }
+    const fn new(parameters: Parameters) -> Self {
+        let (wait, quick) = (parameters.min, parameters.quick.0);
+        Self { parameters, wait, last_arrival: None, waiting: Bytes::ZERO, quick }
     }
 
     /// `tcp_event_data_recv`.
     fn adapt(&mut self, now: Instant) {
         let Some(last) = self.last_arrival.replace(now) else { return };
-        let (gap, half) = (now - last, self.params.min / 2);
+        let (gap, half) = (now - last, self.parameters.min / 2);
         if gap <= half {
             self.wait = self.wait / 2 + half;
         } else if gap < self.wait {
@@ -76,15 +73,15 @@ impl AckPolicy for Linux2000 {
         self.adapt(data.now);
         self.waiting += data.len;
         if matches!(data.arrival, Arrival::OutOfOrder | Arrival::Duplicate) {
-            self.quick = self.quick.max(self.params.quick_after_gap.0);
-            self.wait = self.params.min;
+            self.quick = self.quick.max(self.parameters.quick_after_gap.0);
+            self.wait = self.parameters.min;
         }
         // More than one full segment waits, or something lies beyond a gap, or was sent twice.
         let urgent = data.around_a_gap() || self.waiting > data.full;
         if urgent || self.quick > 0 {
             return When::Now;
         }
-        When::Within(self.wait.min(self.params.max))
+        When::Within(self.wait.min(self.parameters.max))
     }
 
     fn on_ack_sent(&mut self) {
@@ -95,28 +92,35 @@ impl AckPolicy for Linux2000 {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "linux-2000",
-    summary: "delayed by 40 to 200 ms as the gaps between segments suggest, quick at the start and after reordering",
-    source: "Linux 2.4 tcp_event_data_recv; Sarolahti 2000 Table 48",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        if params.min > params.max {
-            let (min, max) = (write_duration(params.min), write_duration(params.max));
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.min > self.max {
+            let (min, max) = (write_duration(self.min), write_duration(self.max));
             return Err(refusal(format!("min is {min}, above max, {max}"), "write the lesser as min"));
         }
-        Ok(Arc::new(move || Box::new(Linux2000::new(params.clone()))))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// The policy with this number of quick ACKs at the start.
+pub(super) fn with_quick_acks(quick: Segments) -> Box<dyn AckPolicy> {
+    Box::new(Linux2000::new(Parameters { quick, ..Parameters::default() }))
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
+    "linux-2000",
+    "delayed by 40 to 200 ms as the gaps between segments suggest, quick at the start and after reordering",
+    "Linux 2.4 tcp_event_data_recv; Sarolahti 2000 Table 48",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Linux2000::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn waits(gap: Duration, segments: u64) -> Vec<When> {
-        let mut policy = Linux2000::new(Params::default());
+        let mut policy = Linux2000::new(Parameters::default());
         (0..segments)
             .map(|i| {
                 let now = Instant::START + gap * i;

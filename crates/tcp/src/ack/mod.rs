@@ -8,11 +8,11 @@
 use units::{Bytes, Duration, Instant};
 
 use crate::reassembly::Arrival;
-use crate::registry::algorithms;
+use registry::algorithms;
 
 algorithms! {
     /// The acknowledgment policies.
-    dyn AckPolicy:
+    dyn AckPolicy in "ack", a "acknowledgment policy":
     every_segment,
     delayed,
     linux_2000,

@@ -2,32 +2,30 @@
 //! than it is (Savage et al. 1999 §2.4). What is lost is lost for good. A sender drops an ACK of what it
 //! has not sent (RFC 9293 §3.10.7.4, RFC 5961 §5), which is a limit but no defence.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
 
 use super::{AckPolicy, Data, Series, Traits, When};
 use crate::reassembly::Arrival;
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How many full-sized segments each ACK is ahead of what has arrived.
     pub ahead: Segments,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { ahead: Segments(1) }
     }
 }
 
 #[derive(Debug)]
-struct Optimistic(Params);
+struct Optimistic(Parameters);
 
 impl AckPolicy for Optimistic {
     fn on_data(&mut self, data: &Data) -> When {
@@ -46,20 +44,22 @@ impl AckPolicy for Optimistic {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "optimistic",
-    summary: "misbehaving: acknowledges what has not arrived yet",
-    source: "Savage et al. 1999 §2.4",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        if params.ahead.0 == 0 {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.ahead.0 == 0 {
             return Err(refusal(
                 "ahead is 0 segments, and such a receiver is honest",
                 "\"1 segment\" or more",
             ));
         }
-        Ok(Arc::new(move || Box::new(Optimistic(params.clone()))))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
+    "optimistic",
+    "misbehaving: acknowledges what has not arrived yet",
+    "Savage et al. 1999 §2.4",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Optimistic(parameters.clone()))),
+);

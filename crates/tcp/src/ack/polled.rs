@@ -2,32 +2,30 @@
 //! (Landström 2008 §6.3). Both ends tell on their SYNs that they poll; a receiver whose sender does not delays its ACKs
 //! instead.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use super::{AckPolicy, Data, Traits, When};
 use crate::reassembly::Arrival;
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The longest wait for a poll. Landström 2008 §6.4.1: 100 ms, with values up to 1 s tried.
     pub timeout: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { timeout: Duration::from_millis(100) }
     }
 }
 
 #[derive(Debug)]
-struct Polled(Params);
+struct Polled(Parameters);
 
 impl AckPolicy for Polled {
     fn on_data(&mut self, data: &Data) -> When {
@@ -46,13 +44,9 @@ impl AckPolicy for Polled {
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "polled",
-    summary: "when the sender asks (`poll`; delayed ACKs if it does not), after a timeout, and for every segment while one is missing",
-    source: "Landström 2008 §6.3",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        Ok(Arc::new(move || Box::new(Polled(params.clone()))))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::of(
+    "polled",
+    "when the sender asks (`poll`; delayed ACKs if it does not), after a timeout, and for every segment while one is missing",
+    "Landström 2008 §6.3",
+    &Build(|parameters: &Parameters| Box::new(Polled(parameters.clone()))),
+);

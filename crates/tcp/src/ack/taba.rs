@@ -6,21 +6,19 @@
 //! then waits for most of a round trip.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use units::text::Segments;
 use units::{Duration, Instant};
 
 use super::{AckPolicy, Data, Series, When, delayed, every_segment, linux_2000};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// By how many ACKs a segment is acknowledged, and from when on; the last stage that has begun holds. In the
     /// document it is a number in the proc file system, which may change at any time. Before the first stage, and
     /// with 0 or 1 part, the receiver is a common one.
@@ -37,7 +35,7 @@ pub struct Params {
     /// Which share of the round trip the greatest gap of a block must reach in slow start; and two gaps are
     /// about the same if the lesser reaches this share of the greater. Cheskis 2006 §2.4: 0.6.
     pub beta: f64,
-    /// The meaning of a missing segment for the sender's state.
+    /// Meaning of a missing segment for the state of the sender.
     pub missing: Missing,
     /// The common receiver.
     pub otherwise: Otherwise,
@@ -107,7 +105,17 @@ pub enum Otherwise {
     EverySegment,
 }
 
-impl Default for Params {
+impl Otherwise {
+    fn policy(self) -> Box<dyn AckPolicy> {
+        match self {
+            Self::Linux2000 => linux_2000::with_quick_acks(QUICK),
+            Self::Delayed => delayed::standard(),
+            Self::EverySegment => every_segment::policy(),
+        }
+    }
+}
+
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             factor: vec![Stage { at: Duration::ZERO, after: Segments(0), parts: 2 }],
@@ -122,8 +130,8 @@ impl Default for Params {
     }
 }
 
-impl Params {
-    fn check(&self) -> Result<(), serde_json::Error> {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         if self.block.0 < 2 {
             let wrong = format!("block is {} segments, and needs two gaps to compare", self.block.0);
@@ -139,7 +147,7 @@ impl Params {
 
 #[derive(Debug)]
 struct Taba {
-    params: Params,
+    parameters: Parameters,
     detector: Detector,
     common: Box<dyn AckPolicy>,
     first: Option<Instant>,
@@ -147,15 +155,17 @@ struct Taba {
 }
 
 impl Taba {
-    fn new(params: Params, common: Box<dyn AckPolicy>) -> Self {
-        Self { detector: Detector::default(), common, first: None, segments: 0, params }
+    fn new(parameters: Parameters) -> Self {
+        let common = parameters.otherwise.policy();
+        Self { detector: Detector::default(), common, first: None, segments: 0, parameters }
     }
 
     /// The parts of the stage that holds now.
     fn parts(&self, now: Instant) -> Option<NonZeroU32> {
         let age = now - self.first?;
         let begun = |stage: &&Stage| age >= stage.at && self.segments > stage.after.0;
-        NonZeroU32::new(self.params.factor.iter().rev().find(begun)?.parts).filter(|parts| parts.get() > 1)
+        NonZeroU32::new(self.parameters.factor.iter().rev().find(begun)?.parts)
+            .filter(|parts| parts.get() > 1)
     }
 }
 
@@ -163,9 +173,9 @@ impl AckPolicy for Taba {
     fn on_data(&mut self, data: &Data) -> When {
         self.first.get_or_insert(data.now);
         self.segments += 1;
-        self.detector.on_segment(data, &self.params);
+        self.detector.on_segment(data, &self.parameters);
         let common = self.common.on_data(data);
-        let amplifies = self.params.amplifies == Amplifies::Always || self.detector.in_slow_start;
+        let amplifies = self.parameters.amplifies == Amplifies::Always || self.detector.in_slow_start;
         match self.parts(data.now) {
             Some(parts) if amplifies && !data.around_a_gap() => {
                 When::Series(Series::Divided { parts: parts.get() })
@@ -213,11 +223,11 @@ impl Default for Detector {
 }
 
 impl Detector {
-    fn on_segment(&mut self, data: &Data, params: &Params) {
-        if params.sample == Sampled::RoundTrip {
-            self.smooth(data.rtt, params.alpha);
+    fn on_segment(&mut self, data: &Data, parameters: &Parameters) {
+        if parameters.sample == Sampled::RoundTrip {
+            self.smooth(data.rtt, parameters.alpha);
         }
-        if params.missing == Missing::CongestionAvoidance && data.around_a_gap() {
+        if parameters.missing == Missing::CongestionAvoidance && data.around_a_gap() {
             self.missing = true;
             self.in_slow_start = false;
         }
@@ -227,13 +237,13 @@ impl Detector {
         self.sum += gap;
         self.least = self.least.min(gap);
         self.greatest = self.greatest.max(gap);
-        if self.gaps == params.block.0 {
-            match params.sample {
+        if self.gaps == parameters.block.0 {
+            match parameters.sample {
                 Sampled::RoundTrip => {}
-                Sampled::GreatestGap => self.smooth(Some(self.greatest), params.alpha),
-                Sampled::SumOfGaps => self.smooth(Some(self.sum), params.alpha),
+                Sampled::GreatestGap => self.smooth(Some(self.greatest), parameters.alpha),
+                Sampled::SumOfGaps => self.smooth(Some(self.sum), parameters.alpha),
             }
-            self.judge(params.beta);
+            self.judge(parameters.beta);
             *self = Self {
                 last: self.last,
                 round_trip: self.round_trip,
@@ -258,25 +268,15 @@ impl Detector {
 }
 
 /// Linux 2.4 opens with as many quick ACKs as half the window has segments, 16 at the most (`TCP_MAX_QUICKACKS`).
-const QUICK: &str = "16 segments";
+const QUICK: Segments = Segments(16);
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn AckPolicy> = Entry {
-    id: "taba",
-    summary: "several ACKs for the parts of each segment while the sender seems to be in slow start",
-    source: "Cheskis 2006, chapter 2",
-    parse: |value| {
-        let params: Params = Entry::<dyn AckPolicy>::read(value)?;
-        params.check()?;
-        let common = match params.otherwise {
-            Otherwise::Linux2000 => (linux_2000::ENTRY.parse)(json!({ "quick": QUICK })),
-            Otherwise::Delayed => (delayed::ENTRY.parse)(json!({})),
-            Otherwise::EverySegment => (every_segment::ENTRY.parse)(json!({})),
-        }?;
-        Ok(Arc::new(move || Box::new(Taba::new(params.clone(), common()))))
-    },
-    schema: Entry::<dyn AckPolicy>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn AckPolicy> = Algorithm::checked(
+    "taba",
+    "several ACKs for the parts of each segment while the sender seems to be in slow start",
+    "Cheskis 2006, chapter 2",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Taba::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -285,8 +285,8 @@ mod tests {
     use super::*;
     use crate::reassembly::Arrival;
 
-    fn taba(params: Params) -> Taba {
-        Taba::new(params, (every_segment::ENTRY.parse)(json!({})).unwrap()())
+    fn taba(parameters: Parameters) -> Taba {
+        Taba { common: every_segment::policy(), ..Taba::new(parameters) }
     }
 
     /// The answers to segments with these gaps, in milliseconds, at a round trip of 100 ms.
@@ -317,28 +317,30 @@ mod tests {
 
     #[test]
     fn bursts_with_a_silence_between_them_are_a_slow_start() {
-        assert!(answers(&mut taba(Params::default()), bursts().take(100)).into_iter().all(|divided| divided));
+        assert!(
+            answers(&mut taba(Parameters::default()), bursts().take(100)).into_iter().all(|divided| divided)
+        );
     }
 
     #[test]
     fn even_gaps_end_it_after_a_block_and_bursts_bring_it_back() {
         let gaps = std::iter::repeat_n(5, 41).chain(bursts().take(60));
-        let divided = answers(&mut taba(Params::default()), gaps);
+        let divided = answers(&mut taba(Parameters::default()), gaps);
         assert_eq!(divided[..41].iter().filter(|divided| **divided).count(), 20, "one block, then none");
         assert!(divided[100]);
     }
 
     #[test]
     fn uneven_gaps_far_below_the_round_trip_are_none() {
-        let mut policy = taba(Params::default());
+        let mut policy = taba(Parameters::default());
         let gaps = (0..60).map(|number| if number % 10 == 0 { 50 } else { 1 });
         assert!(!answers(&mut policy, gaps).last().unwrap());
     }
 
     #[test]
     fn where_a_loss_tells_a_block_with_a_hole_is_no_slow_start() {
-        let params = Params { missing: Missing::CongestionAvoidance, ..Params::default() };
-        let (mut policy, mut now) = (taba(params), Instant::START);
+        let parameters = Parameters { missing: Missing::CongestionAvoidance, ..Parameters::default() };
+        let (mut policy, mut now) = (taba(parameters), Instant::START);
         let divided: Vec<bool> = (1..=81)
             .zip(bursts())
             .map(|(number, gap)| {
@@ -362,7 +364,7 @@ mod tests {
 
     #[test]
     fn it_may_be_on_whatever_the_sender_does() {
-        let mut policy = taba(Params { amplifies: Amplifies::Always, ..Params::default() });
+        let mut policy = taba(Parameters { amplifies: Amplifies::Always, ..Parameters::default() });
         assert!(answers(&mut policy, std::iter::repeat_n(5, 60)).into_iter().all(|divided| divided));
     }
 
@@ -370,7 +372,7 @@ mod tests {
     fn the_factor_changes_by_time_and_by_segments() {
         let stage = |ms, after, parts| Stage { at: Duration::from_millis(ms), after: Segments(after), parts };
         let factor = vec![stage(0, 3, 2), stage(10, 0, 0), stage(12, 0, 2)];
-        let mut policy = taba(Params { factor, amplifies: Amplifies::Always, ..Params::default() });
+        let mut policy = taba(Parameters { factor, amplifies: Amplifies::Always, ..Parameters::default() });
         let divided = answers(&mut policy, std::iter::repeat_n(1, 14));
         let expected =
             [false, false, false, true, true, true, true, true, true, true, false, false, true, true];

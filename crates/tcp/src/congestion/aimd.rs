@@ -4,8 +4,6 @@
 //! Padhye, A comparison of equation-based and AIMD congestion control, 2000; Landström 2008 §6.4.4), so
 //! that is α unless one is given. β = 1/2 gives α = 1, and then this is `reno` without its options.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -15,12 +13,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Segments that a round trip of congestion avoidance adds; without it 3β/(2 − β).
     pub alpha: Option<f64>,
     /// The part that a loss takes off.
@@ -57,7 +55,7 @@ pub enum Counts {
     Acks,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             alpha: None,
@@ -73,7 +71,7 @@ impl Default for Params {
     }
 }
 
-impl Params {
+impl Parameters {
     fn alpha(&self) -> f64 {
         let Proportion(beta) = self.beta;
         self.alpha.unwrap_or(3.0 * beta / (2.0 - beta))
@@ -86,7 +84,7 @@ impl Params {
 
 #[derive(Debug)]
 struct Aimd {
-    params: Params,
+    parameters: Parameters,
     alpha: Alpha,
 }
 
@@ -97,48 +95,52 @@ impl Policy for Aimd {
 
     fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let in_slow_start = window.is_below_ssthresh();
-        let beta = if in_slow_start { self.params.slow_start_beta() } else { self.params.beta };
-        self.params.reduction_of.kept(1.0 - beta.0, event)
+        let beta = if in_slow_start { self.parameters.slow_start_beta() } else { self.parameters.beta };
+        self.parameters.reduction_of.kept(1.0 - beta.0, event)
     }
 
     fn ssthresh_on_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
-        self.params.reduction_of.kept(1.0 - self.params.slow_start_beta().0, event)
+        self.parameters.reduction_of.kept(1.0 - self.parameters.slow_start_beta().0, event)
     }
 
     fn rules(&self) -> Rules {
         Rules {
-            ssthresh_unit: self.params.ssthresh_unit,
-            every_timeout_reduces: self.params.every_timeout_reduces,
-            slow_start_when_equal: self.params.slow_start_when_equal,
+            ssthresh_unit: self.parameters.ssthresh_unit,
+            every_timeout_reduces: self.parameters.every_timeout_reduces,
+            slow_start_when_equal: self.parameters.slow_start_when_equal,
             ..Rules::default()
         }
     }
 
     fn slow_start(&mut self, window: &mut Window, acked: Bytes) {
-        match self.params.slow_start_counts {
+        match self.parameters.slow_start_counts {
             Counts::Bytes => window.slow_start(acked),
             Counts::Acks => window.open(window.smss),
         }
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "aimd",
-    summary: "any α and β; by default as friendly to TCP as β allows",
-    source: "Floyd, Handley and Padhye 2000; Landström 2008 §6.4.4",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        let alpha = params.alpha();
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let alpha = self.alpha();
         if !(alpha > 0.0 && alpha <= MOST) {
             let right = format!("a number above 0, up to {MOST}");
             return Err(refusal(format!("alpha is {alpha}"), right));
         }
-        let alpha = Alpha::new(alpha);
-        Ok(Arc::new(move || Box::new(Classic::new(Aimd { params: params.clone(), alpha }, params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "aimd",
+    "any α and β; by default as friendly to TCP as β allows",
+    "Floyd, Handley and Padhye 2000; Landström 2008 §6.4.4",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let alpha = Alpha::new(parameters.alpha());
+        Box::new(Classic::new(Aimd { parameters: parameters.clone(), alpha }, parameters.increase))
+    }),
+);
 
 /// No TCP adds more in a round trip; HighSpeed TCP's table ends at 73 (RFC 3649 appendix B).
 const MOST: f64 = 100.0;
@@ -251,7 +253,7 @@ mod tests {
 
     #[test]
     fn parameters_that_make_no_window_are_refused() {
-        let parse = |keys: Value| (ENTRY.parse)(keys).is_ok();
+        let parse = |keys: Value| ENTRY.choice(keys).is_ok();
         assert!(parse(json!({ "alpha": 0.2, "beta": 0.125 })));
         for wrong in
             [json!({ "alpha": 0 }), json!({ "alpha": -1 }), json!({ "beta": 1 }), json!({ "gamma": 1 })]

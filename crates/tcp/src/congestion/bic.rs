@@ -3,8 +3,6 @@
 //!
 //! The distance to the maximum is divided by B = 4, as in Linux, and not by 2 as in the paper's search.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -15,12 +13,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What a loss leaves. Linux: 819/1024, the 0.8 of Xu et al. 2004 (whose β is what a loss takes).
     pub(super) beta: Proportion,
     /// The most segments that a round trip adds, `S_max`. Linux: 16; Xu et al. 2004 §IV: 32.
@@ -41,7 +39,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             beta: Proportion(819.0 / 1024.0),
@@ -58,7 +56,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Bic {
-    params: Params,
+    parameters: Parameters,
     /// The window at which the last loss came, less what fast convergence takes off it, in segments; 0 before the first
     /// and after a timeout.
     last_max: f64,
@@ -67,7 +65,7 @@ struct Bic {
 impl Bic {
     /// Segments that a round trip adds to a window of `w` (Linux `bictcp_update`).
     fn increment(&self, w: f64) -> f64 {
-        if w <= self.params.low_window.0 as f64 {
+        if w <= self.parameters.low_window.0 as f64 {
             return 1.0;
         }
         let wanted = if w < self.last_max { self.below_maximum(w) } else { self.beyond_maximum(w) };
@@ -94,11 +92,11 @@ impl Bic {
     }
 
     fn smooth(&self) -> f64 {
-        B / f64::from(self.params.smooth_part)
+        B / f64::from(self.parameters.smooth_part)
     }
 
     fn max_increment(&self) -> f64 {
-        self.params.max_increment.0 as f64
+        self.parameters.max_increment.0 as f64
     }
 }
 
@@ -108,11 +106,11 @@ impl Policy for Bic {
     }
 
     fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let (w, beta) = (window.segments(), self.params.beta.0);
-        let falls = self.params.fast_convergence && w < self.last_max;
+        let (w, beta) = (window.segments(), self.parameters.beta.0);
+        let falls = self.parameters.fast_convergence && w < self.last_max;
         self.last_max = if falls { w * (1.0 + beta) / 2.0 } else { w };
-        let is_standard = w <= self.params.low_window.0 as f64;
-        self.params.reduction_of.kept(if is_standard { 0.5 } else { beta }, event)
+        let is_standard = w <= self.parameters.low_window.0 as f64;
+        self.parameters.reduction_of.kept(if is_standard { 0.5 } else { beta }, event)
     }
 
     fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
@@ -123,7 +121,7 @@ impl Policy for Bic {
     }
 
     fn rules(&self) -> Rules {
-        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
+        Rules { ssthresh_unit: self.parameters.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 
@@ -132,25 +130,27 @@ const B: f64 = 4.0;
 /// Round trips in which the window grows by its own size while no maximum is known (Linux `bictcp_update`).
 const FIRST_SEARCH: f64 = 20.0;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "bic",
-    summary: "BIC: the window searches for its last maximum by halves",
-    source: "Xu, Harfoush and Rhee 2004; Linux net/ipv4/tcp_bic.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.smooth_part == 0 || params.max_increment.0 == 0 {
-            let Params { smooth_part, max_increment, .. } = params;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.smooth_part == 0 || self.max_increment.0 == 0 {
+            let Parameters { smooth_part, max_increment, .. } = *self;
             let wrong = format!("smooth_part is {smooth_part}, max_increment {max_increment}");
             return Err(refusal(wrong, "both 1 at least"));
         }
-        Ok(Arc::new(move || {
-            let bic = Bic { params: params.clone(), last_max: 0.0 };
-            Box::new(Classic::new(bic, params.increase))
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "bic",
+    "BIC: the window searches for its last maximum by halves",
+    "Xu, Harfoush and Rhee 2004; Linux net/ipv4/tcp_bic.c",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let bic = Bic { parameters: parameters.clone(), last_max: 0.0 };
+        Box::new(Classic::new(bic, parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn searching_for(last_max: f64) -> Bic {
-        Bic { params: Params::default(), last_max }
+        Bic { parameters: Parameters::default(), last_max }
     }
 
     #[test]

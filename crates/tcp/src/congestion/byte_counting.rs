@@ -5,8 +5,6 @@
 //! one. In congestion avoidance the ACK passes whole, and the inner algorithm counts bytes where its
 //! `increase` is `per-window` (RFC 3465 §2.1), as that of the default does.
 
-use std::sync::Arc;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -16,12 +14,12 @@ use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// L: the most that one ACK opens the window by in slow start. 2 segments (RFC 3465 §2.2).
     pub(super) limit: Limit,
     /// What limits the slow start that follows a timeout.
@@ -80,12 +78,12 @@ pub enum LimitAfterTimeout {
     Limit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             limit: Limit(Some(SegmentsOrBytes::Segments(Segments(2)))),
             after_timeout: LimitAfterTimeout::default(),
-            over: Over::written(json!({ "algorithm": "reno", "increase": "per-window" })),
+            over: Over::written(json!({ "reno": { "increase": "per-window" } })),
         }
     }
 }
@@ -157,24 +155,26 @@ impl Rule for ByteCounting {
 /// No limit, as profiles write it.
 const UNLIMITED: &str = "unlimited";
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "byte-counting",
-    summary: "slow start counts the bytes that ACKs acknowledge, up to L for each; over another algorithm",
-    source: "RFC 3465; Landström 2008 chapter 6",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.limit.0.is_some_and(|limit| limit.bytes(Bytes(1)).is_zero()) {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.limit.0.is_some_and(|limit| limit.bytes(Bytes(1)).is_zero()) {
             let wrong = "limit is 0, and slow start would never open the window";
             return Err(refusal(wrong, "\"1 segment\" or more"));
         }
-        Ok(Arc::new(move || {
-            let Params { limit, after_timeout: style, .. } = params;
-            layered(ByteCounting { limit, style, smss: Bytes::ZERO, after_timeout: false }, &params.over)
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "byte-counting",
+    "slow start counts the bytes that ACKs acknowledge, up to L for each; over another algorithm",
+    "RFC 3465; Landström 2008 chapter 6",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { limit, after_timeout: style, .. } = *parameters;
+        layered(ByteCounting { limit, style, smss: Bytes::ZERO, after_timeout: false }, &parameters.over)
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_window_that_was_full_grows_by_all_that_an_ack_acknowledges() {
-        let over = json!({ "algorithm": "reno", "validate": true });
+        let over = json!({ "reno": { "validate": true } });
         for (flight, opened) in [(10, 18), (9, 10)] {
             let mut abc = built(ENTRY.id, json!({ "limit": "unlimited", "over": over }));
             abc.on_restore(SMSS * 10, Bytes::MAX);
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn the_rule_after_a_timeout_ends_with_its_slow_start() {
         // After an idle time the algorithm below begins another slow start, in which L counts again.
-        let mut abc = built(ENTRY.id, json!({ "over": { "algorithm": "idle-restart" } }));
+        let mut abc = built(ENTRY.id, json!({ "over": "idle-restart" }));
         abc.on_timeout(&timeout(SMSS * 8, false));
         for _ in 0..3 {
             abc.on_ack(&ack_sample(SMSS * 2, SMSS * 4));

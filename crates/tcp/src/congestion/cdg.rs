@@ -5,8 +5,6 @@
 //! A shadow window, which delay does not reduce, is what a loss halves, so that CDG keeps its share beside flows that
 //! go by losses. Constants are those of Linux (`tcp_cdg.c`), which also leaves slow start by `HyStart`.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
@@ -18,12 +16,12 @@ use super::proportion::Proportion;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What a delay leaves. Linux (`backoff_beta`): √½; Hayes and Armitage 2011: 0.7.
     pub(super) beta: Proportion,
     /// G: the smoothed gradient at which it backs off with a probability of 1 − 1/e. Hayes and Armitage 2011 §4: 3 ms;
@@ -42,7 +40,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             beta: Proportion(core::f64::consts::FRAC_1_SQRT_2),
@@ -58,7 +56,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Cdg {
-    params: Params,
+    parameters: Parameters,
     rounds: Rounds,
     ended: Option<RoundTrips>,
     /// The shortest and the longest round trip of the last round, in seconds.
@@ -77,9 +75,9 @@ struct Cdg {
 }
 
 impl Cdg {
-    fn new(params: Params) -> Self {
+    fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             rounds: Rounds::default(),
             ended: None,
             last: None,
@@ -110,30 +108,30 @@ impl Cdg {
     }
 
     fn keep(&mut self, gradient: [f64; 2]) {
-        if self.gradients.len() < self.params.window {
+        if self.gradients.len() < self.parameters.window {
             self.gradients.push(gradient);
         } else {
             self.gradients[self.place] = gradient;
-            self.place = (self.place + 1) % self.params.window;
+            self.place = (self.place + 1) % self.parameters.window;
         }
     }
 
     /// Equation 3, P = 1 − exp(−g/G); and whether it has helped of late.
     fn backs_off(&mut self, gradient: f64) -> bool {
-        let probability = 1.0 - libm::exp(-gradient / self.params.g.as_secs_f64());
+        let probability = 1.0 - libm::exp(-gradient / self.parameters.g.as_secs_f64());
         let draw = self.draws.next();
         if gradient <= 0.0 || draw >= probability {
             return false;
         }
         self.backoffs = self.backoffs.saturating_add(1);
-        self.params.ineffectual == 0 || self.backoffs <= self.params.ineffectual
+        self.parameters.ineffectual == 0 || self.backoffs <= self.parameters.ineffectual
     }
 
     fn back_off(&mut self, window: &mut Window, ack: &AckSample) {
         self.shadow = self.shadow.max(window.cwnd());
         let in_use = window.cwnd().min(ack.flight.max(window.smss * 2));
-        let kept = Bytes((in_use.0 as f64 * self.params.beta.0) as u64);
-        window.reduce_ssthresh(kept, self.params.ssthresh_unit);
+        let kept = Bytes((in_use.0 as f64 * self.parameters.beta.0) as u64);
+        window.reduce_ssthresh(kept, self.parameters.ssthresh_unit);
         window.reduce_to_ssthresh();
         self.skips_round = true;
     }
@@ -170,19 +168,19 @@ impl Policy for Cdg {
 
     /// The loss halves the shadow window, which leaves no more than the window that there is.
     fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let half = self.params.reduction_of.kept(0.5, event);
+        let half = self.parameters.reduction_of.kept(0.5, event);
         self.shadow = (self.shadow / 2).min(window.cwnd());
-        if self.params.shadow { half.max(self.shadow.min(event.in_use())) } else { half }
+        if self.parameters.shadow { half.max(self.shadow.min(event.in_use())) } else { half }
     }
 
     fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let kept = self.ssthresh_on_loss(window, event);
         // A full window of the past is no measure any more: half at most.
-        kept.min(self.params.reduction_of.kept(0.5, event))
+        kept.min(self.parameters.reduction_of.kept(0.5, event))
     }
 
     fn rules(&self) -> Rules {
-        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
+        Rules { ssthresh_unit: self.parameters.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 
     fn seed(&mut self, seed: u64) {
@@ -193,23 +191,27 @@ impl Policy for Cdg {
 /// A sum of gradients below minus this shows that a back-off helped, in seconds (Linux `tcp_cdg_grad`).
 const EFFECTUAL: f64 = 32e-6;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "cdg",
-    summary: "CDG: backs off by chance when round trips become longer",
-    source: "Hayes and Armitage 2011; Linux net/ipv4/tcp_cdg.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if !(1..=256).contains(&params.window) {
-            return Err(refusal(format!("window is {}", params.window), "1 to 256 round trips"));
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if !(1..=256).contains(&self.window) {
+            return Err(refusal(format!("window is {}", self.window), "1 to 256 round trips"));
         }
-        if params.g.is_zero() {
+        if self.g.is_zero() {
             return Err(refusal("g is 0 s", "a duration like \"3 ms\""));
         }
-        Ok(Arc::new(move || Box::new(Classic::new(Cdg::new(params.clone()), Increase::of_linux()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "cdg",
+    "CDG: backs off by chance when round trips become longer",
+    "Hayes and Armitage 2011; Linux net/ipv4/tcp_cdg.c",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Classic::new(Cdg::new(parameters.clone()), Increase::of_linux()))
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -247,7 +249,7 @@ mod tests {
     fn the_probability_is_one_less_an_exponential_of_the_gradient() {
         let g = Duration::from_millis(3);
         for (gradient, probability) in [(0.001, 0.283), (0.003, 0.632), (0.009, 0.950)] {
-            let mut cdg = Cdg::new(Params { g, ineffectual: 0, ..Params::default() });
+            let mut cdg = Cdg::new(Parameters { g, ineffectual: 0, ..Parameters::default() });
             cdg.draws = Draws::of(7);
             let count = (0..4000).filter(|_| cdg.backs_off(gradient)).count() as f64 / 4000.0;
             assert!((count - probability).abs() < 0.02, "{count} at {gradient} s");
@@ -257,7 +259,7 @@ mod tests {
     #[test]
     fn after_a_back_off_a_loss_halves_the_shadow_window_and_not_what_is_left() {
         for (shadow, left) in [(true, 50), (false, 35)] {
-            let mut cdg = Cdg::new(Params { shadow, ..Params::default() });
+            let mut cdg = Cdg::new(Parameters { shadow, ..Parameters::default() });
             cdg.shadow = SMSS * 100;
             let kept = cdg.ssthresh_on_loss(&Window::of(SMSS * 70, SMSS), &loss(SMSS * 70));
             assert_eq!(kept, SMSS * left);

@@ -4,8 +4,6 @@
 //! So it is fast on an empty path and no worse than Reno on a full one. w(p) is 0.26·p^(−0.8), that of α = 1/8, β = 1/2
 //! and k = 3/4.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
@@ -15,19 +13,19 @@ use super::proportion::Proportion;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the draft's §3.3 to §3.5 have their values.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The factor of the increase: a round trip adds α·w^k segments. 1/8.
     pub(super) alpha: Proportion,
     /// What a loss takes off the whole window. 1/2.
     pub(super) beta: Proportion,
     /// The exponent of the increase. 3/4.
     pub(super) k: Proportion,
-    /// Queued segments from which the delay window shrinks, γ. 30.
+    /// γ: segments in queues on the path from which the delay window shrinks: 30 (draft-sridharan-tcpm-ctcp-02).
     pub gamma: Segments,
     /// What is taken off the delay window for each of them, ζ. 1.
     pub zeta: f64,
@@ -39,7 +37,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             alpha: Proportion(0.125),
@@ -56,7 +54,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Compound {
-    params: Params,
+    parameters: Parameters,
     /// Reno's window, and the threshold of the sum.
     window: Window,
     /// The delay window.
@@ -67,9 +65,9 @@ struct Compound {
 }
 
 impl Compound {
-    fn new(params: Params) -> Self {
+    fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             window: Window::UNSET,
             dwnd: Bytes::ZERO,
             rounds: Rounds::default(),
@@ -82,23 +80,23 @@ impl Compound {
     fn adapt(&mut self, round: &RoundTrips) {
         let (cwnd, smss) = (self.cwnd(), self.window.smss);
         let Some(base) = self.base_rtt else { return };
-        if cwnd < smss * self.params.low_window.0 {
+        if cwnd < smss * self.parameters.low_window.0 {
             return;
         }
         let w = cwnd.0 as f64 / smss.0 as f64;
         let queued = w * (1.0 - base.as_secs_f64() / round.mean().as_secs_f64());
         let dwnd = self.dwnd.0 as f64 / smss.0 as f64;
-        let next = if queued < self.params.gamma.0 as f64 {
+        let next = if queued < self.parameters.gamma.0 as f64 {
             dwnd + self.increase(w)
         } else {
-            (dwnd - self.params.zeta * queued).max(0.0)
+            (dwnd - self.parameters.zeta * queued).max(0.0)
         };
         self.dwnd = Bytes((next * smss.0 as f64) as u64);
     }
 
     /// Segments that a round trip adds to the delay window; Reno's has the one that is taken off.
     fn increase(&self, w: f64) -> f64 {
-        (self.params.alpha.0 * libm::pow(w, self.params.k.0) - 1.0).max(0.0)
+        (self.parameters.alpha.0 * libm::pow(w, self.parameters.k.0) - 1.0).max(0.0)
     }
 
     /// The sum is `total`: of it the delay window keeps what it has, as far as a segment is left.
@@ -140,8 +138,8 @@ impl CongestionControl for Compound {
     /// Draft §3.3: Reno's window is halved, and the delay window becomes what is left to 1 − β of the sum.
     fn on_loss(&mut self, event: &CongestionEvent) {
         let before = self.cwnd();
-        let kept = self.params.reduction_of.kept(1.0 - self.params.beta.0, event);
-        self.window.reduce_ssthresh(kept, self.params.ssthresh_unit);
+        let kept = self.parameters.reduction_of.kept(1.0 - self.parameters.beta.0, event);
+        self.window.reduce_ssthresh(kept, self.parameters.ssthresh_unit);
         self.dwnd = self.dwnd / 2;
         self.set_total(self.window.ssthresh.min(before));
     }
@@ -150,8 +148,8 @@ impl CongestionControl for Compound {
     fn on_timeout(&mut self, event: &CongestionEvent) {
         // RFC 5681 §3.1: the threshold is held when the same segment times out again.
         if !event.repeats_timeout() {
-            let kept = self.params.reduction_of.kept(1.0 - self.params.beta.0, event);
-            self.window.reduce_ssthresh(kept, self.params.ssthresh_unit);
+            let kept = self.parameters.reduction_of.kept(1.0 - self.parameters.beta.0, event);
+            self.window.reduce_ssthresh(kept, self.parameters.ssthresh_unit);
         }
         self.dwnd = Bytes::ZERO;
         self.window.collapse();
@@ -175,20 +173,22 @@ impl CongestionControl for Compound {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "compound",
-    summary: "Compound TCP: Reno's window and one of delay, which grows while few segments wait",
-    source: "Tan et al. 2006, draft-sridharan-tcpm-ctcp-02",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.zeta <= 0.0 {
-            return Err(refusal(format!("zeta is {}", params.zeta), "a number above 0, like 1"));
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.zeta <= 0.0 {
+            return Err(refusal(format!("zeta is {}", self.zeta), "a number above 0, like 1"));
         }
-        Ok(Arc::new(move || Box::new(Compound::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "compound",
+    "Compound TCP: Reno's window and one of delay, which grows while few segments wait",
+    "Tan et al. 2006, draft-sridharan-tcpm-ctcp-02",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Compound::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -200,7 +200,7 @@ mod tests {
     const BASE: Duration = Duration::from_millis(100);
 
     fn compound(segments: u64) -> Compound {
-        let mut compound = Compound::new(Params::default());
+        let mut compound = Compound::new(Parameters::default());
         compound.start(SMSS, SMSS * 2);
         compound.on_restore(SMSS * segments, SMSS * 2);
         compound

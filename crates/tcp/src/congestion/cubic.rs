@@ -3,8 +3,6 @@
 //!
 //! Windows of the formulas are in segments and may be fractions; times are in seconds.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
@@ -12,12 +10,12 @@ use units::{Bytes, Duration, Instant};
 use super::proportion::Proportion;
 use super::window::{ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What a loss leaves. RFC 9438 §4.6: 0.7.
     pub(super) beta: Proportion,
     /// What that is a part of. RFC 9438 §4.6 says FlightSize, and that a sender may take cwnd where it bounds its
@@ -36,7 +34,7 @@ pub struct Params {
     pub growth_before_loss: f64,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             beta: Proportion(0.7),
@@ -49,7 +47,7 @@ impl Default for Params {
     }
 }
 
-impl Params {
+impl Parameters {
     /// RFC 9438 §4.3: the segments a round trip by which a TCP that keeps β is as fast as one that halves.
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta.0) / (1.0 + self.beta.0)
@@ -71,7 +69,7 @@ struct Epoch {
 
 #[derive(Debug)]
 struct Cubic {
-    params: Params,
+    parameters: Parameters,
     window: Window,
     /// The window at which the last loss came, less what fast convergence takes off it (§4.7), or at which the first
     /// stage after a timeout began (§4.8).
@@ -101,9 +99,9 @@ struct PriorState {
 }
 
 impl Cubic {
-    const fn new(params: Params) -> Self {
+    const fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             window: Window::UNSET,
             w_max: 0.0,
             cwnd_prior: 0.0,
@@ -118,7 +116,7 @@ impl Cubic {
     /// RFC 9438 equation 1.
     fn w_cubic(&self, epoch: &Epoch, t: f64) -> f64 {
         let from_k = t - epoch.k;
-        self.params.c * from_k * from_k * from_k + epoch.w_max
+        self.parameters.c * from_k * from_k * from_k + epoch.w_max
     }
 
     /// A stage begins, at the window that there is (§4.2, equation 2).
@@ -129,7 +127,7 @@ impl Cubic {
             self.w_max = cwnd;
         }
         let below = (self.w_max - cwnd).max(0.0);
-        Epoch { began: now, k: libm::cbrt(below / self.params.c), w_max: cwnd + below, w_est: cwnd }
+        Epoch { began: now, k: libm::cbrt(below / self.parameters.c), w_max: cwnd + below, w_est: cwnd }
     }
 
     /// An ACK in congestion avoidance.
@@ -137,11 +135,11 @@ impl Cubic {
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin(ack.now));
         let cwnd = self.window.segments();
         // §4.3, equation 4. Once it is where the loss came, it grows as a standard TCP that halved then does.
-        let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { self.params.alpha() };
+        let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { self.parameters.alpha() };
         epoch.w_est += alpha * (ack.acked.0 as f64 / self.window.smss.0 as f64) / cwnd;
         self.epoch = Some(epoch);
         let t = ack.now.saturating_since(epoch.began).as_secs_f64();
-        let least = if self.starts_flat { self.params.growth_before_loss } else { 0.0 };
+        let least = if self.starts_flat { self.parameters.growth_before_loss } else { 0.0 };
         let least = least * (ack.acked.0 as f64 / self.window.smss.0 as f64);
         if self.w_cubic(&epoch, t) < epoch.w_est {
             // The Reno-friendly region.
@@ -165,12 +163,12 @@ impl Cubic {
             Some(PriorState { ssthresh: self.window.ssthresh, w_max, cwnd_prior, epoch, starts_flat });
         let cwnd = self.window.segments();
         // §4.7: a flow whose maximum falls leaves the place between it and the new one to others.
-        let falls = self.params.fast_convergence && cwnd < self.w_max;
-        self.w_max = if falls { cwnd * (1.0 + self.params.beta.0) / 2.0 } else { cwnd };
+        let falls = self.parameters.fast_convergence && cwnd < self.w_max;
+        self.w_max = if falls { cwnd * (1.0 + self.parameters.beta.0) / 2.0 } else { cwnd };
         self.cwnd_prior = cwnd;
         // §4.6.
-        let kept = self.params.reduction_of.kept(self.params.beta.0, event);
-        self.window.reduce_ssthresh(kept, self.params.ssthresh_unit);
+        let kept = self.parameters.reduction_of.kept(self.parameters.beta.0, event);
+        self.window.reduce_ssthresh(kept, self.parameters.ssthresh_unit);
         self.epoch = None;
         self.starts_flat = false;
     }
@@ -248,28 +246,30 @@ const MOST: f64 = 1.5;
 /// The steepest function that is accepted: a hundred segments in the first second.
 const STEEPEST: f64 = 100.0;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "cubic",
-    summary: "CUBIC: the window follows a cubic function of the time since the last loss",
-    source: "RFC 9438",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if !(params.c > 0.0 && params.c <= STEEPEST) {
-            let c = params.c;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if !(self.c > 0.0 && self.c <= STEEPEST) {
+            let c = self.c;
             return Err(refusal(format!("c is {c}"), format!("a number above 0, up to {STEEPEST}")));
         }
-        let least = params.growth_before_loss;
+        let least = self.growth_before_loss;
         if !(0.0..=0.5).contains(&least) {
             return Err(refusal(
                 format!("growth_before_loss is {least}"),
                 "a number from 0 to 0.5; Linux has 0.05",
             ));
         }
-        Ok(Arc::new(move || Box::new(Cubic::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "cubic",
+    "CUBIC: the window follows a cubic function of the time since the last loss",
+    "RFC 9438",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Cubic::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -282,7 +282,7 @@ mod tests {
 
     /// A full window of `segments` segments is reduced at the start of time, and repaired.
     fn after_a_loss_at(segments: u64) -> Cubic {
-        let mut cubic = Cubic::new(Params::default());
+        let mut cubic = Cubic::new(Parameters::default());
         cubic.start(SMSS, SMSS * segments);
         cubic.observe(&AckSample { rtt: Some(RTT), ..ack_sample(SMSS, SMSS) });
         cubic.on_loss(&loss(SMSS * segments));
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn before_any_loss_the_window_of_linux_grows_by_a_twentieth_in_a_round_trip() {
         let grown = |growth_before_loss| {
-            let mut cubic = Cubic::new(Params { growth_before_loss, ..Params::default() });
+            let mut cubic = Cubic::new(Parameters { growth_before_loss, ..Parameters::default() });
             cubic.start(SMSS, SMSS * 100);
             cubic.on_restore(SMSS * 100, SMSS * 100);
             rounds(&mut cubic, 0.0, 1);
@@ -307,7 +307,7 @@ mod tests {
     fn after_a_loss_the_function_alone_counts() {
         let segments = |growth_before_loss| {
             let mut cubic = after_a_loss_at(100);
-            cubic.params.growth_before_loss = growth_before_loss;
+            cubic.parameters.growth_before_loss = growth_before_loss;
             rounds(&mut cubic, 0.0, 10);
             cubic.cwnd()
         };
@@ -373,7 +373,7 @@ mod tests {
         // the window of then.
         let window = cubic.window.segments();
         assert!(window > 7.0 + 4.0 * 0.47 && window < 7.0 + 4.0 * 0.529, "{window}");
-        assert!((cubic.params.alpha() - 9.0 / 17.0).abs() < 1e-12);
+        assert!((cubic.parameters.alpha() - 9.0 / 17.0).abs() < 1e-12);
     }
 
     #[test]
@@ -391,7 +391,7 @@ mod tests {
     fn a_falling_maximum_makes_room() {
         let w_max = |fast: bool| {
             let mut cubic = after_a_loss_at(100);
-            cubic.params.fast_convergence = fast;
+            cubic.parameters.fast_convergence = fast;
             cubic.window.set_cwnd(SMSS * 80);
             cubic.on_loss(&loss(SMSS * 80));
             cubic.w_max
@@ -450,7 +450,7 @@ mod tests {
     #[test]
     fn a_function_that_is_no_function_is_refused() {
         for c in [0.0, -1.0, 1000.0] {
-            assert!((ENTRY.parse)(json!({ "c": c })).is_err(), "{c}");
+            assert!(ENTRY.choice(json!({ "c": c })).is_err(), "{c}");
         }
         assert_eq!(built(ENTRY.id, json!({})).cwnd(), SMSS * 2);
     }

@@ -1,11 +1,9 @@
 //! CUBIC as Linux has it (`tcp_cubic.c`): whole segments, a count of acknowledged segments for each further one, and
 //! the rules that RFC 9438 does not have.
 //!
-//! Beside `cubic`: until a loss has told the window of the path, congestion avoidance adds a segment for every twenty
-//! that are acknowledged at least, which is 5 % in a round trip; the target is looked up once in 1/32 of a second where
-//! the window has not changed; the time of the function runs ahead by the shortest round trip; a timeout forgets all.
-
-use std::sync::Arc;
+//! Beside `cubic`: until a loss shows the window of the path, congestion avoidance adds a segment for every twenty that
+//! are acknowledged at least, which is 5 % in a round trip; the target is looked up once in 1/32 of a second where the
+//! window has not changed; the time of the function runs ahead by the shortest round trip; a timeout forgets all.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,12 +11,12 @@ use units::{Bytes, Duration, Instant};
 
 use super::window::{ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What a loss takes its part of; Linux takes cwnd, since it bounds its growth by what is in flight.
     pub reduction_of: ReductionOf,
     /// Whether a flow that loses below its last maximum makes room for others (`fast_convergence`).
@@ -27,7 +25,7 @@ pub struct Params {
     pub tcp_friendliness: bool,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { reduction_of: ReductionOf::default(), fast_convergence: true, tcp_friendliness: true }
     }
@@ -35,7 +33,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct CubicLinux {
-    params: Params,
+    parameters: Parameters,
     window: Window,
     /// Segments acknowledged towards the next one (`snd_cwnd_cnt`).
     counted: u64,
@@ -67,9 +65,9 @@ struct Epoch {
 }
 
 impl CubicLinux {
-    const fn new(params: Params) -> Self {
+    const fn new(parameters: Parameters) -> Self {
         let (window, last_sent) = (Window::UNSET, None);
-        Self { params, window, counted: 0, shortest: None, last_max: 0, epoch: None, last_sent }
+        Self { parameters, window, counted: 0, shortest: None, last_max: 0, epoch: None, last_sent }
     }
 
     fn segments(&self) -> u64 {
@@ -91,7 +89,7 @@ impl CubicLinux {
         if !known {
             epoch.looked_up = Some((now, cwnd));
             epoch.every = self.by_function(&epoch, now, cwnd);
-            if self.params.tcp_friendliness {
+            if self.parameters.tcp_friendliness {
                 epoch.every = epoch.every.min(epoch.by_standard(cwnd));
             }
             epoch.every = epoch.every.max(LEAST_COUNT);
@@ -114,12 +112,12 @@ impl CubicLinux {
     fn reduce(&mut self, event: &CongestionEvent) {
         let cwnd = event.cwnd.whole(self.window.smss);
         self.epoch = None;
-        self.last_max = if self.params.fast_convergence && cwnd < self.last_max {
+        self.last_max = if self.parameters.fast_convergence && cwnd < self.last_max {
             cwnd * (UNIT + BETA) / (2 * UNIT)
         } else {
             cwnd
         };
-        let kept = self.params.reduction_of.kept(BETA as f64 / UNIT as f64, event);
+        let kept = self.parameters.reduction_of.kept(BETA as f64 / UNIT as f64, event);
         self.window.reduce_ssthresh(kept, SsthreshUnit::Segments);
     }
 }
@@ -227,16 +225,12 @@ const LEAST_COUNT: u64 = 2;
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "cubic-linux",
-    summary: "CUBIC as in Linux: whole segments, and 5 % a round trip until a loss has told the window of the path",
-    source: "Linux net/ipv4/tcp_cubic.c; RFC 9438",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || Box::new(CubicLinux::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "cubic-linux",
+    "CUBIC as in Linux: whole segments, and 5 % a round trip until a loss shows the window of the path",
+    "Linux net/ipv4/tcp_cubic.c; RFC 9438",
+    &Build(|parameters: &Parameters| Box::new(CubicLinux::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {

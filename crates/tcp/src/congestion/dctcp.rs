@@ -4,8 +4,6 @@
 //! segment, `ecn = "dctcp"` or `"accurate"`; what only echoes that there was a mark is taken for a loss, as by Reno.
 //! Growth and the reaction to losses are the standard's (§3.4, §3.5).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -16,12 +14,12 @@ use super::marked_share::MarkedShare;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, CongestionSignal};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How much a window of data moves the average: g, 1/16 (RFC 8257 §4.2).
     gain: Proportion,
     /// The average at first, between 0 and 1: 1, so that the first mark halves (RFC 8257 §3.3).
@@ -36,7 +34,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             gain: Proportion(1.0 / 16.0),
@@ -50,7 +48,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Dctcp {
-    params: Params,
+    parameters: Parameters,
     share: MarkedShare,
 }
 
@@ -68,29 +66,25 @@ impl Policy for Dctcp {
     fn ssthresh_on_loss(&mut self, _: &Window, event: &CongestionEvent) -> Bytes {
         match event.signal {
             CongestionSignal::CountedMarks => ReductionOf::Cwnd.kept(self.share.kept(), event),
-            _ => self.params.reduction_of.kept(0.5, event),
+            _ => self.parameters.reduction_of.kept(0.5, event),
         }
     }
 
     fn rules(&self) -> Rules {
-        Rules { ssthresh_unit: self.params.ssthresh_unit, ..Rules::default() }
+        Rules { ssthresh_unit: self.parameters.ssthresh_unit, ..Rules::default() }
     }
 }
 
 /// The registry's line.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "dctcp",
-    summary: "DCTCP: reduces by the share of its window that was marked",
-    source: "RFC 8257",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || {
-            let share = MarkedShare::new(params.initial_alpha.clamp(0.0, 1.0), params.gain.0);
-            Box::new(Classic::new(Dctcp { params: params.clone(), share }, params.increase))
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "dctcp",
+    "DCTCP: reduces by the share of its window that was marked",
+    "RFC 8257",
+    &Build(|parameters: &Parameters| {
+        let share = MarkedShare::new(parameters.initial_alpha.clamp(0.0, 1.0), parameters.gain.0);
+        Box::new(Classic::new(Dctcp { parameters: parameters.clone(), share }, parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,6 @@
 //! that divides its acknowledgments, where each ACK counted would give 18, 32, 50 and 72. These two whole
 //! numbers, and no others, give what was seen; see `docs/spec/tcp.md` for what is known of it.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -13,12 +11,12 @@ use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The window up to which each ACK opens it. Cheskis 2006, Table 3.2: 18 segments.
     pub beyond: SegmentsOrBytes,
     /// Of how many ACKs one counts beyond it. Cheskis 2006, Table 3.2: 3.
@@ -27,7 +25,7 @@ pub struct Params {
     pub(super) over: Over,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { beyond: SegmentsOrBytes::Segments(Segments(18)), one_of: 3, over: Over::default() }
     }
@@ -60,23 +58,25 @@ impl Rule for GrowthLimit {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "growth-limit",
-    summary: "slow start beyond 18 segments counts one ACK of three; over another algorithm",
-    source: "Cheskis 2006 §3.1.2",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.one_of == 0 {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.one_of == 0 {
             return Err(refusal("one_of is 0, and no ACK would count", "1, which counts every ACK, or more"));
         }
-        let Params { beyond, one_of, over } = params;
-        Ok(Arc::new(move || {
-            layered(GrowthLimit { beyond, one_of, smss: Bytes::ZERO, passed_over: 0 }, &over)
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "growth-limit",
+    "slow start beyond 18 segments counts one ACK of three; over another algorithm",
+    "Cheskis 2006 §3.1.2",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { beyond, one_of, .. } = *parameters;
+        layered(GrowthLimit { beyond, one_of, smss: Bytes::ZERO, passed_over: 0 }, &parameters.over)
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -88,8 +88,7 @@ mod tests {
 
     /// The window after each of two round trips in which every segment draws `divided` ACKs.
     fn windows(divided: u64) -> Vec<u64> {
-        let mut limited =
-            built(ENTRY.id, json!({ "over": { "algorithm": "aimd", "slow_start_counts": "acks" } }));
+        let mut limited = built(ENTRY.id, json!({ "over": { "aimd": { "slow_start_counts": "acks" } } }));
         let round = |_| {
             for _ in 0..limited.cwnd().whole(SMSS) * divided {
                 let cwnd = limited.cwnd();
@@ -122,7 +121,7 @@ mod tests {
 
     #[test]
     fn to_count_one_ack_of_none_is_refused() {
-        assert!((ENTRY.parse)(json!({ "one_of": 0 })).is_err());
-        assert!((ENTRY.parse)(json!({ "one_of": 1 })).is_ok());
+        assert!(ENTRY.choice(json!({ "one_of": 0 })).is_err());
+        assert!(ENTRY.choice(json!({ "one_of": 1 })).is_ok());
     }
 }

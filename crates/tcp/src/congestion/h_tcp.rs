@@ -4,8 +4,6 @@
 //! The increase is a function of time, so that flows whose round trips differ, and flows of long and of short standing,
 //! have the same increase after a loss that they share.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
@@ -14,12 +12,12 @@ use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Whether the increase is scaled by the shortest round trip over 100 ms, between 1/10 and 2, so that flows of
     /// different round trips are as fast as one another (draft §3; Linux `use_rtt_scaling`).
     pub rtt_scaling: bool,
@@ -35,7 +33,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             rtt_scaling: true,
@@ -49,7 +47,7 @@ impl Default for Params {
 
 #[derive(Clone, Debug)]
 struct HTcp {
-    params: Params,
+    parameters: Parameters,
     /// When the last loss was found, or the connection's first ACK came.
     last_congestion: Option<Instant>,
     /// What the last loss left.
@@ -93,9 +91,9 @@ impl Throughput {
 }
 
 impl HTcp {
-    fn new(params: Params) -> Self {
+    fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             last_congestion: None,
             beta: BETA_MIN,
             least_rtt: None,
@@ -136,7 +134,7 @@ impl HTcp {
         self.prior_throughput = now;
         let differs = (now - before).abs() > before * CHANGE;
         let ratio = self.least_rtt.filter(|rtt| *rtt > LEAST_RTT && !self.longest_rtt.is_zero());
-        if self.params.bandwidth_switch && differs {
+        if self.parameters.bandwidth_switch && differs {
             (self.beta, self.is_steady) = (BETA_MIN, false);
         } else if let (Some(least), true) = (ratio, self.is_steady) {
             self.beta = (least.as_secs_f64() / self.longest_rtt.as_secs_f64()).clamp(BETA_MIN, BETA_MAX);
@@ -158,7 +156,7 @@ fn increase_after(elapsed: f64) -> f64 {
 impl Policy for HTcp {
     fn alpha(&mut self, _window: &Window, ack: &AckSample) -> Alpha {
         let scale = match self.least_rtt {
-            Some(rtt) if self.params.rtt_scaling => (rtt.as_secs_f64() / REFERENCE_RTT).clamp(0.1, 2.0),
+            Some(rtt) if self.parameters.rtt_scaling => (rtt.as_secs_f64() / REFERENCE_RTT).clamp(0.1, 2.0),
             _ => 1.0,
         };
         let elapsed = self.since_congestion(ack.now).as_secs_f64();
@@ -180,11 +178,11 @@ impl Policy for HTcp {
         self.prior = Some((last, self.longest_rtt, self.prior_throughput));
         self.adapt_beta();
         self.last_congestion = Some(event.now);
-        self.params.reduction_of.kept(self.beta, event)
+        self.parameters.reduction_of.kept(self.beta, event)
     }
 
     fn rules(&self) -> Rules {
-        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
+        Rules { ssthresh_unit: self.parameters.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 
     fn on_restore(&mut self) {
@@ -211,16 +209,14 @@ const OUTLIER: Duration = Duration::from_millis(20);
 const LEAST_RTT: Duration = Duration::from_millis(10);
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "h-tcp",
-    summary: "H-TCP: the window grows the faster the longer no loss has come",
-    source: "Leith and Shorten 2004, draft-leith-tcp-htcp-06; Linux net/ipv4/tcp_htcp.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || Box::new(Classic::new(HTcp::new(params.clone()), params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "h-tcp",
+    "H-TCP: the window grows the faster the longer no loss has come",
+    "Leith and Shorten 2004, draft-leith-tcp-htcp-06; Linux net/ipv4/tcp_htcp.c",
+    &Build(|parameters: &Parameters| {
+        Box::new(Classic::new(HTcp::new(parameters.clone()), parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -254,7 +250,7 @@ mod tests {
     #[test]
     fn a_short_round_trip_adds_less_so_that_the_rate_grows_alike() {
         let alpha = |rtt: u64| {
-            let mut h_tcp = HTcp::new(Params::default());
+            let mut h_tcp = HTcp::new(Parameters::default());
             let rtt = Duration::from_millis(rtt);
             let ack = AckSample { rtt: Some(rtt), ..ack_sample(SMSS, SMSS) };
             h_tcp.observe(&ack);
@@ -267,7 +263,7 @@ mod tests {
 
     #[test]
     fn the_first_loss_halves_and_a_later_one_at_the_same_rate_leaves_the_ratio_of_round_trips() {
-        let mut h_tcp = HTcp::new(Params::default());
+        let mut h_tcp = HTcp::new(Parameters::default());
         let window = Window::UNSET;
         let feed = |h_tcp: &mut HTcp, from: u64| {
             for step in 0..40 {

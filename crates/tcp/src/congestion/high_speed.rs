@@ -2,7 +2,6 @@
 //! that a window of 83,000 segments needs a loss in ten million packets and not in five billion.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,12 +12,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters. Those of the response function are RFC 3649's own (§5) and no keys.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How congestion avoidance counts.
     pub increase: Increase,
     /// What a loss takes a part of.
@@ -99,16 +98,14 @@ const RESPONSE_POWER: f64 = 1.2;
 const LEAST_DECREASE: f64 = 0.01;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "high-speed",
-    summary: "HighSpeed TCP: the larger the window, the more it grows and the less a loss takes",
-    source: "RFC 3649",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || Box::new(Classic::new(HighSpeed::new(params.reduction_of), params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "high-speed",
+    "HighSpeed TCP: the larger the window, the more it grows and the less a loss takes",
+    "RFC 3649",
+    &Build(|parameters: &Parameters| {
+        Box::new(Classic::new(HighSpeed::new(parameters.reduction_of), parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

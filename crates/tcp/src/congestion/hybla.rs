@@ -4,8 +4,6 @@
 //! With ρ = RTT/RTT₀ each ACK adds 2^ρ − 1 segments in slow start and ρ²/w in congestion avoidance; RTT is the least
 //! smoothed round trip, as in Linux.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
@@ -14,12 +12,12 @@ use super::classic::{Classic, Policy, Rules};
 use super::increase::Increase;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// RTT₀, the round trip of the connection to be equalled. Caini and Firrincieli 2004 §4 and Linux (`rtt0`): 25 ms.
     pub reference_rtt: Duration,
     /// How congestion avoidance counts.
@@ -31,7 +29,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             reference_rtt: Duration::from_millis(25),
@@ -44,7 +42,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Hybla {
-    params: Params,
+    parameters: Parameters,
     srtt: Option<Duration>,
     /// The least smoothed round trip over the reference, 1 at least.
     rho: f64,
@@ -53,8 +51,8 @@ struct Hybla {
 }
 
 impl Hybla {
-    const fn new(params: Params) -> Self {
-        Self { params, srtt: None, rho: 1.0, least: Duration::MAX }
+    const fn new(parameters: Parameters) -> Self {
+        Self { parameters, srtt: None, rho: 1.0, least: Duration::MAX }
     }
 
     fn measure(&mut self, rtt: Duration) {
@@ -63,7 +61,7 @@ impl Hybla {
         self.srtt = Some(srtt);
         if srtt < self.least {
             self.least = srtt;
-            self.rho = (srtt.as_secs_f64() / self.params.reference_rtt.as_secs_f64()).max(1.0);
+            self.rho = (srtt.as_secs_f64() / self.parameters.reference_rtt.as_secs_f64()).max(1.0);
         }
     }
 }
@@ -87,11 +85,11 @@ impl Policy for Hybla {
     }
 
     fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
-        self.params.reduction_of.kept(0.5, event)
+        self.parameters.reduction_of.kept(0.5, event)
     }
 
     fn rules(&self) -> Rules {
-        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
+        Rules { ssthresh_unit: self.parameters.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 
@@ -100,20 +98,24 @@ const MOST: u64 = 65_535;
 /// 2^16 segments are the largest window, so no ACK need add more.
 const LARGEST_RHO: f64 = 16.0;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "hybla",
-    summary: "TCP Hybla: long round trips grow as fast as a short one",
-    source: "Caini and Firrincieli 2004; Linux net/ipv4/tcp_hybla.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.reference_rtt.is_zero() {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.reference_rtt.is_zero() {
             return Err(refusal("reference_rtt is 0 s", "a round trip like \"25 ms\""));
         }
-        Ok(Arc::new(move || Box::new(Classic::new(Hybla::new(params.clone()), params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "hybla",
+    "TCP Hybla: long round trips grow as fast as a short one",
+    "Caini and Firrincieli 2004; Linux net/ipv4/tcp_hybla.c",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Classic::new(Hybla::new(parameters.clone()), parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,6 @@
 //!
 //! It lies over any congestion control that slow-starts, and acts by one means: it sets ssthresh to cwnd.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::{Segments, SegmentsOrBytes};
@@ -13,12 +11,12 @@ use units::{Bytes, Duration, Instant, Seq};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters; the defaults are Linux'.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Whether slow start ends where the shortest round trip of eight ACKs has grown by an eighth
     /// (`hystart_detect` & 2).
     pub delay: bool,
@@ -35,7 +33,7 @@ pub struct Params {
     pub(super) over: Over,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             delay: true,
@@ -50,7 +48,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct HyStart {
-    params: Params,
+    parameters: Parameters,
     smss: Bytes,
     /// The shortest round trip since the connection began or a timeout (`delay_min`).
     shortest: Option<Duration>,
@@ -76,16 +74,16 @@ struct Round {
 }
 
 impl HyStart {
-    const fn new(params: Params) -> Self {
+    const fn new(parameters: Parameters) -> Self {
         let (smss, shortest) = (Bytes::ZERO, None);
-        Self { params, smss, shortest, round: None, found: false, reduced: None, srtt: None }
+        Self { parameters, smss, shortest, round: None, found: false, reduced: None, srtt: None }
     }
 
     /// An ACK in slow start (`hystart_update`); whether slow start is to end. Round trips are told apart below the low
     /// window too, but nothing else is done there.
     fn finds_end(&mut self, ack: &AckSample, rtt: Duration, cwnd: Bytes) -> bool {
         let shortest = self.shortest.unwrap_or(rtt);
-        let low = cwnd < self.params.low_window.bytes(self.smss);
+        let low = cwnd < self.parameters.low_window.bytes(self.smss);
         let mut round = self.round.filter(|round| !ack.number.after(round.end)).unwrap_or(Round {
             began: ack.now,
             end: ack.nxt,
@@ -97,20 +95,20 @@ impl HyStart {
             self.round = Some(round);
             return false;
         }
-        let by_train = self.params.ack_train && self.train_is_long(&mut round, ack.now, shortest, cwnd);
-        let by_delay = self.params.delay && delay_has_grown(&mut round, rtt, shortest);
+        let by_train = self.parameters.ack_train && self.train_is_long(&mut round, ack.now, shortest, cwnd);
+        let by_delay = self.parameters.delay && delay_has_grown(&mut round, rtt, shortest);
         self.round = Some(round);
         by_train || by_delay
     }
 
     /// Whether ACKs that follow one another closely have come for half of the shortest round trip.
     fn train_is_long(&self, round: &mut Round, now: Instant, shortest: Duration, cwnd: Bytes) -> bool {
-        if now.saturating_since(round.last_ack) > self.params.ack_delta {
+        if now.saturating_since(round.last_ack) > self.parameters.ack_delta {
             return false;
         }
         round.last_ack = now;
         let whole = shortest + self.offload_delay(cwnd);
-        let enough = if self.params.paced { whole } else { whole / 2 };
+        let enough = if self.parameters.paced { whole } else { whole / 2 };
         now.saturating_since(round.began) > enough
     }
 
@@ -185,16 +183,12 @@ const LARGEST_OFFLOAD: f64 = 65_536.0;
 const LONGEST_OFFLOAD_DELAY: Duration = Duration::from_millis(1);
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "hystart",
-    summary: "slow start ends where delay grows or a train of ACKs is long, as in Linux; over another algorithm",
-    source: "Ha and Rhee 2011; Linux tcp_cubic.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || layered(HyStart::new(params.clone()), &params.over)))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "hystart",
+    "slow start ends where delay grows or a train of ACKs is long, as in Linux; over another algorithm",
+    "Ha and Rhee 2011; Linux tcp_cubic.c",
+    &Build(|parameters: &Parameters| layered(HyStart::new(parameters.clone()), &parameters.over)),
+);
 
 #[cfg(test)]
 mod tests {

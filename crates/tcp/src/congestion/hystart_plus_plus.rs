@@ -4,20 +4,18 @@
 //! It lies over any congestion control that slow-starts, passes on what acknowledged data may open, and ends slow start
 //! by setting ssthresh to cwnd.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Seq};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the names of RFC 9406 §4.3 in brackets.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The least growth of the round trip that counts (`MIN_RTT_THRESH`): 4 ms.
     pub least_growth: Duration,
     /// The growth that always counts (`MAX_RTT_THRESH`): 16 ms.
@@ -39,7 +37,7 @@ pub struct Params {
     pub(super) over: Over,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             least_growth: Duration::from_millis(4),
@@ -56,7 +54,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct HyStartPlusPlus {
-    params: Params,
+    parameters: Parameters,
     smss: Bytes,
     phase: Phase,
     /// `windowEnd`: the round is over when this is acknowledged.
@@ -82,9 +80,9 @@ enum Phase {
 }
 
 impl HyStartPlusPlus {
-    const fn new(params: Params) -> Self {
+    const fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             smss: Bytes::ZERO,
             phase: Phase::SlowStart,
             end: None,
@@ -102,7 +100,7 @@ impl HyStartPlusPlus {
         self.samples = 0;
         if let Phase::Conservative { rounds, .. } = &mut self.phase {
             *rounds += 1;
-            return *rounds > self.params.rounds;
+            return *rounds > self.parameters.rounds;
         }
         false
     }
@@ -112,7 +110,7 @@ impl HyStartPlusPlus {
         let shortest = self.this_round.map_or(rtt, |shortest| shortest.min(rtt));
         self.this_round = Some(shortest);
         self.samples += 1;
-        if self.samples < self.params.samples {
+        if self.samples < self.parameters.samples {
             return;
         }
         self.phase = match (self.phase, self.last_round) {
@@ -127,18 +125,18 @@ impl HyStartPlusPlus {
 
     /// `RttThresh`.
     fn threshold(&self, last: Duration) -> Duration {
-        (last / self.params.divisor).min(self.params.most_growth).max(self.params.least_growth)
+        (last / self.parameters.divisor).min(self.parameters.most_growth).max(self.parameters.least_growth)
     }
 
     /// What an ACK may open the window by.
     fn counted(&mut self, acked: Bytes) -> Bytes {
-        let counted = self.params.limit.map_or(acked, |limit| acked.min(self.smss * limit));
+        let counted = self.parameters.limit.map_or(acked, |limit| acked.min(self.smss * limit));
         if !matches!(self.phase, Phase::Conservative { .. }) {
             return counted;
         }
         let whole = counted + self.rest;
-        self.rest = Bytes(whole.0 % self.params.growth_divisor);
-        whole / self.params.growth_divisor
+        self.rest = Bytes(whole.0 % self.parameters.growth_divisor);
+        whole / self.parameters.growth_divisor
     }
 }
 
@@ -179,22 +177,25 @@ impl Rule for HyStartPlusPlus {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "hystart-plus-plus",
-    summary: "slow start goes on slowly where delay grows, and ends after some rounds; over another algorithm",
-    source: "RFC 9406",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.divisor == 0 || params.growth_divisor == 0 || params.rounds == 0 || params.limit == Some(0)
-        {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.divisor == 0 || self.growth_divisor == 0 || self.rounds == 0 || self.limit == Some(0) {
             let wrong = "divisor, growth_divisor, rounds or limit is 0";
             return Err(refusal(wrong, "1 or more; RFC 9406 §4.3 has 8, 4, 5 and 8"));
         }
-        Ok(Arc::new(move || layered(HyStartPlusPlus::new(params.clone()), &params.over)))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "hystart-plus-plus",
+    "slow start continues more slowly when delay grows, and ends after some rounds; over another algorithm",
+    "RFC 9406",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        layered(HyStartPlusPlus::new(parameters.clone()), &parameters.over)
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -242,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_threshold_is_an_eighth_between_4_and_16_ms() {
-        let rule = HyStartPlusPlus::new(Params::default());
+        let rule = HyStartPlusPlus::new(Parameters::default());
         let of = |millis| rule.threshold(Duration::from_millis(millis)).as_nanos() / 1_000_000;
         assert_eq!([of(10), of(100), of(1000)], [4, 12, 16]);
     }

@@ -1,20 +1,18 @@
 //! Restart after an idle time (RFC 5681 §4.1): a sender that has sent nothing for longer than its
 //! retransmission timer begins again with the restart window min(IW, cwnd); the threshold stays.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant};
 
 use super::layer::{Over, Rule, layered};
 use super::{CongestionControl, SendEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The algorithm below.
     pub(super) over: Over,
 }
@@ -47,16 +45,12 @@ impl Rule for IdleRestart {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "idle-restart",
-    summary: "after an idle time no more than the first window; over another algorithm",
-    source: "RFC 5681 §4.1",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || layered(IdleRestart::default(), &params.over)))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "idle-restart",
+    "after an idle time no more than the first window; over another algorithm",
+    "RFC 5681 §4.1",
+    &Build(|parameters: &Parameters| layered(IdleRestart::default(), &parameters.over)),
+);
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,6 @@
 //!
 //! Once a round trip both follow from the mean queueing delay d_a over the largest so far, d_m (equations 1 to 3).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
@@ -15,12 +13,12 @@ use super::increase::Increase;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters. Those of the curves are Liu et al. 2006 §4's, as in Linux, and no keys.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Below this window it is a standard TCP. Liu et al. 2006 §4 and Linux (`win_thresh`): 15 segments.
     pub least_window: Segments,
     /// Round trips below d₁ before α is the largest once it was not (Linux `theta`): 5.
@@ -34,7 +32,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             least_window: Segments(15),
@@ -48,7 +46,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Illinois {
-    params: Params,
+    parameters: Parameters,
     rounds: Rounds,
     /// The shortest and the longest round trip so far.
     base_rtt: Option<Duration>,
@@ -61,9 +59,9 @@ struct Illinois {
 }
 
 impl Illinois {
-    fn new(params: Params) -> Self {
+    fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             rounds: Rounds::default(),
             base_rtt: None,
             longest_rtt: Duration::ZERO,
@@ -85,7 +83,7 @@ impl Illinois {
         } else if self.was_above {
             // Linux: one short round trip is no empty queue.
             self.rounds_below += 1;
-            if self.rounds_below < self.params.theta {
+            if self.rounds_below < self.parameters.theta {
                 return;
             }
             self.was_above = false;
@@ -94,7 +92,7 @@ impl Illinois {
     }
 
     fn is_standard(&self, window: &Window) -> bool {
-        window.cwnd() < window.smss * self.params.least_window.0
+        window.cwnd() < window.smss * self.parameters.least_window.0
     }
 }
 
@@ -137,7 +135,7 @@ impl Policy for Illinois {
 
     fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
         let part = if self.is_standard(window) { BETA_MAX } else { self.beta };
-        self.params.reduction_of.kept(1.0 - part, event)
+        self.parameters.reduction_of.kept(1.0 - part, event)
     }
 
     fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
@@ -153,7 +151,7 @@ impl Policy for Illinois {
     /// do.
     fn rules(&self) -> Rules {
         Rules {
-            ssthresh_unit: self.params.ssthresh_unit,
+            ssthresh_unit: self.parameters.ssthresh_unit,
             is_cwnd_limited_only: true,
             unequal_shares: true,
             ..Rules::default()
@@ -173,16 +171,14 @@ const D2: f64 = 0.1;
 const D3: f64 = 0.8;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "illinois",
-    summary: "TCP Illinois: the longer the queue, the slower the growth and the larger the reduction",
-    source: "Liu, Başar and Srikant 2006; Linux net/ipv4/tcp_illinois.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || Box::new(Classic::new(Illinois::new(params.clone()), params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "illinois",
+    "TCP Illinois: the longer the queue, the slower the growth and the larger the reduction",
+    "Liu, Başar and Srikant 2006; Linux net/ipv4/tcp_illinois.c",
+    &Build(|parameters: &Parameters| {
+        Box::new(Classic::new(Illinois::new(parameters.clone()), parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

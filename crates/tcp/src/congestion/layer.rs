@@ -1,18 +1,16 @@
-//! Rules that are laid over another algorithm: `{ algorithm = "limited-slow-start", over = { … } }`.
+//! Rules that are laid over another algorithm: `{ limited-slow-start = { over = "cubic" } }`.
 //!
 //! A [`Rule`] sees every event before the algorithm below, and passes it on as it is, changed, in pieces or not at all.
 //! The windows stay the inner algorithm's; a rule sets them by [`CongestionControl::on_restore`]. Rules may lie over
 //! one another in any order.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use registry::Choice;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use units::Bytes;
 
-use super::{AckSample, CongestionControl, CongestionEvent, ENTRIES, PathModel, SendEvent, Traits};
-use crate::config::axis_schema;
-use crate::registry::{Choice, refusal};
+use super::{AckSample, CongestionControl, CongestionEvent, PathModel, SendEvent, Traits};
 
 /// The changes of a rule to the algorithm below it; events without a method of its own are passed on.
 pub(super) trait Rule: std::fmt::Debug + Send {
@@ -51,11 +49,9 @@ pub(super) trait Rule: std::fmt::Debug + Send {
 }
 
 /// The algorithm below a rule, with its parameters; `reno` where nothing else is said.
-#[derive(Clone, Debug)]
-pub(super) struct Over {
-    written: Map<String, Value>,
-    choice: Choice<dyn CongestionControl>,
-}
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct Over(Choice<dyn CongestionControl>);
 
 /// A rule over an algorithm.
 #[derive(Debug)]
@@ -66,7 +62,7 @@ struct Layer<R> {
 
 /// A fresh connection's algorithm with `rule` over it.
 pub(super) fn layered<R: Rule + 'static>(rule: R, over: &Over) -> Box<dyn CongestionControl> {
-    Box::new(Layer { rule, inner: over.choice.build() })
+    Box::new(Layer { rule, inner: over.0.build() })
 }
 
 impl<R: Rule> CongestionControl for Layer<R> {
@@ -133,56 +129,15 @@ impl<R: Rule> CongestionControl for Layer<R> {
 }
 
 impl Over {
-    /// The algorithm and parameters that `written` names; those that a default names are there.
+    /// The choice that a default has `written`; there is such an algorithm, with such parameters.
     pub fn written(written: Value) -> Self {
         serde_json::from_value(written).expect("a default names an algorithm that there is")
-    }
-
-    fn choose<E: Error>(mut keys: Map<String, Value>) -> Result<Self, E> {
-        let written = keys.clone();
-        let named = keys
-            .remove("algorithm")
-            .ok_or_else(|| refusal("no algorithm is named", "over = { algorithm = \"reno\" }"))?;
-        let entry = ENTRIES.iter().find(|entry| named == entry.id).ok_or_else(|| {
-            let names = ENTRIES.iter().map(|entry| entry.id).collect::<Vec<_>>().join(", ");
-            refusal(
-                format!("there is no congestion algorithm {named} to lie below"),
-                format!("one of {names}"),
-            )
-        })?;
-        let choice = Choice::new(entry, Value::Object(keys))
-            .map_err(|wrong| E::custom(format!("{}: {wrong}", entry.id)))?;
-        Ok(Self { written, choice })
     }
 }
 
 impl Default for Over {
     fn default() -> Self {
-        Self::written(json!({ "algorithm": "reno" }))
-    }
-}
-
-impl<'de> Deserialize<'de> for Over {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::choose(Map::deserialize(deserializer)?)
-    }
-}
-
-impl Serialize for Over {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.written.serialize(serializer)
-    }
-}
-
-impl JsonSchema for Over {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Over".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut schema = axis_schema(ENTRIES, "reno", generator);
-        schema.insert("description".to_owned(), "The congestion control below a rule.".into());
-        schema
+        Self::written(json!("reno"))
     }
 }
 
@@ -200,29 +155,28 @@ mod tests {
 
     #[test]
     fn what_lies_below_is_checked_like_what_lies_above() {
-        let unknown = refusal(&json!({ "algorithm": "packet-pair", "over": { "algorithm": "rino" } }));
+        let unknown = refusal(&json!({ "packet-pair": { "over": "rino" } }));
         assert!(
-            unknown.starts_with("congestion.over: there is no congestion algorithm \"rino\""),
+            unknown.starts_with("congestion.packet-pair.over: there is no congestion control \"rino\""),
             "{unknown}"
         );
         assert!(unknown.contains("one of reno, aimd, "), "{unknown}");
-        let key =
-            refusal(&json!({ "algorithm": "packet-pair", "over": { "algorithm": "aimd", "betta": 0.5 } }));
-        assert!(key.starts_with("congestion.over: aimd: unknown field `betta`"), "{key}");
-        let value =
-            refusal(&json!({ "algorithm": "packet-pair", "over": { "algorithm": "aimd", "beta": 2 } }));
+        let key = refusal(&json!({ "packet-pair": { "over": { "aimd": { "betta": 0.5 } } } }));
+        assert!(key.starts_with("congestion.packet-pair.over: aimd: unknown field `betta`"), "{key}");
+        let value = refusal(&json!({ "packet-pair": { "over": { "aimd": { "beta": 2 } } } }));
         assert!(value.contains("between 0 and 1"), "{value}");
-        let none = refusal(&json!({ "algorithm": "packet-pair", "over": {} }));
-        assert!(none.contains("over = { algorithm = \"reno\" }"), "{none}");
+        let old = json!({ "increase": "per-window", "algorithm": "reno" });
+        let old = refusal(&json!({ "packet-pair": { "over": old } }));
+        assert!(old.contains("write { reno = { increase = \"per-window\" } }"), "{old}");
+        let none = refusal(&json!({ "packet-pair": { "over": {} } }));
+        assert!(none.contains("the congestion control has no name; one of reno, aimd, "), "{none}");
     }
 
     #[test]
     fn rules_lie_over_one_another_and_each_does_its_own() {
-        let aimd =
-            json!({ "algorithm": "aimd", "beta": "2/7", "slow_start_beta": "2/7", "increase": "per-window" });
-        let limited =
-            json!({ "algorithm": "limited-slow-start", "max_ssthresh": "20 segments", "over": aimd });
-        let counted = json!({ "limit": "unlimited", "algorithm": "byte-counting", "over": limited });
+        let aimd = json!({ "aimd": { "beta": "2/7", "slow_start_beta": "2/7", "increase": "per-window" } });
+        let limited = json!({ "limited-slow-start": { "max_ssthresh": "20 segments", "over": aimd } });
+        let counted = json!({ "byte-counting": { "limit": "unlimited", "over": limited } });
         let mut all = built("window-validation", json!({ "over": counted }));
         // Byte counting: an ACK for the window doubles it.
         all.on_restore(SMSS * 10, Bytes::MAX);

@@ -4,8 +4,6 @@
 //! A flow that joins a queue never sees the path without it: a late comer adds its own target on top of that of the
 //! others and starves them (Rossi et al. 2010). `ledbat++` is the cure.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
@@ -14,12 +12,12 @@ use units::{Bytes, Duration};
 use super::queueing_delay::QueueingDelay;
 use super::window::{ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, Traits, is_cwnd_limited};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The queueing delay that it aims at. RFC 6817 §2.5: 100 ms at most.
     pub target: Duration,
     /// Segments that a round trip without a queue adds. RFC 6817 §2.5: 1 at most.
@@ -34,7 +32,7 @@ pub struct Params {
     pub reduction_of: ReductionOf,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             target: Duration::from_millis(100),
@@ -48,7 +46,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Ledbat {
-    params: Params,
+    parameters: Parameters,
     window: Window,
     delay: QueueingDelay,
     /// The window up to which it is in slow start: without end at first, the threshold after a timeout.
@@ -56,24 +54,24 @@ struct Ledbat {
 }
 
 impl Ledbat {
-    fn new(params: Params) -> Self {
-        let slow_start_until = params.slow_start.then_some(Bytes::MAX);
-        Self { params, window: Window::UNSET, delay: QueueingDelay::NONE, slow_start_until }
+    fn new(parameters: Parameters) -> Self {
+        let slow_start_until = parameters.slow_start.then_some(Bytes::MAX);
+        Self { parameters, window: Window::UNSET, delay: QueueingDelay::NONE, slow_start_until }
     }
 
     /// RFC 6817 §2.4.2: the distance from the target, as a part of it.
     fn off_target(&self) -> f64 {
-        1.0 - self.delay.seconds().unwrap_or(0.0) / self.params.target.as_secs_f64()
+        1.0 - self.delay.seconds().unwrap_or(0.0) / self.parameters.target.as_secs_f64()
     }
 
     fn least(&self) -> Bytes {
-        self.window.smss * self.params.min_cwnd.0
+        self.window.smss * self.parameters.min_cwnd.0
     }
 
     /// RFC 6817 §2.4.2: GAIN·off_target·acked·MSS/cwnd.
     fn avoid_congestion(&mut self, acked: Bytes, is_limited: bool) {
         let part = acked.min(self.window.cwnd()).0 as f64 / self.window.cwnd().0.max(1) as f64;
-        let bytes = self.params.gain * self.off_target() * part * self.window.smss.0 as f64;
+        let bytes = self.parameters.gain * self.off_target() * part * self.window.smss.0 as f64;
         if bytes < 0.0 {
             let cwnd = self.window.cwnd();
             self.window.close_by(-bytes);
@@ -86,7 +84,7 @@ impl Ledbat {
     }
 
     fn reduce(&mut self, event: &CongestionEvent) {
-        let half = self.params.reduction_of.kept(0.5, event);
+        let half = self.parameters.reduction_of.kept(0.5, event);
         self.window.reduce_ssthresh(half, SsthreshUnit::default());
         self.slow_start_until = None;
     }
@@ -141,7 +139,7 @@ impl CongestionControl for Ledbat {
 
     fn on_restore(&mut self, cwnd: Bytes, ssthresh: Bytes) {
         self.window.restore(cwnd, ssthresh);
-        self.slow_start_until = self.params.slow_start.then_some(ssthresh);
+        self.slow_start_until = self.parameters.slow_start.then_some(ssthresh);
     }
 
     fn in_slow_start(&self) -> bool {
@@ -157,26 +155,28 @@ impl CongestionControl for Ledbat {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "ledbat",
-    summary: "LEDBAT: background traffic that keeps its queue at 100 ms at most",
-    source: "RFC 6817",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.target.is_zero() || params.target > MOST_TARGET {
-            return Err(refusal(format!("target is {}", params.target), "a delay above 0, up to \"100 ms\""));
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.target.is_zero() || self.target > MOST_TARGET {
+            return Err(refusal(format!("target is {}", self.target), "a delay above 0, up to \"100 ms\""));
         }
-        if !(params.gain > 0.0 && params.gain <= 1.0) {
-            return Err(refusal(format!("gain is {}", params.gain), "a number above 0, up to 1"));
+        if !(self.gain > 0.0 && self.gain <= 1.0) {
+            return Err(refusal(format!("gain is {}", self.gain), "a number above 0, up to 1"));
         }
-        if params.min_cwnd.0 == 0 {
+        if self.min_cwnd.0 == 0 {
             return Err(refusal("min_cwnd is 0 segments", "a segment at least"));
         }
-        Ok(Arc::new(move || Box::new(Ledbat::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "ledbat",
+    "LEDBAT: background traffic that keeps its queue at 100 ms at most",
+    "RFC 6817",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Ledbat::new(parameters.clone()))),
+);
 
 /// RFC 6817 §2.5: TARGET must be 100 ms or less.
 const MOST_TARGET: Duration = Duration::from_millis(100);
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn ledbat(segments: u64) -> Ledbat {
-        let mut ledbat = Ledbat::new(Params { slow_start: false, ..Params::default() });
+        let mut ledbat = Ledbat::new(Parameters { slow_start: false, ..Parameters::default() });
         ledbat.start(SMSS, SMSS * segments);
         ledbat
     }
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn alone_on_a_path_the_window_settles_where_the_queue_is_at_the_target() {
-        let mut ledbat = Ledbat::new(Params::default());
+        let mut ledbat = Ledbat::new(Parameters::default());
         ledbat.start(SMSS, SMSS * 2);
         let mut path = Path::new();
         // 60 ms and a segment each 5 ms: 12 segments are the path's, 20 more are 100 ms.

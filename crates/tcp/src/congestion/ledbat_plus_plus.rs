@@ -4,8 +4,6 @@
 //! The slowdowns are what makes late comers equal: without one, a flow that joins a queue never sees the delay without
 //! it (Rossi et al. 2010).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
@@ -13,12 +11,12 @@ use units::{Bytes, Duration, Instant};
 use super::queueing_delay::QueueingDelay;
 use super::window::{ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The queueing delay that it aims at. Draft §4.6: 60 ms.
     pub target: Duration,
     /// How strongly a delay above the target shrinks the window, the draft's constant in §4.2: 1.
@@ -29,7 +27,7 @@ pub struct Params {
     pub reduction_of: ReductionOf,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             target: Duration::from_millis(60),
@@ -53,7 +51,7 @@ enum Phase {
 
 #[derive(Debug)]
 struct LedbatPlusPlus {
-    params: Params,
+    parameters: Parameters,
     window: Window,
     delay: QueueingDelay,
     rtt: Duration,
@@ -64,9 +62,9 @@ struct LedbatPlusPlus {
 }
 
 impl LedbatPlusPlus {
-    const fn new(params: Params) -> Self {
+    const fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             window: Window::UNSET,
             delay: QueueingDelay::NONE,
             rtt: Duration::ZERO,
@@ -78,7 +76,8 @@ impl LedbatPlusPlus {
     /// Draft §4.1: GAIN = 1 / min(16, ⌈2·TARGET/base⌉), so that it is slower than Reno on short paths.
     fn gain(&self) -> f64 {
         let base = self.delay.base().map_or(f64::INFINITY, |base| base as f64 / 1e9);
-        1.0 / libm::ceil(2.0 * self.params.target.as_secs_f64() / base.max(SHORTEST)).clamp(1.0, MOST_DIVISOR)
+        1.0 / libm::ceil(2.0 * self.parameters.target.as_secs_f64() / base.max(SHORTEST))
+            .clamp(1.0, MOST_DIVISOR)
     }
 
     fn least(&self) -> Bytes {
@@ -89,7 +88,7 @@ impl LedbatPlusPlus {
     fn advance(&mut self, ack: &AckSample) {
         match self.phase {
             Phase::FirstSlowStart => {
-                let most = self.params.target.as_secs_f64() * SLOW_START_EXIT;
+                let most = self.parameters.target.as_secs_f64() * SLOW_START_EXIT;
                 if self.in_slow_start() && self.delay.seconds().is_some_and(|delay| delay > most) {
                     // Draft §4.3.
                     self.window.ssthresh = self.window.cwnd().max(self.least());
@@ -99,7 +98,7 @@ impl LedbatPlusPlus {
                     self.phase = Phase::Until(ack.now + self.rtt * 2);
                 }
             }
-            Phase::Until(then) if self.params.slowdowns && ack.now >= then => {
+            Phase::Until(then) if self.parameters.slowdowns && ack.now >= then => {
                 let in_use = self.window.cwnd().min(ack.flight);
                 self.slow_start_until = Some(in_use.max(self.least()));
                 self.window.set_cwnd(self.window.cwnd().min(self.least()));
@@ -120,11 +119,11 @@ impl LedbatPlusPlus {
     /// Draft §4.2, for the part of a window that this ACK acknowledges.
     fn avoid_congestion(&mut self, acked: Bytes) {
         let w = self.window.segments();
-        let over = self.delay.seconds().unwrap_or(0.0) / self.params.target.as_secs_f64() - 1.0;
+        let over = self.delay.seconds().unwrap_or(0.0) / self.parameters.target.as_secs_f64() - 1.0;
         let change = if over <= 0.0 {
             self.gain()
         } else {
-            (self.gain() - self.params.decrease * w * over).max(-w / 2.0)
+            (self.gain() - self.parameters.decrease * w * over).max(-w / 2.0)
         };
         let part = acked.0 as f64 / self.window.cwnd().0.max(1) as f64;
         let bytes = change * part.min(1.0) * self.window.smss.0 as f64;
@@ -141,7 +140,7 @@ impl LedbatPlusPlus {
 
     /// Half of what was in use. A loss of what was sent before a slowdown halves the window that it leads back to.
     fn reduce(&mut self, event: &CongestionEvent) {
-        let half = self.params.reduction_of.kept(0.5, event);
+        let half = self.parameters.reduction_of.kept(0.5, event);
         let slows_down = matches!(self.phase, Phase::Slowdown { .. });
         self.slow_start_until = slows_down.then_some(half.max(self.least()));
         self.window.reduce_ssthresh(half.min(self.window.cwnd()), SsthreshUnit::default());
@@ -218,23 +217,25 @@ const SLOW_START_EXIT: f64 = 0.75;
 /// A round trip of no time at all is no divisor, in seconds.
 const SHORTEST: f64 = 1e-9;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "ledbat++",
-    summary: "LEDBAT++: background traffic that keeps the queue below 60 ms and slows down now and then",
-    source: "draft-irtf-iccrg-ledbat-plus-plus-01",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.target.is_zero() {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.target.is_zero() {
             return Err(refusal("target is 0 s", "a delay like \"60 ms\""));
         }
-        if params.decrease <= 0.0 {
-            return Err(refusal(format!("decrease is {}", params.decrease), "a number above 0, like 1"));
+        if self.decrease <= 0.0 {
+            return Err(refusal(format!("decrease is {}", self.decrease), "a number above 0, like 1"));
         }
-        Ok(Arc::new(move || Box::new(LedbatPlusPlus::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "ledbat++",
+    "LEDBAT++: background traffic that keeps the queue below 60 ms and slows down now and then",
+    "draft-irtf-iccrg-ledbat-plus-plus-01",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(LedbatPlusPlus::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -242,7 +243,7 @@ mod tests {
     use super::*;
 
     fn ledbat(slowdowns: bool) -> LedbatPlusPlus {
-        let mut ledbat = LedbatPlusPlus::new(Params { slowdowns, ..Params::default() });
+        let mut ledbat = LedbatPlusPlus::new(Parameters { slowdowns, ..Parameters::default() });
         ledbat.start(SMSS, SMSS * 2);
         ledbat
     }

@@ -1,8 +1,6 @@
 //! Limited slow start (RFC 3742): above `max_ssthresh` slow start grows by half of that a round trip,
 //! instead of doubling the window.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -10,19 +8,19 @@ use units::text::{Segments, SegmentsOrBytes};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The window above which slow start is limited. 100 segments (RFC 3742 §2).
     pub max_ssthresh: SegmentsOrBytes,
     /// The algorithm below.
     pub(super) over: Over,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { max_ssthresh: SegmentsOrBytes::Segments(Segments(100)), over: Over::default() }
     }
@@ -52,24 +50,26 @@ impl Rule for LimitedSlowStart {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "limited-slow-start",
-    summary: "slow start above max_ssthresh adds half of it a round trip; over another algorithm",
-    source: "RFC 3742",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.max_ssthresh.bytes(Bytes(1)).is_zero() {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.max_ssthresh.bytes(Bytes(1)).is_zero() {
             let wrong = "max_ssthresh is 0, and no slow start would be left";
             return Err(refusal(wrong, "\"100 segments\" (RFC 3742)"));
         }
-        Ok(Arc::new(move || {
-            let max_ssthresh = params.max_ssthresh;
-            layered(LimitedSlowStart { max_ssthresh, smss: Bytes::ZERO }, &params.over)
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "limited-slow-start",
+    "slow start above max_ssthresh adds half of it a round trip; over another algorithm",
+    "RFC 3742",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let max_ssthresh = parameters.max_ssthresh;
+        layered(LimitedSlowStart { max_ssthresh, smss: Bytes::ZERO }, &parameters.over)
+    }),
+);
 
 #[cfg(test)]
 mod tests {

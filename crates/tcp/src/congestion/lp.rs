@@ -5,8 +5,6 @@
 //! Otherwise it is Reno. It follows the paper; Linux (`tcp_lp.c`) has the same rule, and forgets the least and the
 //! largest delay with each sign.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
@@ -16,12 +14,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// δ: the part of the way from the least to the largest delay above which the path counts as congested. Kuzmanovic
     /// and Knightly 2003 §IV and Linux: 0.15.
     pub(super) threshold: Proportion,
@@ -33,7 +31,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             threshold: Proportion(0.15),
@@ -46,7 +44,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct LowPriority {
-    params: Params,
+    parameters: Parameters,
     /// The smoothed, the least and the largest delay, in nanoseconds with the difference of the clocks.
     delays: Option<Delays>,
     rtt: Duration,
@@ -66,7 +64,7 @@ struct Delays {
 impl LowPriority {
     fn is_congested(&self) -> bool {
         self.delays.is_some_and(|Delays { smoothed, least, largest }| {
-            smoothed > least + (largest - least) * self.params.threshold.0
+            smoothed > least + (largest - least) * self.parameters.threshold.0
         })
     }
 
@@ -87,7 +85,7 @@ impl Policy for LowPriority {
         let first = Delays { smoothed: delay, least: delay, largest: delay };
         let Delays { smoothed, least, largest } = self.delays.unwrap_or(first);
         self.delays = Some(Delays {
-            smoothed: smoothed + self.params.gain.0 * (delay - smoothed),
+            smoothed: smoothed + self.parameters.gain.0 * (delay - smoothed),
             least: least.min(delay),
             largest: largest.max(delay),
         });
@@ -108,13 +106,13 @@ impl Policy for LowPriority {
     }
 
     fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
-        self.params.reduction_of.kept(0.5, event)
+        self.parameters.reduction_of.kept(0.5, event)
     }
 
     /// It yields, also to its own kind: a flow that sees the queue of another halves.
     fn rules(&self) -> Rules {
         Rules {
-            ssthresh_unit: self.params.ssthresh_unit,
+            ssthresh_unit: self.parameters.ssthresh_unit,
             is_cwnd_limited_only: true,
             unequal_shares: true,
             ..Rules::default()
@@ -126,25 +124,21 @@ impl Policy for LowPriority {
 const INFERENCE: u64 = 3;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "lp",
-    summary: "TCP-LP: low priority, halves at the first sign of a queue",
-    source: "Kuzmanovic and Knightly 2003; Linux net/ipv4/tcp_lp.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || {
-            let policy = LowPriority {
-                params: params.clone(),
-                delays: None,
-                rtt: Duration::ZERO,
-                inference_until: None,
-                was_below: true,
-            };
-            Box::new(Classic::new(policy, Increase::of_linux()))
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "lp",
+    "TCP-LP: low priority, halves at the first sign of a queue",
+    "Kuzmanovic and Knightly 2003; Linux net/ipv4/tcp_lp.c",
+    &Build(|parameters: &Parameters| {
+        let policy = LowPriority {
+            parameters: parameters.clone(),
+            delays: None,
+            rtt: Duration::ZERO,
+            inference_until: None,
+            was_below: true,
+        };
+        Box::new(Classic::new(policy, Increase::of_linux()))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

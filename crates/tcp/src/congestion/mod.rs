@@ -23,15 +23,15 @@ mod window;
 
 use units::{Bytes, Duration, Instant, Seq};
 
-use crate::registry::algorithms;
 pub use crate::scoreboard::delivery_rate::{LostSegment, RateSample};
 pub use crate::timestamp::OneWayDelay;
 pub use pace::Pace;
 pub(crate) use pace::quantum;
+use registry::algorithms;
 
 algorithms! {
     /// The congestion controls.
-    dyn CongestionControl:
+    dyn CongestionControl in "congestion", a "congestion control":
     reno,
     aimd,
     vegas,

@@ -5,8 +5,6 @@
 //! Decisions wait for enough samples, as one round trip of a fast network says little. Meant for networks in which all
 //! flows are NV.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
@@ -18,12 +16,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters. The other constants are Linux's and no keys.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The most segments that may wait. Linux (`nv_pad`): 10.
     pub pad: Segments,
     /// How often the shortest round trip begins anew, within a quarter. Linux (`nv_reset_period`): 5 s.
@@ -36,7 +34,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             pad: Segments(10),
@@ -50,7 +48,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Nv {
-    params: Params,
+    parameters: Parameters,
     /// The average of the last round trips, in seconds.
     average_rtt: Option<f64>,
     /// The shortest of the present period and of the one to come.
@@ -80,9 +78,9 @@ enum Decision {
 }
 
 impl Nv {
-    const fn new(params: Params) -> Self {
+    const fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             average_rtt: None,
             least_rtt: f64::INFINITY,
             next_least_rtt: f64::INFINITY,
@@ -111,14 +109,14 @@ impl Nv {
             (self.least_rtt, self.next_least_rtt) = (self.next_least_rtt, f64::INFINITY);
             // Linux: of 3/4 to 5/4 of the period, so that flows do not reset together.
             let part = 0.75 + self.draws.next() / 2.0;
-            self.resets_at = Some(ack.now + self.params.reset_period.mul_f64(part));
+            self.resets_at = Some(ack.now + self.parameters.reset_period.mul_f64(part));
         }
     }
 
     /// The end of a round trip.
     fn decide(&self, window: &Window) -> Decision {
         let w = window.segments();
-        let most = self.highest_rate * self.least_rtt / window.smss.0 as f64 + self.params.pad.0 as f64;
+        let most = self.highest_rate * self.least_rtt / window.smss.0 as f64 + self.parameters.pad.0 as f64;
         let is_first = window.ssthresh == Bytes::MAX;
         let needed = if is_first { TO_END_SLOW_START } else { TO_SHRINK };
         if w > most {
@@ -186,7 +184,7 @@ impl Policy for Nv {
     fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         self.restart();
         self.may_grow = false;
-        self.params.reduction_of.kept(self.params.loss.0, event)
+        self.parameters.reduction_of.kept(self.parameters.loss.0, event)
     }
 
     fn ssthresh_on_timeout(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
@@ -201,7 +199,7 @@ impl Policy for Nv {
     /// shortest round trip of a late comer has a queue in it.
     fn rules(&self) -> Rules {
         Rules {
-            ssthresh_unit: self.params.ssthresh_unit,
+            ssthresh_unit: self.parameters.ssthresh_unit,
             is_cwnd_limited_only: true,
             unequal_shares: true,
             ..Rules::default()
@@ -236,20 +234,24 @@ const FIRST_RESET: Duration = Duration::from_secs(2);
 /// A round trip of no time at all is no divisor, in seconds.
 const SHORTEST: f64 = 1e-9;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "nv",
-    summary: "TCP-NV: ten segments more than the reached rate needs, for data centres",
-    source: "Brakmo 2010; Linux net/ipv4/tcp_nv.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.reset_period.is_zero() {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.reset_period.is_zero() {
             return Err(refusal("reset_period is 0 s", "a duration like \"5 s\""));
         }
-        Ok(Arc::new(move || Box::new(Classic::new(Nv::new(params.clone()), Increase::of_linux()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "nv",
+    "TCP-NV: ten segments more than the reached rate needs, for data centres",
+    "Brakmo 2010; Linux net/ipv4/tcp_nv.c",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Classic::new(Nv::new(parameters.clone()), Increase::of_linux()))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

@@ -4,20 +4,18 @@
 //!
 //! It sets the threshold once, if nothing else has set it by then.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Seq};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The algorithm below.
     pub(super) over: Over,
 }
@@ -117,16 +115,12 @@ impl Rule for PacketPair {
 const ACKS: usize = 3;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "packet-pair",
-    summary: "a first ssthresh from the spacing of the first ACKs; over another algorithm",
-    source: "Hoe 1996",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || layered(PacketPair::new(), &params.over)))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "packet-pair",
+    "a first ssthresh from the spacing of the first ACKs; over another algorithm",
+    "Hoe 1996",
+    &Build(|parameters: &Parameters| layered(PacketPair::new(), &parameters.over)),
+);
 
 #[cfg(test)]
 mod tests {

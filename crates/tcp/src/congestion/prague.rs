@@ -9,8 +9,6 @@
 //! - the window grows with every ACK by what was not marked, also right after a reduction, as marks come all the time;
 //! - a peer or path with classic ECN only, and any loss, halve the window as with Reno (RFC 9331 §4.3).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
@@ -21,12 +19,12 @@ use super::marked_share::MarkedShare;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, CongestionSignal};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How much an update moves the average of marks: 1/16 (draft §2.4.2).
     gain: Proportion,
     /// The average at first, between 0 and 1: 1, so that the first mark halves (draft §2.4.2).
@@ -45,7 +43,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             gain: Proportion(1.0 / 16.0),
@@ -61,7 +59,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Prague {
-    params: Params,
+    parameters: Parameters,
     share: MarkedShare,
     srtt: Option<Duration>,
     /// Round trips since slow start ended, if it has.
@@ -72,15 +70,15 @@ struct Prague {
 }
 
 impl Prague {
-    fn new(params: Params) -> Self {
-        let share = MarkedShare::new(params.initial_alpha.clamp(0.0, 1.0), params.gain.0);
-        Self { params, share, srtt: None, rounds: None, updated: Instant::START, reduced: None }
+    fn new(parameters: Parameters) -> Self {
+        let share = MarkedShare::new(parameters.initial_alpha.clamp(0.0, 1.0), parameters.gain.0);
+        Self { parameters, share, srtt: None, rounds: None, updated: Instant::START, reduced: None }
     }
 
     /// Whether the flow behaves as if it had the virtual round trip, where that is longer than its own.
     fn is_independent(&self) -> bool {
-        self.rounds.is_some_and(|rounds| rounds >= self.params.transition)
-            && self.srtt.is_some_and(|srtt| srtt < self.params.virtual_rtt)
+        self.rounds.is_some_and(|rounds| rounds >= self.parameters.transition)
+            && self.srtt.is_some_and(|srtt| srtt < self.parameters.virtual_rtt)
     }
 
     fn measure(&mut self, rtt: Option<Duration>) {
@@ -93,7 +91,7 @@ impl Prague {
     /// the virtual one if that counts.
     fn reduce(&mut self, now: Instant) -> f64 {
         let own = self.srtt.unwrap_or(Duration::ZERO);
-        let period = if self.is_independent() { self.params.virtual_rtt } else { own };
+        let period = if self.is_independent() { self.parameters.virtual_rtt } else { own };
         if self.reduced.is_some_and(|reduced| now - reduced < period) {
             return 1.0;
         }
@@ -108,7 +106,7 @@ impl Policy for Prague {
     fn alpha(&mut self, _: &Window, _: &AckSample) -> Alpha {
         let srtt = self.srtt.filter(|_| self.is_independent());
         srtt.map_or(Alpha::ONE, |srtt| {
-            let ratio = srtt.as_secs_f64() / self.params.virtual_rtt.as_secs_f64();
+            let ratio = srtt.as_secs_f64() / self.parameters.virtual_rtt.as_secs_f64();
             Alpha::new(ratio * ratio)
         })
     }
@@ -119,7 +117,7 @@ impl Policy for Prague {
             return;
         }
         self.rounds = self.rounds.map(|rounds| rounds.saturating_add(1));
-        let is_due = ack.now.saturating_since(self.updated) >= self.params.virtual_rtt;
+        let is_due = ack.now.saturating_since(self.updated) >= self.parameters.virtual_rtt;
         if is_due || !self.is_independent() {
             self.share.update();
             self.updated = ack.now;
@@ -130,7 +128,7 @@ impl Policy for Prague {
         self.rounds.get_or_insert(0);
         match event.signal {
             CongestionSignal::CountedMarks => ReductionOf::Cwnd.kept(self.reduce(event.now), event),
-            _ => self.params.reduction_of.kept(0.5, event),
+            _ => self.parameters.reduction_of.kept(0.5, event),
         }
     }
 
@@ -142,7 +140,7 @@ impl Policy for Prague {
     }
 
     fn rules(&self) -> Rules {
-        Rules { ssthresh_unit: self.params.ssthresh_unit, governs_marks: true, ..Rules::default() }
+        Rules { ssthresh_unit: self.parameters.ssthresh_unit, governs_marks: true, ..Rules::default() }
     }
 
     /// As Linux: every segment acknowledged adds one, however few the ACKs.
@@ -152,16 +150,14 @@ impl Policy for Prague {
 }
 
 /// The registry's line.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "prague",
-    summary: "Prague: DCTCP's reduction for L4S, independent of short round trips",
-    source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331 §4",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || Box::new(Classic::new(Prague::new(params.clone()), params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "prague",
+    "Prague: DCTCP's reduction for L4S, independent of short round trips",
+    "draft-briscoe-iccrg-prague-congestion-control; RFC 9331 §4",
+    &Build(|parameters: &Parameters| {
+        Box::new(Classic::new(Prague::new(parameters.clone()), parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

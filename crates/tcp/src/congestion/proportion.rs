@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::registry::refusal;
+use registry::refusal;
 
 /// A number between 0 and 1, neither of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

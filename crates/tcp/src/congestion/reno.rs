@@ -3,8 +3,6 @@
 //! Read it first: it has all of the standard in one place. Of what its relatives share it uses only the window
 //! (`window.rs`). `aimd` with α = 1 and β = 1/2 behaves the same, which a property test there checks.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -13,12 +11,12 @@ use units::text::Segments;
 use super::increase::Increase;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters of the standard algorithm.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How congestion avoidance counts.
     pub increase: Increase,
     /// What a loss halves.
@@ -41,21 +39,21 @@ pub struct Params {
 
 #[derive(Debug)]
 struct Reno {
-    params: Params,
+    parameters: Parameters,
     window: Window,
     /// Bytes or ACKs that count towards the next segment of congestion avoidance.
     counted: u64,
 }
 
 impl Reno {
-    const fn new(params: Params) -> Self {
-        Self { params, window: Window::UNSET, counted: 0 }
+    const fn new(parameters: Parameters) -> Self {
+        Self { parameters, window: Window::UNSET, counted: 0 }
     }
 
     /// RFC 5681 §3.1: a segment for each round trip.
     fn avoid_congestion(&mut self, acked: Bytes) {
         let (smss, cwnd) = (self.window.smss, self.window.cwnd());
-        match self.params.increase {
+        match self.parameters.increase {
             Increase::PerAck => self.window.open_by_part(smss, Alpha::ONE),
             Increase::PerByte => self.window.open_by_part(acked.min(cwnd), Alpha::ONE),
             Increase::PerWindow => self.count(acked.0, cwnd.0),
@@ -66,21 +64,22 @@ impl Reno {
     fn count(&mut self, step: u64, full: u64) {
         self.counted += step;
         if self.counted >= full {
-            self.counted = if self.params.increase == Increase::CountAcks { 0 } else { self.counted - full };
+            self.counted =
+                if self.parameters.increase == Increase::CountAcks { 0 } else { self.counted - full };
             self.window.open(self.window.smss);
         }
     }
 
     fn restart_count(&mut self) {
-        if self.params.increase != Increase::CountAcks {
+        if self.parameters.increase != Increase::CountAcks {
             self.counted = 0;
         }
     }
 
     /// RFC 5681 equation 4.
     fn reduce_ssthresh(&mut self, event: &CongestionEvent) {
-        let half = self.params.reduction_of.kept(0.5, event);
-        self.window.reduce_ssthresh(half, self.params.ssthresh_unit);
+        let half = self.parameters.reduction_of.kept(0.5, event);
+        self.window.reduce_ssthresh(half, self.parameters.ssthresh_unit);
         self.restart_count();
     }
 }
@@ -92,7 +91,7 @@ impl CongestionControl for Reno {
 
     fn on_ack(&mut self, ack: &AckSample) {
         let Window { smss, .. } = self.window;
-        if self.params.validate && !is_cwnd_limited(self.cwnd(), ack.flight, smss) {
+        if self.parameters.validate && !is_cwnd_limited(self.cwnd(), ack.flight, smss) {
             return;
         }
         if self.in_slow_start() {
@@ -106,11 +105,11 @@ impl CongestionControl for Reno {
     fn on_loss(&mut self, event: &CongestionEvent) {
         self.reduce_ssthresh(event);
         self.window.reduce_to_ssthresh();
-        self.window.open(self.window.smss * self.params.recovery_adds.0);
+        self.window.open(self.window.smss * self.parameters.recovery_adds.0);
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
-        if !event.repeats_timeout() || self.params.every_timeout_reduces {
+        if !event.repeats_timeout() || self.parameters.every_timeout_reduces {
             self.reduce_ssthresh(event);
         }
         // RFC 5681 §3.1: the loss window, one segment.
@@ -129,7 +128,7 @@ impl CongestionControl for Reno {
 
     fn in_slow_start(&self) -> bool {
         self.window.is_below_ssthresh()
-            || (self.params.slow_start_when_equal && self.cwnd() == self.ssthresh())
+            || (self.parameters.slow_start_when_equal && self.cwnd() == self.ssthresh())
     }
 
     fn cwnd(&self) -> Bytes {
@@ -142,16 +141,12 @@ impl CongestionControl for Reno {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "reno",
-    summary: "slow start, one segment per round trip, half on a loss",
-    source: "RFC 5681",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || Box::new(Reno::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "reno",
+    "slow start, one segment per round trip, half on a loss",
+    "RFC 5681",
+    &Build(|parameters: &Parameters| Box::new(Reno::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -163,7 +158,7 @@ mod tests {
     const SMSS: Bytes = Bytes(1000);
 
     fn reno(increase: Increase) -> Reno {
-        let mut reno = Reno::new(Params { increase, ..Params::default() });
+        let mut reno = Reno::new(Parameters { increase, ..Parameters::default() });
         reno.start(SMSS, SMSS * 2);
         reno
     }
@@ -222,9 +217,12 @@ mod tests {
 
     #[test]
     fn the_counter_of_acks_outlives_a_fast_retransmit_and_equality_may_count_as_slow_start() {
-        let params =
-            Params { increase: Increase::CountAcks, slow_start_when_equal: true, ..Params::default() };
-        let mut reno = Reno::new(params);
+        let parameters = Parameters {
+            increase: Increase::CountAcks,
+            slow_start_when_equal: true,
+            ..Parameters::default()
+        };
+        let mut reno = Reno::new(parameters);
         reno.start(SMSS, SMSS * 9);
         reno.window.ssthresh = SMSS * 5;
         ack(&mut reno, 8);
@@ -241,7 +239,7 @@ mod tests {
     #[test]
     fn a_loss_halves_the_flight_but_leaves_two_segments() {
         for (unit, left) in [(SsthreshUnit::Bytes, Bytes(4500)), (SsthreshUnit::Segments, Bytes(4000))] {
-            let mut reno = Reno::new(Params { ssthresh_unit: unit, ..Params::default() });
+            let mut reno = Reno::new(Parameters { ssthresh_unit: unit, ..Parameters::default() });
             reno.start(SMSS, SMSS * 2);
             lose(&mut reno, SMSS * 9);
             assert_eq!((reno.cwnd(), reno.ssthresh()), (left, left));
@@ -260,7 +258,7 @@ mod tests {
             (ReductionOf::Pipe, 3000),
             (ReductionOf::FlightSize, 10_000),
         ] {
-            let mut reno = Reno::new(Params { reduction_of: of, ..Params::default() });
+            let mut reno = Reno::new(Parameters { reduction_of: of, ..Parameters::default() });
             reno.start(SMSS, SMSS * 10);
             reno.on_loss(&event);
             assert_eq!((reno.cwnd(), reno.ssthresh()), (Bytes(left), Bytes(left)), "{of:?}");
@@ -269,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_window_larger_than_a_segment_squared_grows_by_a_segment_a_round_trip() {
-        let mut reno = Reno::new(Params::default());
+        let mut reno = Reno::new(Parameters::default());
         reno.start(SMSS, SMSS * 4000);
         reno.on_restore(SMSS * 4000, SMSS * 2);
         ack(&mut reno, 4000);
@@ -279,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_fast_recovery_adds_is_not_due_after_a_mark() {
-        let mut reno = Reno::new(Params { recovery_adds: Segments(3), ..Params::default() });
+        let mut reno = Reno::new(Parameters { recovery_adds: Segments(3), ..Parameters::default() });
         reno.start(SMSS, SMSS * 20);
         reno.on_mark(&mark(SMSS * 20));
         assert_eq!((reno.cwnd(), reno.ssthresh()), (SMSS * 10, SMSS * 10));
@@ -297,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_window_that_is_not_used_does_not_grow_when_validated() {
-        let mut reno = Reno::new(Params { validate: true, ..Params::default() });
+        let mut reno = Reno::new(Parameters { validate: true, ..Parameters::default() });
         reno.start(SMSS, SMSS * 10);
         reno.on_ack(&ack_sample(SMSS * 3));
         assert_eq!(reno.cwnd(), SMSS * 10);

@@ -3,8 +3,6 @@
 //!
 //! A round trip adds a·w segments, and w(p) = (a/b)/p: 0.08/p with Kelly's a and b.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -15,12 +13,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The part of a segment that each acknowledged segment adds. Kelly 2003 §3 and Linux (`TCP_SCALABLE_AI_CNT`):
     /// 0.01.
     pub(super) a: Proportion,
@@ -38,7 +36,7 @@ pub struct Params {
     pub reduction_of: ReductionOf,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             a: Proportion(0.01),
@@ -53,12 +51,12 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Scalable {
-    params: Params,
+    parameters: Parameters,
 }
 
 impl Scalable {
     fn is_standard(&self, window: &Window) -> bool {
-        window.cwnd() <= window.smss * self.params.legacy_window.0
+        window.cwnd() <= window.smss * self.parameters.legacy_window.0
     }
 }
 
@@ -67,13 +65,13 @@ impl Policy for Scalable {
         if self.is_standard(window) {
             return Alpha::ONE;
         }
-        let least = if self.params.standard_growth { 1.0 } else { 0.0 };
-        Alpha::new((self.params.a.0 * window.segments()).max(least))
+        let least = if self.parameters.standard_growth { 1.0 } else { 0.0 };
+        Alpha::new((self.parameters.a.0 * window.segments()).max(least))
     }
 
     fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let part = if self.is_standard(window) { 0.5 } else { self.params.b.0 };
-        self.params.reduction_of.kept(1.0 - part, event)
+        let part = if self.is_standard(window) { 0.5 } else { self.parameters.b.0 };
+        self.parameters.reduction_of.kept(1.0 - part, event)
     }
 
     fn rules(&self) -> Rules {
@@ -82,16 +80,14 @@ impl Policy for Scalable {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "scalable",
-    summary: "Scalable TCP: each ACK adds a hundredth of a segment, a loss takes an eighth",
-    source: "Kelly 2003; Linux net/ipv4/tcp_scalable.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || Box::new(Classic::new(Scalable { params: params.clone() }, params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "scalable",
+    "Scalable TCP: each ACK adds a hundredth of a segment, a loss takes an eighth",
+    "Kelly 2003; Linux net/ipv4/tcp_scalable.c",
+    &Build(|parameters: &Parameters| {
+        Box::new(Classic::new(Scalable { parameters: parameters.clone() }, parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ pub(super) const SMSS: Bytes = Bytes(1000);
 /// A started instance, with a first window of two segments.
 pub(super) fn built(id: &str, keys: Value) -> Box<dyn CongestionControl> {
     let entry = ENTRIES.iter().find(|entry| entry.id == id).expect("it is listed");
-    let mut congestion = (entry.parse)(keys).expect("the test's parameters make sense")();
+    let mut congestion = entry.choice(keys).expect("the test's parameters make sense").build();
     congestion.start(SMSS, SMSS * 2);
     congestion
 }

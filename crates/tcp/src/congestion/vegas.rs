@@ -6,8 +6,6 @@
 //! when more than γ segments wait. Where sources differ this follows ns-2 (`tcp-vegas.cc`, after USC's NetBSD): a round
 //! trip is the mean of its samples. Vegas' fine-grained retransmission is a matter of recovery.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Seq, SeqRange};
@@ -15,12 +13,12 @@ use units::{Bytes, Duration, Seq, SeqRange};
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent, is_cwnd_limited};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Queued segments below which the window grows; 1 (Brakmo and Peterson 1995).
     pub alpha: f64,
     /// Queued segments above which it shrinks; 3 (Brakmo and Peterson 1995).
@@ -50,7 +48,7 @@ pub enum Difference {
     WholeSegments,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             alpha: 1.0,
@@ -67,7 +65,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Vegas {
-    params: Params,
+    parameters: Parameters,
     window: Window,
     /// The shortest round trip so far.
     base_rtt: Option<Duration>,
@@ -104,9 +102,9 @@ enum Growth {
 }
 
 impl Vegas {
-    const fn new(params: Params) -> Self {
+    const fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             window: Window::UNSET,
             base_rtt: None,
             round: None,
@@ -121,7 +119,7 @@ impl Vegas {
         let base = self.base_rtt?.as_secs_f64();
         let segments = sent.0 as f64 / self.window.smss.0 as f64;
         let queued = segments * (1.0 - base / rtt.as_secs_f64());
-        Some(match self.params.difference {
+        Some(match self.parameters.difference {
             Difference::Exact => queued,
             Difference::WholeSegments => queued.round(),
         })
@@ -129,7 +127,7 @@ impl Vegas {
 
     /// The decision that is made once in a round trip.
     fn decide(&mut self, queued: f64) {
-        let Params { alpha, beta, gamma, .. } = self.params;
+        let Parameters { alpha, beta, gamma, .. } = self.parameters;
         self.growth = if self.window.is_below_ssthresh() {
             match self.growth {
                 Growth::Doubles => Growth::Holds,
@@ -148,7 +146,7 @@ impl Vegas {
     }
 
     fn end_slow_start(&mut self) -> Growth {
-        let kept = (1.0 - self.params.slow_start_exit.0) * self.window.cwnd().0 as f64;
+        let kept = (1.0 - self.parameters.slow_start_exit.0) * self.window.cwnd().0 as f64;
         self.window.set_cwnd(Bytes(kept as u64).max(self.least()));
         self.window.ssthresh = self.least();
         Growth::Holds
@@ -215,8 +213,8 @@ impl CongestionControl for Vegas {
 
     fn on_loss(&mut self, event: &CongestionEvent) {
         if !self.is_reduced_already() {
-            let kept = self.params.reduction_of.kept(1.0 - self.params.loss.0, event);
-            self.window.reduce_ssthresh(kept, self.params.ssthresh_unit);
+            let kept = self.parameters.reduction_of.kept(1.0 - self.parameters.loss.0, event);
+            self.window.reduce_ssthresh(kept, self.parameters.ssthresh_unit);
             self.reduced_until = Some(self.outstanding.end);
         }
         self.window.reduce_to_ssthresh();
@@ -225,8 +223,8 @@ impl CongestionControl for Vegas {
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
         if !event.repeats_timeout() {
-            let half = self.params.reduction_of.kept(0.5, event);
-            self.window.reduce_ssthresh(half, self.params.ssthresh_unit);
+            let half = self.parameters.reduction_of.kept(0.5, event);
+            self.window.reduce_ssthresh(half, self.parameters.ssthresh_unit);
         }
         self.window.collapse();
         self.restart_round();
@@ -252,22 +250,24 @@ impl CongestionControl for Vegas {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "vegas",
-    summary: "keeps between α and β segments in queues, by the round trip",
-    source: "Brakmo and Peterson 1995",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if !(0.0 < params.alpha && params.alpha <= params.beta && params.gamma > 0.0) {
-            let Params { alpha, beta, gamma, .. } = params;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if !(0.0 < self.alpha && self.alpha <= self.beta && self.gamma > 0.0) {
+            let Parameters { alpha, beta, gamma, .. } = *self;
             let wrong = format!("alpha is {alpha}, beta {beta}, gamma {gamma}, which no window could keep");
             return Err(refusal(wrong, "0 < alpha <= beta, and gamma > 0"));
         }
-        Ok(Arc::new(move || Box::new(Vegas::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "vegas",
+    "keeps between α and β segments in queues, by the round trip",
+    "Brakmo and Peterson 1995",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Vegas::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -365,9 +365,9 @@ mod tests {
     #[test]
     fn thresholds_in_the_wrong_order_are_refused() {
         for wrong in [json!({ "alpha": 4 }), json!({ "alpha": 0 }), json!({ "gamma": -1 })] {
-            assert!((ENTRY.parse)(wrong.clone()).is_err(), "{wrong}");
+            assert!(ENTRY.choice(wrong.clone()).is_err(), "{wrong}");
         }
-        assert!((ENTRY.parse)(json!({ "alpha": 2, "beta": 4 })).is_ok());
+        assert!(ENTRY.choice(json!({ "alpha": 2, "beta": 4 })).is_ok());
     }
 
     #[test]

@@ -4,8 +4,6 @@
 //! Beside `vegas`: α, β and γ are 2, 4 and 1; the end of slow start leaves what the path holds and one segment more; a
 //! segment comes or goes at once at the end of a round trip.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
@@ -15,12 +13,12 @@ use super::increase::Increase;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Queued segments below which the window grows. Linux: 2.
     pub alpha: f64,
     /// Queued segments above which it shrinks. Linux: 4.
@@ -33,7 +31,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             alpha: 2.0,
@@ -47,7 +45,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct VegasLinux {
-    params: Params,
+    parameters: Parameters,
     rounds: Rounds,
     ended: Option<RoundTrips>,
     base_rtt: Option<Duration>,
@@ -59,15 +57,15 @@ impl VegasLinux {
         let (ratio, w) = (rtt.as_secs_f64() / base.as_secs_f64(), window.segments());
         let queued = w * (ratio - 1.0);
         if window.is_below_ssthresh() {
-            if queued > self.params.gamma {
+            if queued > self.parameters.gamma {
                 let held = Bytes((w / ratio * window.smss.0 as f64) as u64) + window.smss;
                 window.set_cwnd(held.min(window.cwnd()).max(window.smss * 2));
                 window.ssthresh = below(window);
             }
-        } else if queued > self.params.beta {
+        } else if queued > self.parameters.beta {
             window.set_cwnd(window.cwnd().saturating_sub(window.smss).max(window.smss * 2));
             window.ssthresh = below(window);
-        } else if queued < self.params.alpha {
+        } else if queued < self.parameters.alpha {
             window.open(window.smss);
         }
     }
@@ -107,14 +105,14 @@ impl Policy for VegasLinux {
     fn ssthresh_on_loss(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
         // Linux (`tcp_vegas_state`): measured anew when recovery is over.
         (self.rounds, self.ended) = (Rounds::default(), None);
-        self.params.reduction_of.kept(0.5, event)
+        self.parameters.reduction_of.kept(0.5, event)
     }
 
     /// The shortest round trip that a late comer measures has the queue of the others in it, so that it takes more than
     /// they do (Mo, La, Anantharam and Walrand 1999, §III).
     fn rules(&self) -> Rules {
         Rules {
-            ssthresh_unit: self.params.ssthresh_unit,
+            ssthresh_unit: self.parameters.ssthresh_unit,
             is_cwnd_limited_only: true,
             unequal_shares: true,
             ..Rules::default()
@@ -125,26 +123,32 @@ impl Policy for VegasLinux {
 /// Linux (`tcp_vegas_cong_avoid`, `cntRTT`).
 const FEW: u64 = 2;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "vegas-linux",
-    summary: "Vegas as in Linux: between 2 and 4 segments in queues, by the shortest sample of a round trip",
-    source: "Linux net/ipv4/tcp_vegas.c, after Brakmo and Peterson 1995",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if !(0.0 < params.alpha && params.alpha <= params.beta && params.gamma > 0.0) {
-            let Params { alpha, beta, gamma, .. } = params;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if !(0.0 < self.alpha && self.alpha <= self.beta && self.gamma > 0.0) {
+            let Parameters { alpha, beta, gamma, .. } = *self;
             let wrong = format!("alpha is {alpha}, beta {beta}, gamma {gamma}, which no window could keep");
             return Err(refusal(wrong, "0 < alpha <= beta, and gamma > 0"));
         }
-        Ok(Arc::new(move || {
-            let vegas =
-                VegasLinux { params: params.clone(), rounds: Rounds::default(), ended: None, base_rtt: None };
-            Box::new(Classic::new(vegas, Increase::of_linux()))
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "vegas-linux",
+    "Vegas as in Linux: between 2 and 4 segments in queues, by the shortest sample of a round trip",
+    "Linux net/ipv4/tcp_vegas.c, after Brakmo and Peterson 1995",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let vegas = VegasLinux {
+            parameters: parameters.clone(),
+            rounds: Rounds::default(),
+            ended: None,
+            base_rtt: None,
+        };
+        Box::new(Classic::new(vegas, Increase::of_linux()))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

@@ -5,20 +5,18 @@
 //! what an ACK adds in a round trip is settled at its beginning; a loss keeps whole segments, three quarters rounded
 //! up; and slow start is over with the first fast recovery.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Seq};
 
 use super::window::Window;
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Queued segments below which the window grows (`v_alpha_`).
     pub alpha: f64,
     /// Queued segments above which it shrinks (`v_beta_`).
@@ -29,7 +27,7 @@ pub struct Params {
     pub first_window: u32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { alpha: 1.0, beta: 3.0, gamma: 1.0, first_window: 2 }
     }
@@ -37,7 +35,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct VegasNs2 {
-    params: Params,
+    parameters: Parameters,
     window: Window,
     /// The shortest round trip (`v_baseRTT_`); none before the first ACK.
     base_rtt: Option<Duration>,
@@ -65,9 +63,9 @@ struct Round {
 }
 
 impl VegasNs2 {
-    const fn new(params: Params) -> Self {
+    const fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             window: Window::UNSET,
             base_rtt: None,
             round: Round { first: None, began: Instant::START, rtts: Duration::ZERO, samples: 0 },
@@ -82,7 +80,7 @@ impl VegasNs2 {
     fn on_new_ack(&mut self, ack: &AckSample) {
         if self.base_rtt.is_none() {
             self.base_rtt = ack.last_rtt;
-            self.window.set_cwnd(self.window.smss * u64::from(self.params.first_window));
+            self.window.set_cwnd(self.window.smss * u64::from(self.parameters.first_window));
         }
         if self.round.first.is_none_or(|first| ack.number.after(first)) {
             self.end_round(ack);
@@ -128,7 +126,7 @@ impl VegasNs2 {
 
     /// What each ACK of the next round trip adds, in segments.
     fn decide(&mut self, queued: f64) -> f64 {
-        let Params { alpha, beta, gamma, .. } = self.params;
+        let Parameters { alpha, beta, gamma, .. } = self.parameters;
         let smss = self.window.smss;
         let least = smss * 2;
         if self.window.is_below_ssthresh() {
@@ -223,22 +221,24 @@ impl CongestionControl for VegasNs2 {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "vegas-ns-2",
-    summary: "Vegas with the books of ns-2's agent",
-    source: "ns-2.35, The ns Manual, chapter 'TCP Agents'; Brakmo and Peterson 1995",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        let Params { alpha, beta, gamma, .. } = params;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { alpha, beta, gamma, .. } = *self;
         if !(0.0 < alpha && alpha <= beta && gamma > 0.0) {
             let wrong = format!("alpha is {alpha}, beta {beta}, gamma {gamma}, which no window could keep");
             return Err(refusal(wrong, "0 < alpha <= beta, and gamma > 0"));
         }
-        Ok(Arc::new(move || Box::new(VegasNs2::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "vegas-ns-2",
+    "Vegas with the books of ns-2's agent",
+    "ns-2.35, The ns Manual, chapter 'TCP Agents'; Brakmo and Peterson 1995",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(VegasNs2::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn thresholds_in_the_wrong_order_are_refused() {
-        assert!((ENTRY.parse)(json!({ "alpha": 4 })).is_err());
-        assert!((ENTRY.parse)(json!({ "alpha": 2, "beta": 4 })).is_ok());
+        assert!(ENTRY.choice(json!({ "alpha": 4 })).is_err());
+        assert!(ENTRY.choice(json!({ "alpha": 2, "beta": 4 })).is_ok());
     }
 }

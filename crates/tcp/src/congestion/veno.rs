@@ -2,8 +2,6 @@
 //! congestion. Where fewer than β wait, a loss takes a fifth and not a half; where more do, the window grows half as
 //! fast.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration};
@@ -13,12 +11,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, SsthreshUnit, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Queued segments from which the path counts as congested. Fu and Liew 2003 §III-A and Linux: 3.
     pub beta: f64,
     /// The part that a loss takes where the path is not congested. Fu and Liew 2003 §III-B and Linux: 1/5.
@@ -32,7 +30,7 @@ pub struct Params {
     pub ssthresh_unit: SsthreshUnit,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             beta: 3.0,
@@ -46,7 +44,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Veno {
-    params: Params,
+    parameters: Parameters,
     /// The shortest round trip so far, and the last.
     rtts: Option<(Duration, Duration)>,
 }
@@ -57,7 +55,7 @@ impl Veno {
         let waiting = self.rtts.map_or(0.0, |(base, last)| {
             window.segments() * (1.0 - base.as_secs_f64() / last.as_secs_f64().max(LEAST))
         });
-        waiting >= self.params.beta
+        waiting >= self.parameters.beta
     }
 }
 
@@ -74,40 +72,42 @@ impl Policy for Veno {
     }
 
     fn ssthresh_on_loss(&mut self, window: &Window, event: &CongestionEvent) -> Bytes {
-        let part = if self.is_congested(window) { 0.5 } else { self.params.random_loss.0 };
-        self.params.reduction_of.kept(1.0 - part, event)
+        let part = if self.is_congested(window) { 0.5 } else { self.parameters.random_loss.0 };
+        self.parameters.reduction_of.kept(1.0 - part, event)
     }
 
     /// §III-B: what a timeout does is left as it is in Reno.
     fn ssthresh_on_timeout(&mut self, _window: &Window, event: &CongestionEvent) -> Bytes {
-        self.params.reduction_of.kept(0.5, event)
+        self.parameters.reduction_of.kept(0.5, event)
     }
 
     fn rules(&self) -> Rules {
-        Rules { ssthresh_unit: self.params.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
+        Rules { ssthresh_unit: self.parameters.ssthresh_unit, is_cwnd_limited_only: true, ..Rules::default() }
     }
 }
 
 /// A round trip of no time at all is no divisor.
 const LEAST: f64 = 1e-9;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "veno",
-    summary: "TCP Veno: a loss without a queue takes a fifth and not a half",
-    source: "Fu and Liew 2003; Linux net/ipv4/tcp_veno.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if params.beta <= 0.0 {
-            return Err(refusal(format!("beta is {}", params.beta), "a number of segments above 0, like 3"));
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.beta <= 0.0 {
+            return Err(refusal(format!("beta is {}", self.beta), "a number of segments above 0, like 3"));
         }
-        Ok(Arc::new(move || {
-            let veno = Veno { params: params.clone(), rtts: None };
-            Box::new(Classic::new(veno, params.increase))
-        }))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "veno",
+    "TCP Veno: a loss without a queue takes a fifth and not a half",
+    "Fu and Liew 2003; Linux net/ipv4/tcp_veno.c",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let veno = Veno { parameters: parameters.clone(), rtts: None };
+        Box::new(Classic::new(veno, parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

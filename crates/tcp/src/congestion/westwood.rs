@@ -4,8 +4,6 @@
 //! One bandwidth sample a round trip: what was acknowledged in it over its length. The first Westwood took
 //! one with each ACK, and overestimated where ACKs came in bursts.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
@@ -15,12 +13,12 @@ use super::increase::Increase;
 use super::proportion::Proportion;
 use super::window::{Alpha, ReductionOf, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How congestion avoidance counts.
     pub increase: Increase,
     /// The part of a new sample in the low-pass filter. 1/8, as in Linux (`westwood_do_filter`).
@@ -34,7 +32,7 @@ pub struct Params {
     pub least_sample: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             increase: Increase::default(),
@@ -64,12 +62,12 @@ struct Westwood {
 }
 
 impl Westwood {
-    const fn new(params: &Params) -> Self {
+    const fn new(parameters: &Parameters) -> Self {
         Self {
-            gain: params.gain.0,
-            filters: params.filters,
-            loss_resets_least_rtt: params.loss_resets_least_rtt,
-            least_sample: params.least_sample,
+            gain: parameters.gain.0,
+            filters: parameters.filters,
+            loss_resets_least_rtt: parameters.loss_resets_least_rtt,
+            least_sample: parameters.least_sample,
             began: None,
             acked: Bytes::ZERO,
             first_filter: None,
@@ -131,20 +129,24 @@ impl Policy for Westwood {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "westwood-plus",
-    summary: "a loss leaves the estimated bandwidth times the least round trip",
-    source: "Mascolo et al. 2001; Grieco and Mascolo 2004",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        if !(1..=2).contains(&params.filters) {
-            return Err(refusal(format!("filters is {}", params.filters), "1 or 2"));
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if !(1..=2).contains(&self.filters) {
+            return Err(refusal(format!("filters is {}", self.filters), "1 or 2"));
         }
-        Ok(Arc::new(move || Box::new(Classic::new(Westwood::new(&params), params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "westwood-plus",
+    "a loss leaves the estimated bandwidth times the least round trip",
+    "Mascolo et al. 2001; Grieco and Mascolo 2004",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Classic::new(Westwood::new(parameters), parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -193,8 +195,8 @@ mod tests {
 
     #[test]
     fn there_is_one_sample_a_round_trip_and_the_filter_takes_an_eighth_of_it() {
-        let params = Params::default();
-        let mut westwood = Westwood::new(&params);
+        let parameters = Parameters::default();
+        let mut westwood = Westwood::new(&parameters);
         let at = |millis: u64| AckSample {
             now: Instant::START + Duration::from_millis(millis),
             rtt: Some(RTT),
@@ -213,7 +215,7 @@ mod tests {
     #[test]
     fn a_second_filter_follows_the_first_and_a_loss_may_forget_the_least_round_trip() {
         let mut westwood =
-            Westwood::new(&Params { filters: 2, loss_resets_least_rtt: true, ..Params::default() });
+            Westwood::new(&Parameters { filters: 2, loss_resets_least_rtt: true, ..Parameters::default() });
         [8000.0, 16_000.0].into_iter().for_each(|sample| westwood.filter(sample));
         // The first goes an eighth of the way to the new sample, the second an eighth of that.
         assert_eq!((westwood.first_filter, westwood.bandwidth), (Some(9000.0), Some(8125.0)));

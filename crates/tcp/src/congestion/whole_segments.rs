@@ -2,20 +2,18 @@
 //! when something left the retransmission queue, and a segment leaves it whole. Divided acknowledgments
 //! (Savage et al. 1999) gain nothing there; Cheskis 2006 §3.1.3 saw it with Linux 2.6.5.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The algorithm below.
     pub(super) over: Over,
 }
@@ -37,16 +35,12 @@ impl Rule for WholeSegments {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "whole-segments",
-    summary: "only ACKs that complete a segment open the window; over another algorithm",
-    source: "Linux 2.4 and 2.6, net/ipv4/tcp_input.c; Cheskis 2006 §3.1.3",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || layered(WholeSegments::default(), &params.over)))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "whole-segments",
+    "only ACKs that complete a segment open the window; over another algorithm",
+    "Linux 2.4 and 2.6, net/ipv4/tcp_input.c; Cheskis 2006 §3.1.3",
+    &Build(|parameters: &Parameters| layered(WholeSegments::default(), &parameters.over)),
+);
 
 #[cfg(test)]
 mod tests {

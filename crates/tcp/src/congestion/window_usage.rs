@@ -5,8 +5,6 @@
 //!
 //! A rule over another algorithm: it reports a full window or an empty one.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,21 +12,21 @@ use units::{Bytes, Duration, Instant};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl, SendEvent, is_cwnd_limited};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Whether idle times, and times limited by the application, take the window down (`tcp_slow_start_after_idle`).
     pub after_idle: bool,
-    /// The algorithm below: one that grows only while its window is full.
+    /// The algorithm below the rule. It should grow only while its window is full.
     pub(super) over: Over,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
-        let over = json!({ "algorithm": "reno", "increase": "per-window", "validate": true });
+        let over = json!({ "reno": { "increase": "per-window", "validate": true } });
         Self { after_idle: true, over: Over::written(over) }
     }
 }
@@ -158,16 +156,12 @@ impl Rule for WindowUsage {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "window-usage",
-    summary: "growth, idle time and limited applications as Linux has them; over another algorithm",
-    source: "Linux net/ipv4/tcp_output.c (tcp_cwnd_validate, tcp_cwnd_restart); RFC 2861",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || layered(WindowUsage::new(params.after_idle), &params.over)))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "window-usage",
+    "growth, idle time and limited applications as Linux has them; over another algorithm",
+    "Linux net/ipv4/tcp_output.c (tcp_cwnd_validate, tcp_cwnd_restart); RFC 2861",
+    &Build(|parameters: &Parameters| layered(WindowUsage::new(parameters.after_idle), &parameters.over)),
+);
 
 #[cfg(test)]
 mod tests {

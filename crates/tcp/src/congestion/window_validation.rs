@@ -4,20 +4,18 @@
 //! Idle: halved for each timer's length without sending. Limited by the application for a timer's length:
 //! half way down to what was used. The names are those of RFC 2861's pseudo-code.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
 use super::layer::{Over, Rule, layered};
 use super::{AckSample, CongestionControl, SendEvent, is_cwnd_limited};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Whether the window grows only while all of it is used.
     pub hold: bool,
     /// Whether an idle time halves it.
@@ -28,7 +26,7 @@ pub struct Params {
     pub(super) over: Over,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { hold: true, idle: true, application_limited: true, over: Over::default() }
     }
@@ -36,7 +34,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct WindowValidation {
-    params: Params,
+    parameters: Parameters,
     smss: Bytes,
     /// `T_last`: when a segment was last sent; none was, before the first.
     last: Option<Instant>,
@@ -47,8 +45,8 @@ struct WindowValidation {
 }
 
 impl WindowValidation {
-    const fn new(params: Params) -> Self {
-        Self { params, smss: Bytes::ZERO, last: None, prev: Instant::START, used: Bytes::ZERO }
+    const fn new(parameters: Parameters) -> Self {
+        Self { parameters, smss: Bytes::ZERO, last: None, prev: Instant::START, used: Bytes::ZERO }
     }
 
     fn forget_use(&mut self, now: Instant) {
@@ -79,7 +77,7 @@ impl WindowValidation {
             return;
         }
         self.used = self.used.max(sent.flight);
-        if self.params.application_limited && sent.now - self.prev >= sent.rto {
+        if self.parameters.application_limited && sent.now - self.prev >= sent.rto {
             let between = (cwnd.min(sent.advertised) + self.used) / 2;
             inner.on_restore(between.max(self.smss), inner.ssthresh().max(three_quarters(cwnd)));
             self.forget_use(sent.now);
@@ -98,7 +96,7 @@ impl Rule for WindowValidation {
     }
 
     fn on_ack(&mut self, inner: &mut dyn CongestionControl, ack: &AckSample) {
-        if is_cwnd_limited(inner.cwnd(), ack.flight, self.smss) || !self.params.hold {
+        if is_cwnd_limited(inner.cwnd(), ack.flight, self.smss) || !self.parameters.hold {
             inner.on_ack(ack);
         }
     }
@@ -111,7 +109,7 @@ impl Rule for WindowValidation {
         inner.on_sent(sent);
         match self.last.replace(sent.now) {
             None => self.forget_use(sent.now),
-            Some(last) if self.params.idle && sent.idle_since(last) >= sent.rto => {
+            Some(last) if self.parameters.idle && sent.idle_since(last) >= sent.rto => {
                 self.decay(inner, sent, sent.idle_since(last));
             }
             Some(_) => {}
@@ -124,16 +122,12 @@ impl Rule for WindowValidation {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "window-validation",
-    summary: "a window that is not used does not grow, and decays; over another algorithm",
-    source: "RFC 2861",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || layered(WindowValidation::new(params.clone()), &params.over)))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "window-validation",
+    "a window that is not used does not grow, and decays; over another algorithm",
+    "RFC 2861",
+    &Build(|parameters: &Parameters| layered(WindowValidation::new(parameters.clone()), &parameters.over)),
+);
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,6 @@
 //!
 //! Beside greedy flows it is Reno: it keeps count of the window that Reno would have, and goes no lower.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
@@ -15,12 +13,12 @@ use super::increase::Increase;
 use super::round_trips::{RoundTrips, Rounds};
 use super::window::{Alpha, ReductionOf, Window};
 use super::{AckSample, CongestionControl, CongestionEvent};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters. The other constants are those of Baiocchi et al. 2007 §3, as in Linux, and no keys.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The most segments of its own that may wait, `Q_max`. Linux (`TCP_YEAH_ALPHA`): 80.
     pub most_queued: Segments,
     /// How congestion avoidance counts.
@@ -30,7 +28,7 @@ pub struct Params {
     pub reduction_of: ReductionOf,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             most_queued: Segments(80),
@@ -42,7 +40,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Yeah {
-    params: Params,
+    parameters: Parameters,
     rounds: Rounds,
     /// The round trip that has ended and is not yet judged.
     ended: Option<RoundTrips>,
@@ -58,9 +56,9 @@ struct Yeah {
 }
 
 impl Yeah {
-    fn new(params: Params) -> Self {
+    fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             rounds: Rounds::default(),
             ended: None,
             base_rtt: None,
@@ -77,7 +75,7 @@ impl Yeah {
         let (rtt, base) = (round.least.as_secs_f64(), base.as_secs_f64());
         let w = window.segments();
         self.queued = w * (rtt - base) / rtt;
-        let is_full = self.queued > self.params.most_queued.0 as f64;
+        let is_full = self.queued > self.parameters.most_queued.0 as f64;
         if is_full || rtt - base > base / PHI {
             if is_full && w > self.reno_window {
                 let left = (w - self.queued.min(w / 2.0)).max(self.reno_window);
@@ -126,7 +124,7 @@ impl Policy for Yeah {
         let part = if self.slow_rounds < RHO { (self.queued / w).clamp(0.125, 0.5) } else { 0.5 };
         self.fast_rounds = 0;
         self.reno_window = (self.reno_window / 2.0).max(LEAST);
-        self.params.reduction_of.kept(1.0 - part, event)
+        self.parameters.reduction_of.kept(1.0 - part, event)
     }
 
     fn rules(&self) -> Rules {
@@ -148,16 +146,14 @@ const LEAST: f64 = 2.0;
 const FEW: u64 = 2;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "yeah",
-    summary: "YeAH-TCP: fast as Scalable TCP without a queue, Reno with one, which it keeps short",
-    source: "Baiocchi, Castellani and Vacirca 2007; Linux net/ipv4/tcp_yeah.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        Ok(Arc::new(move || Box::new(Classic::new(Yeah::new(params.clone()), params.increase))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::of(
+    "yeah",
+    "YeAH-TCP: fast as Scalable TCP without a queue, Reno with one, which it keeps short",
+    "Baiocchi, Castellani and Vacirca 2007; Linux net/ipv4/tcp_yeah.c",
+    &Build(|parameters: &Parameters| {
+        Box::new(Classic::new(Yeah::new(parameters.clone()), parameters.increase))
+    }),
+);
 
 #[cfg(test)]
 mod tests {

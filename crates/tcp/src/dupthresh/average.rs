@@ -1,18 +1,16 @@
 //! A threshold half-way between itself and the length of each needless fast retransmit's reordering (Blanton
 //! and Allman 2002).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, Reordering, STANDARD, View};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// It has no parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {}
+pub struct Parameters {}
 
 #[derive(Debug)]
 struct Average(u64);
@@ -35,13 +33,9 @@ impl DupThresh for Average {
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn DupThresh> = Entry {
-    id: "average",
-    summary: "the average of itself and the length of the last needless fast retransmit's reordering",
-    source: "Blanton and Allman 2002",
-    parse: |value| {
-        let Params {} = Entry::<dyn DupThresh>::read(value)?;
-        Ok(Arc::new(|| Box::new(Average(STANDARD))))
-    },
-    schema: Entry::<dyn DupThresh>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn DupThresh> = Algorithm::of(
+    "average",
+    "the average of itself and the length of the last needless fast retransmit's reordering",
+    "Blanton and Allman 2002",
+    &Build(|_: &Parameters| Box::new(Average(STANDARD))),
+);

@@ -1,23 +1,21 @@
 //! A threshold that grows by a constant with each needless fast retransmit (Blanton and Allman 2002).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, Reordering, STANDARD, View};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The increase. Blanton and Allman 2002 leave K open; 1.
     #[schemars(range(min = 1))]
     pub segments: u32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { segments: 1 }
     }
@@ -47,18 +45,24 @@ impl DupThresh for ConstantIncrease {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn DupThresh> = Entry {
-    id: "constant-increase",
-    summary: "a constant more after each needless fast retransmit",
-    source: "Blanton and Allman 2002",
-    parse: |value| {
-        let Params { segments } = Entry::<dyn DupThresh>::read(value)?;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { segments } = *self;
         if segments == 0 {
             return Err(refusal("segments is 0, and no increase", "1 or more"));
         }
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn DupThresh> = Algorithm::checked(
+    "constant-increase",
+    "a constant more after each needless fast retransmit",
+    "Blanton and Allman 2002",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { segments } = *parameters;
         let step = u64::from(segments);
-        Ok(Arc::new(move || Box::new(ConstantIncrease { step, threshold: STANDARD })))
-    },
-    schema: Entry::<dyn DupThresh>::describe::<Params>,
-};
+        Box::new(ConstantIncrease { step, threshold: STANDARD })
+    }),
+);

@@ -1,23 +1,21 @@
 //! A threshold that follows the smoothed length of reordering (Blanton and Allman 2002).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, Reordering, STANDARD, View};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The weight of each new length, in percent. 25: the gain that RTTVAR has; the paper's own is unchecked.
     #[schemars(range(min = 1, max = 100))]
     pub gain_percent: u8,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { gain_percent: 25 }
     }
@@ -49,18 +47,24 @@ impl DupThresh for Ewma {
 /// Fixed point: fine enough that rounding never matters.
 const SCALE: u64 = 1 << 16;
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn DupThresh> = Entry {
-    id: "ewma",
-    summary: "the smoothed length of reordering",
-    source: "Blanton and Allman 2002",
-    parse: |value| {
-        let Params { gain_percent } = Entry::<dyn DupThresh>::read(value)?;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { gain_percent } = *self;
         if !(1..=100).contains(&gain_percent) {
             return Err(refusal(format!("gain_percent is {gain_percent}, and no weight"), "from 1 to 100"));
         }
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn DupThresh> = Algorithm::checked(
+    "ewma",
+    "the smoothed length of reordering",
+    "Blanton and Allman 2002",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { gain_percent } = *parameters;
         let gain_percent = u64::from(gain_percent);
-        Ok(Arc::new(move || Box::new(Ewma { gain_percent, smoothed: STANDARD * SCALE })))
-    },
-    schema: Entry::<dyn DupThresh>::describe::<Params>,
-};
+        Box::new(Ewma { gain_percent, smoothed: STANDARD * SCALE })
+    }),
+);

@@ -1,23 +1,21 @@
 //! A threshold that never changes: three duplicate ACKs, by the standard (RFC 5681 §3.2).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, View};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of the fixed threshold.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How many duplicate ACKs. RFC 5681 §3.2: 3.
     #[schemars(range(min = 1))]
     pub segments: u32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { segments: 3 }
     }
@@ -36,20 +34,26 @@ impl DupThresh for Fixed {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn DupThresh> = Entry {
-    id: "fixed",
-    summary: "a constant number of duplicate ACKs",
-    source: "RFC 5681 §3.2",
-    parse: |value| {
-        let Params { segments } = Entry::<dyn DupThresh>::read(value)?;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { segments } = *self;
         if segments == 0 {
             return Err(refusal(
                 "segments is 0, and every ACK would tell of a loss",
                 "1 or more; RFC 5681 has 3",
             ));
         }
-        Ok(Arc::new(move || Box::new(Fixed(segments))))
-    },
-    schema: Entry::<dyn DupThresh>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn DupThresh> = Algorithm::checked(
+    "fixed",
+    "a constant number of duplicate ACKs",
+    "RFC 5681 §3.2",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { segments } = *parameters;
+        Box::new(Fixed(segments))
+    }),
+);

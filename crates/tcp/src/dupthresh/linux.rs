@@ -2,18 +2,16 @@
 //! so far may duplicates go. With SACK that is the distance from it to the highest SACKed one, else the duplicates that
 //! told of the gap. RACK does not need it any more once it has seen reordering.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, Reordering, STANDARD, View};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The threshold at first and after a timeout: 3 (`tcp_reordering`).
     #[schemars(range(min = 3))]
     pub least: u32,
@@ -21,7 +19,7 @@ pub struct Params {
     pub most: u32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { least: 3, most: 300 }
     }
@@ -29,7 +27,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Linux {
-    params: Params,
+    parameters: Parameters,
     threshold: u32,
 }
 
@@ -43,26 +41,30 @@ impl DupThresh for Linux {
     }
 
     fn on_overtaken(&mut self, segments: u32) {
-        self.threshold = self.threshold.max(segments.min(self.params.most));
+        self.threshold = self.threshold.max(segments.min(self.parameters.most));
     }
 
     fn on_timeout(&mut self) {
-        self.threshold = self.params.least;
+        self.threshold = self.parameters.least;
+    }
+}
+
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if u64::from(self.least) < STANDARD || self.most < self.least {
+            let Parameters { least, most } = *self;
+            return Err(refusal(format!("from {least} to {most}"), "3 or more, and least no more than most"));
+        }
+        Ok(())
     }
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn DupThresh> = Entry {
-    id: "linux",
-    summary: "as far as segments were overtaken",
-    source: "Linux net/ipv4/tcp_input.c (tcp_check_sack_reordering)",
-    parse: |value| {
-        let params: Params = Entry::<dyn DupThresh>::read(value)?;
-        if u64::from(params.least) < STANDARD || params.most < params.least {
-            let Params { least, most } = params;
-            return Err(refusal(format!("from {least} to {most}"), "3 or more, and least no more than most"));
-        }
-        Ok(Arc::new(move || Box::new(Linux { params: params.clone(), threshold: params.least })))
-    },
-    schema: Entry::<dyn DupThresh>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn DupThresh> = Algorithm::checked(
+    "linux",
+    "as far as segments were overtaken",
+    "Linux net/ipv4/tcp_input.c (tcp_check_sack_reordering)",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Linux { parameters: parameters.clone(), threshold: parameters.least })
+    }),
+);

@@ -6,11 +6,11 @@
 
 use units::Bytes;
 
-use crate::registry::algorithms;
+use registry::algorithms;
 
 algorithms! {
     /// The duplicate thresholds.
-    dyn DupThresh:
+    dyn DupThresh in "dupthresh", a "duplicate threshold":
     fixed,
     window_share,
     constant_increase,

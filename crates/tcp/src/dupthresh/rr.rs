@@ -4,18 +4,17 @@
 //! The lengths come from a histogram; the share is the paper's *false-fast-retransmit avoidance ratio*.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, Reordering, STANDARD, View};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters. The paper's own figures were not at hand: these are ours.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The share of reordering that shall draw no fast retransmit, in percent, at first.
     #[schemars(range(min = 1, max = 100))]
     pub initial_percent: u8,
@@ -30,7 +29,7 @@ pub struct Params {
     pub events: u32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { initial_percent: 90, step_percent: 1, timeout_cost: 2, events: 100 }
     }
@@ -38,7 +37,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Rr {
-    params: Params,
+    parameters: Parameters,
     share_percent: u8,
     /// Lengths by age, and the same by length.
     recent: VecDeque<u32>,
@@ -53,23 +52,28 @@ impl DupThresh for Rr {
     fn on_reordering(&mut self, reordering: &Reordering) {
         self.remember(reordering.extent);
         if reordering.retransmitted {
-            self.share_percent = self.share_percent.saturating_add(self.params.step_percent).min(100);
+            self.share_percent = self.share_percent.saturating_add(self.parameters.step_percent).min(100);
         }
     }
 
     fn on_timeout(&mut self) {
-        let fall = self.params.step_percent.saturating_mul(self.params.timeout_cost);
+        let fall = self.parameters.step_percent.saturating_mul(self.parameters.timeout_cost);
         self.share_percent = self.share_percent.saturating_sub(fall);
     }
 }
 
 impl Rr {
-    fn new(params: Params) -> Self {
-        Self { share_percent: params.initial_percent, params, recent: VecDeque::new(), sorted: vec![] }
+    fn new(parameters: Parameters) -> Self {
+        Self {
+            share_percent: parameters.initial_percent,
+            parameters,
+            recent: VecDeque::new(),
+            sorted: vec![],
+        }
     }
 
     fn remember(&mut self, length: u32) {
-        if self.recent.len() >= self.params.events as usize {
+        if self.recent.len() >= self.parameters.events as usize {
             let oldest = self.recent.pop_front().expect("there is at least one");
             let place = self.sorted.partition_point(|known| *known < oldest);
             self.sorted.remove(place);
@@ -86,25 +90,27 @@ impl Rr {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn DupThresh> = Entry {
-    id: "rr",
-    summary: "a percentile of the lengths of reordering, moved by the cost of being wrong",
-    source: "Zhang, Karp, Floyd and Peterson 2003",
-    parse: |value| {
-        let params: Params = Entry::<dyn DupThresh>::read(value)?;
-        if !(1..=100).contains(&params.initial_percent) {
-            let wrong = format!("initial_percent is {}, and no share", params.initial_percent);
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if !(1..=100).contains(&self.initial_percent) {
+            let wrong = format!("initial_percent is {}, and no share", self.initial_percent);
             return Err(refusal(wrong, "from 1 to 100"));
         }
-        if params.step_percent > 100 {
-            let wrong = format!("step_percent is {}, more than there is", params.step_percent);
+        if self.step_percent > 100 {
+            let wrong = format!("step_percent is {}, more than there is", self.step_percent);
             return Err(refusal(wrong, "from 0 to 100"));
         }
-        if params.events == 0 {
+        if self.events == 0 {
             return Err(refusal("events is 0, and nothing would be remembered", "1 or more"));
         }
-        Ok(Arc::new(move || Box::new(Rr::new(params.clone()))))
-    },
-    schema: Entry::<dyn DupThresh>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn DupThresh> = Algorithm::checked(
+    "rr",
+    "a percentile of the lengths of reordering, moved by the cost of being wrong",
+    "Zhang, Karp, Floyd and Peterson 2003",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Rr::new(parameters.clone()))),
+);

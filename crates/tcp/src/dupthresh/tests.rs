@@ -7,7 +7,7 @@ const SMSS: Bytes = Bytes(1000);
 
 fn policy(id: &str, parameters: Value) -> Box<dyn DupThresh> {
     let entry = ENTRIES.iter().find(|entry| entry.id == id).expect("it is listed");
-    (entry.parse)(parameters).expect("the parameters are right")()
+    entry.choice(parameters).expect("the parameters are right").build()
 }
 
 fn view(cwnd: u64, flight: u64, advertised: u64) -> View {
@@ -138,7 +138,7 @@ fn the_share_of_rr_ends_at_the_whole_whatever_the_step() {
     policy.on_timeout();
     assert_eq!(policy.segments(&WIDE()), 3);
     let refused =
-        ENTRIES.iter().find(|entry| entry.id == "rr").map(|rr| (rr.parse)(json!({ "step_percent": 101 })));
+        ENTRIES.iter().find(|entry| entry.id == "rr").map(|rr| rr.choice(json!({ "step_percent": 101 })));
     assert!(refused.is_some_and(|refused| refused.is_err()));
 }
 

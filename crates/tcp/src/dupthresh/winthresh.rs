@@ -5,24 +5,22 @@
 //! each round trip. Of the room left when the first duplicate comes, a flight's worth is kept for the round
 //! trip of the retransmission.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DupThresh, STANDARD, View};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// R: the greatest number of windows of duplicates. Landström 2008 §4.6: 2.
     #[schemars(range(min = 1))]
     pub windows: u32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { windows: 2 }
     }
@@ -46,17 +44,23 @@ impl DupThresh for WinThresh {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn DupThresh> = Entry {
-    id: "winthresh",
-    summary: "as many as the window can still draw, at most R windows",
-    source: "Landström 2008 §4.4",
-    parse: |value| {
-        let Params { windows } = Entry::<dyn DupThresh>::read(value)?;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { windows } = *self;
         if windows == 0 {
             return Err(refusal("windows is 0, and every ACK would tell of a loss", "1 or more"));
         }
-        Ok(Arc::new(move || Box::new(WinThresh { windows: u64::from(windows) })))
-    },
-    schema: Entry::<dyn DupThresh>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn DupThresh> = Algorithm::checked(
+    "winthresh",
+    "as many as the window can still draw, at most R windows",
+    "Landström 2008 §4.4",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { windows } = *parameters;
+        Box::new(WinThresh { windows: u64::from(windows) })
+    }),
+);

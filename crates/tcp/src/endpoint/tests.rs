@@ -89,22 +89,20 @@ fn step() -> impl Strategy<Value = Step> {
 /// Each policy of acknowledging, recovery, congestion control and detector of spurious signals, with and without
 /// timestamps, marks, a small window and keep-alive.
 fn profiles() -> Vec<Value> {
-    let acks = crate::ack::ENTRIES.iter().map(|entry| json!({ "ack": { "algorithm": entry.id } }));
+    let acks = crate::ack::ENTRIES.iter().map(|entry| json!({ "ack": entry.id }));
     let recoveries = crate::recovery::ENTRIES.iter().map(|entry| entry.id);
-    let recoveries =
-        recoveries.map(|id| json!({ "recovery": { "algorithm": id }, "timestamps": true, "sack": true }));
+    let recoveries = recoveries.map(|id| json!({ "recovery": id, "timestamps": true, "sack": true }));
     let congestion = crate::congestion::ENTRIES.iter();
-    let congestion = congestion.map(|entry| json!({ "congestion": { "algorithm": entry.id } }));
+    let congestion = congestion.map(|entry| json!({ "congestion": entry.id }));
     let detectors = crate::spurious::ENTRIES.iter();
-    let detectors =
-        detectors.map(|entry| json!({ "spurious": { "algorithm": entry.id }, "timestamps": true }));
+    let detectors = detectors.map(|entry| json!({ "spurious": entry.id, "timestamps": true }));
     let policies = acks.chain(recoveries).chain(congestion).chain(detectors);
     let others = [
         json!({ "timestamps": true }),
         json!({ "timestamps": true, "paws": false, "ecn": true }),
         json!({ "timestamps": true, "window_scale": true, "keep_alive": true }),
-        json!({ "window": { "algorithm": "fixed", "size": "4000 bytes" } }),
-        json!({ "sack": false, "recovery": { "algorithm": "reno" } }),
+        json!({ "window": { "fixed": { "size": "4000 bytes" } } }),
+        json!({ "sack": false, "recovery": "reno" }),
     ];
     policies.chain(others).filter(|profile| Config::from_profile(profile).is_ok()).collect()
 }

@@ -6,11 +6,11 @@
 
 use units::{Bytes, Seq};
 
-use crate::registry::algorithms;
+use registry::algorithms;
 
 algorithms! {
     /// The polling policies.
-    dyn Poll:
+    dyn Poll in "poll", a "polling policy":
     none,
     nth,
     per_window,

@@ -1,17 +1,15 @@
 //! No segment asks: when to acknowledge is the receiver's business alone (RFC 5681 §4.2).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Outgoing, Poll};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// No parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {}
+pub struct Parameters {}
 
 #[derive(Debug)]
 pub(super) struct Silent;
@@ -27,13 +25,9 @@ impl Poll for Silent {
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn Poll> = Entry {
-    id: "none",
-    summary: "the receiver alone decides when to acknowledge",
-    source: "RFC 5681 §4.2",
-    parse: |value| {
-        let Params {} = Entry::<dyn Poll>::read(value)?;
-        Ok(Arc::new(|| Box::new(Silent)))
-    },
-    schema: Entry::<dyn Poll>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Poll> = Algorithm::of(
+    "none",
+    "the receiver alone decides when to acknowledge",
+    "RFC 5681 §4.2",
+    &Build(|_: &Parameters| Box::new(Silent)),
+);

@@ -1,19 +1,17 @@
 //! Every n-th segment asks, but never fewer than two in a window: the strategies DAL2, A4L4 and A8L8 of
 //! Landström 2008 §6.3.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::Segments;
 
 use super::{Outgoing, Pace, Poll};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Every how many segments. A4L4 of Landström 2008: 4.
     pub segments: Segments,
     /// The least number of ACKs in a window. Landström 2008 §6.3: 2.
@@ -22,7 +20,7 @@ pub struct Params {
     pub fixes: bool,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { segments: Segments(4), least_per_window: 2, fixes: false }
     }
@@ -30,38 +28,42 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Nth {
-    params: Params,
+    parameters: Parameters,
     pace: Pace,
 }
 
 impl Poll for Nth {
     fn asks(&mut self, outgoing: &Outgoing) -> bool {
-        let share = outgoing.window / u64::from(self.params.least_per_window.max(1));
-        self.pace.asks(outgoing, share.min(outgoing.smss * self.params.segments.0))
+        let share = outgoing.window / u64::from(self.parameters.least_per_window.max(1));
+        self.pace.asks(outgoing, share.min(outgoing.smss * self.parameters.segments.0))
     }
 
     fn fixes(&self) -> bool {
-        self.params.fixes
+        self.parameters.fixes
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn Poll> = Entry {
-    id: "nth",
-    summary: "every n-th segment asks for an ACK, and at least two in a window",
-    source: "Landström 2008 §6.3",
-    parse: |value| {
-        let params: Params = Entry::<dyn Poll>::read(value)?;
-        if params.segments.0 == 0 {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.segments.0 == 0 {
             return Err(refusal(
                 "segments is 0 segments, and none would ask",
                 "\"1 segment\", which asks with each, or more",
             ));
         }
-        Ok(Arc::new(move || Box::new(Nth { params: params.clone(), pace: Pace::default() })))
-    },
-    schema: Entry::<dyn Poll>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn Poll> = Algorithm::checked(
+    "nth",
+    "every n-th segment asks for an ACK, and at least two in a window",
+    "Landström 2008 §6.3",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Nth { parameters: parameters.clone(), pace: Pace::default() })
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -84,20 +86,20 @@ mod tests {
 
     #[test]
     fn every_fourth_segment_asks_in_a_large_window() {
-        let mut policy = Nth { params: Params::default(), pace: Pace::default() };
+        let mut policy = Nth { parameters: Parameters::default(), pace: Pace::default() };
         assert_eq!(asking(&mut policy, 20, 12), [4, 8, 12]);
     }
 
     #[test]
     fn a_small_window_has_two_that_ask() {
-        let mut policy = Nth { params: Params::default(), pace: Pace::default() };
+        let mut policy = Nth { parameters: Parameters::default(), pace: Pace::default() };
         assert_eq!(asking(&mut policy, 4, 6), [2, 4, 6]);
         assert_eq!(asking(&mut policy, 2, 3), [1, 2, 3]);
     }
 
     #[test]
     fn a_window_of_an_odd_number_has_no_fewer_than_two() {
-        let new = || Nth { params: Params::default(), pace: Pace::default() };
+        let new = || Nth { parameters: Parameters::default(), pace: Pace::default() };
         assert_eq!(asking(&mut new(), 3, 9), [2, 3, 5, 6, 8, 9]);
         assert_eq!(asking(&mut new(), 5, 10), [3, 5, 8, 10]);
     }

@@ -1,18 +1,16 @@
 //! So many segments ask in each window, however large it is: the strategies 2W and 4W of Landström 2008
 //! §6.3.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Outgoing, Pace, Poll};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How many ACKs in a window. Landström 2008 §6.3: 2 or 4.
     #[schemars(range(min = 1))]
     pub acks: u32,
@@ -20,7 +18,7 @@ pub struct Params {
     pub fixes: bool,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { acks: 2, fixes: false }
     }
@@ -28,34 +26,38 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct PerWindow {
-    params: Params,
+    parameters: Parameters,
     pace: Pace,
 }
 
 impl Poll for PerWindow {
     fn asks(&mut self, outgoing: &Outgoing) -> bool {
-        self.pace.asks(outgoing, outgoing.window / u64::from(self.params.acks))
+        self.pace.asks(outgoing, outgoing.window / u64::from(self.parameters.acks))
     }
 
     fn fixes(&self) -> bool {
-        self.params.fixes
+        self.parameters.fixes
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn Poll> = Entry {
-    id: "per-window",
-    summary: "a fixed number of segments in each window ask for an ACK",
-    source: "Landström 2008 §6.3",
-    parse: |value| {
-        let params: Params = Entry::<dyn Poll>::read(value)?;
-        if params.acks == 0 {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.acks == 0 {
             return Err(refusal(
                 "acks is 0, and the sender would get none",
                 "1 or more; Landström 2008 has 2 or 4",
             ));
         }
-        Ok(Arc::new(move || Box::new(PerWindow { params: params.clone(), pace: Pace::default() })))
-    },
-    schema: Entry::<dyn Poll>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn Poll> = Algorithm::checked(
+    "per-window",
+    "a fixed number of segments in each window ask for an ACK",
+    "Landström 2008 §6.3",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(PerWindow { parameters: parameters.clone(), pace: Pace::default() })
+    }),
+);

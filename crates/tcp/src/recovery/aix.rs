@@ -12,8 +12,6 @@
 //! A genuine loss is then repaired as in `sack_6675.rs`, as in RFC 3517, to which the senders of its evaluation were
 //! modified, or as in ns-2's `sack1` before that.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
@@ -25,19 +23,19 @@ use super::{
 };
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 use crate::spurious::SignalKind;
 use crate::timestamp::Timestamp;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Whether the window grows unseen while duplicates come.
     pub candid_growth: bool,
-    /// Whether the window with which the sender continues starts from what was in the network when the gap closed,
-    /// so that what was not sent meanwhile comes back by slow start and not as a burst.
+    /// Whether the window after a closed gap starts from the data in the network at that time. Data that were not
+    /// sent during the repair then follow in slow start and not in a burst.
     pub cwnd_compensation: bool,
     /// How a corroborated loss is repaired.
     pub repair: RepairBy,
@@ -45,7 +43,7 @@ pub struct Params {
     pub after_timeout: Style,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             candid_growth: true,
@@ -73,7 +71,7 @@ pub enum RepairBy {
 
 #[derive(Debug)]
 struct Aix {
-    params: Params,
+    parameters: Parameters,
     sack: Composed,
     mode: Mode,
 }
@@ -188,13 +186,13 @@ impl Recovery for Aix {
 }
 
 impl Aix {
-    fn new(params: Params) -> Self {
-        let sack = match params.repair {
-            RepairBy::Sack6675 => sack_6675::composed(params.after_timeout),
-            RepairBy::Sack3517 => sack_3517::beneath(params.after_timeout),
-            RepairBy::Sack1 => sack_3517::sack1(params.after_timeout),
+    fn new(parameters: Parameters) -> Self {
+        let sack = match parameters.repair {
+            RepairBy::Sack6675 => sack_6675::composed(parameters.after_timeout),
+            RepairBy::Sack3517 => sack_3517::beneath(parameters.after_timeout),
+            RepairBy::Sack1 => sack_3517::sack1(parameters.after_timeout),
         };
-        Self { params, sack, mode: Mode::Plain }
+        Self { parameters, sack, mode: Mode::Plain }
     }
 
     fn on_retransmitted(&mut self, index: usize, board: &Scoreboard) {
@@ -337,7 +335,7 @@ impl Aix {
     /// cwnd = min(cwnd + 1, cwnd_aix), ssthresh = max(cwnd_aix, ssthresh)).
     fn resume(&self, signal: Option<SignalKind>, held: Held, ack: &AckEvent, board: &Scoreboard) -> Actions {
         let found = board.pipe() + ack.delivered;
-        let in_network = if self.params.cwnd_compensation { found } else { Bytes::MAX };
+        let in_network = if self.parameters.cwnd_compensation { found } else { Bytes::MAX };
         let cwnd = held.window.min(in_network) + ack.smss;
         let window = WindowAction::SlowStartFrom { cwnd, acked: ack.delivered };
         Actions { window, timer: TimerAction::Restart, finding: Finding::Refuted(signal) }
@@ -345,7 +343,7 @@ impl Aix {
 
     /// What a duplicate adds to `cwnd_aix`.
     const fn grown(&self, ack: &AckEvent) -> Bytes {
-        if self.params.candid_growth { ack.newly_sacked } else { Bytes::ZERO }
+        if self.parameters.candid_growth { ack.newly_sacked } else { Bytes::ZERO }
     }
 }
 
@@ -361,13 +359,9 @@ impl Proof {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "aix",
-    summary: "repairs at once, reduces the window once the loss is corroborated, grows meanwhile (TCP-Aix)",
-    source: "Landström 2008 §4.5; Landström, Ekström, Larzon and Ludwig 2006",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(Aix::new(params.clone()))))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "aix",
+    "repairs at once, reduces the window once the loss is corroborated, grows meanwhile (TCP-Aix)",
+    "Landström 2008 §4.5; Landström, Ekström, Larzon and Ludwig 2006",
+    &Build(|parameters: &Parameters| Box::new(Aix::new(parameters.clone()))),
+);

@@ -5,8 +5,6 @@
 //! sender continues meanwhile, one new segment for each duplicate. If the gap is still there when the time is
 //! over, and enough duplicates came, it is a loss.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Instant;
@@ -16,20 +14,20 @@ use super::disorder::Change;
 use super::rr::WholeWindow;
 use super::sack_6675::{IsLost, NextSeg};
 use super::{AckEvent, AfterTimeout, Recovery, Style, TimeoutEvent};
-use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The delay of the response, in smoothed round-trip times. Bhandarkar and Reddy 2004: 1.
     pub delay: f64,
     /// What happens after a timeout.
     pub after_timeout: Style,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { delay: 1.0, after_timeout: Style::default() }
     }
@@ -118,23 +116,27 @@ impl Delayed {
 
 const THOUSANDTHS: u64 = 1000;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "dcr",
-    summary: "SACK recovery one round trip after the first duplicate ACK, in case nothing is lost",
-    source: "Bhandarkar and Reddy 2004 (TCP-DCR)",
-    parse: |value| {
-        let Params { delay, after_timeout } = Entry::<dyn Recovery>::read(value)?;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Self { delay, .. } = *self;
         if !(0.0..=100.0).contains(&delay) {
             return Err(refusal(format!("delay is {delay} round trips"), "from 0 to 100"));
         }
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
+    "dcr",
+    "SACK recovery one round trip after the first duplicate ACK, in case nothing is lost",
+    "Bhandarkar and Reddy 2004 (TCP-DCR)",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { delay, after_timeout } = *parameters;
         // A float is read once; sums in thousandths are the same on every machine.
         let delay = (delay * THOUSANDTHS as f64).round() as u64;
-        Ok(Arc::new(move || {
-            let detector = Delayed { delay, sack: IsLost::new(), waiting: None };
-            let after_timeout = AfterTimeout::new(after_timeout);
-            Box::new(Composed::new(detector, NextSeg::new(), WholeWindow, after_timeout).on_sack())
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+        let detector = Delayed { delay, sack: IsLost::new(), waiting: None };
+        let after_timeout = AfterTimeout::new(after_timeout);
+        Box::new(Composed::new(detector, NextSeg::new(), WholeWindow, after_timeout).on_sack())
+    }),
+);

@@ -6,8 +6,6 @@
 //! SACKed, and a loss is found once more than three segments lie below the highest SACK, in one ACK if need
 //! be. Its two refinements for the window, *Overdamping* and *Rampdown*, can be switched on.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -23,25 +21,25 @@ use super::{
 };
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Whether a loss in slow start quarters the window instead of halving it: when it is found, the window is
     /// twice what it was when the segment was sent (Overdamping).
     pub overdamping: bool,
     /// Whether the window comes down by half of what arrives instead of at once, which keeps the ACK clock going
     /// (Rampdown).
     pub rampdown: bool,
-    /// Whether a retransmission that is lost itself is told by SACKs of what was sent after it.
+    /// Whether SACKs of later segments show that a retransmission was lost itself.
     pub finds_lost_retransmissions: bool,
     /// For what the duplicates before the loss is found let new data out. Mathis and Mahdavi 1996, section 2: for all
     /// that lies below the highest SACK; RFC 5681 §3.2 and ns-2 withhold it.
     pub new_data_before_loss: NewData,
-    /// The window when a loss is found. Overdamping and Rampdown are about a window that is halved.
+    /// The window when a loss is found. Overdamping and Rampdown apply to a window that is halved.
     pub window_on_loss: WindowOnLoss,
     /// What happens after a timeout.
     pub after_timeout: Style,
@@ -59,7 +57,7 @@ pub enum WindowOnLoss {
     Restarted,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             overdamping: false,
@@ -185,8 +183,8 @@ pub(super) struct Rampdown {
 }
 
 impl Rampdown {
-    pub(super) const fn new(params: &Params) -> Self {
-        let Params { overdamping, rampdown, .. } = *params;
+    pub(super) const fn new(parameters: &Parameters) -> Self {
+        let Parameters { overdamping, rampdown, .. } = *parameters;
         Self { overdamping, rampdown, before: Bytes::ZERO, delivered: Bytes::ZERO, above: None }
     }
 
@@ -251,29 +249,25 @@ impl Response for Restart {
 }
 
 /// FACK's detection and selection, with a response of one's own.
-pub(super) fn respond_by(params: &Params, response: impl Response + 'static) -> Composed {
+pub(super) fn respond_by(parameters: &Parameters, response: impl Response + 'static) -> Composed {
     let detector = BelowSack {
         forward: Forward::default(),
         duplicates: Duplicates::NONE,
-        finds_lost_retransmissions: params.finds_lost_retransmissions,
+        finds_lost_retransmissions: parameters.finds_lost_retransmissions,
     };
-    let selector = OnceBelieved { new_data_before_loss: params.new_data_before_loss };
-    Composed::new(detector, selector, response, AfterTimeout::new(params.after_timeout)).on_sack()
+    let selector = OnceBelieved { new_data_before_loss: parameters.new_data_before_loss };
+    Composed::new(detector, selector, response, AfterTimeout::new(parameters.after_timeout)).on_sack()
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "fack",
-    summary: "counts all below the highest SACK as gone, and so knows what is in the network",
-    source: "Mathis and Mahdavi 1996",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || {
-            Box::new(match params.window_on_loss {
-                WindowOnLoss::Reduced => respond_by(&params, Rampdown::new(&params)),
-                WindowOnLoss::Restarted => respond_by(&params, Restart),
-            })
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "fack",
+    "counts all below the highest SACK as gone, and so knows what is in the network",
+    "Mathis and Mahdavi 1996",
+    &Build(|parameters: &Parameters| {
+        Box::new(match parameters.window_on_loss {
+            WindowOnLoss::Reduced => respond_by(parameters, Rampdown::new(parameters)),
+            WindowOnLoss::Restarted => respond_by(parameters, Restart),
+        })
+    }),
+);

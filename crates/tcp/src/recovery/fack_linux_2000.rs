@@ -10,8 +10,6 @@
 //! - duplicates without a SACK, as needless retransmissions draw them, are left to NewReno, as Sarolahti 2000
 //!   (Table 48) had modified that kernel.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
@@ -24,13 +22,13 @@ use super::{
     TimeoutEvent, TimerAction, Traits,
 };
 use crate::Cause;
-use crate::registry::Entry;
 use crate::scoreboard::{Scoreboard, Sent};
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The window on leaving a repair that SACKs have reported: ssthresh, as that kernel.
     pub exit: Exit,
     /// The window on leaving a repair without SACKs: FlightSize and one segment (Sarolahti 2000, Table 48).
@@ -43,7 +41,7 @@ pub struct Params {
     pub after_timeout: Style,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             new_data_before_loss: NewData::ForHoles,
@@ -70,7 +68,7 @@ const ENOUGH: u32 = 3;
 
 #[derive(Debug)]
 struct FackLinux2000 {
-    params: Params,
+    parameters: Parameters,
     after_timeout: AfterTimeout,
     /// Duplicates since the last ACK that ended or began something (`dup_acks`); partial ACKs leave it.
     duplicates: u32,
@@ -177,7 +175,7 @@ impl Recovery for FackLinux2000 {
     /// What SACKs show to be gone before the loss is found lets new data out only where the parameters say so.
     fn pipe(&self, board: &Scoreboard) -> Bytes {
         let open = self.repairing.is_none();
-        board.pipe() + if open { self.params.new_data_before_loss.withheld(board) } else { Bytes::ZERO }
+        board.pipe() + if open { self.parameters.new_data_before_loss.withheld(board) } else { Bytes::ZERO }
     }
 
     fn state(&self) -> RecoveryState {
@@ -194,10 +192,10 @@ impl Recovery for FackLinux2000 {
 }
 
 impl FackLinux2000 {
-    fn new(params: Params) -> Self {
-        let after_timeout = AfterTimeout::new(params.after_timeout);
+    fn new(parameters: Parameters) -> Self {
+        let after_timeout = AfterTimeout::new(parameters.after_timeout);
         Self {
-            params,
+            parameters,
             after_timeout,
             duplicates: 0,
             repairing: None,
@@ -244,7 +242,7 @@ impl FackLinux2000 {
     fn halved(&self, ack: &AckEvent, board: &Scoreboard) -> Bytes {
         let gone = board.front().zip(board.highest_sacked());
         let gone = gone.map_or(0, |(first, fack)| fack.since(first.range.start));
-        match self.params.halves {
+        match self.parameters.halves {
             HalvedFlight::Flight => ack.flight,
             HalvedFlight::AboveSack => ack.flight.saturating_sub(Bytes(u64::from(gone))),
         }
@@ -332,20 +330,16 @@ impl FackLinux2000 {
         if after_timeout && (duplicates <= ENOUGH || !self.guided) {
             return Actions::ordinary(ack);
         }
-        let exit = if self.guided { self.params.exit } else { self.params.exit_without_sacks };
+        let exit = if self.guided { self.parameters.exit } else { self.parameters.exit_without_sacks };
         let window = if duplicates <= ENOUGH { ack.cwnd } else { exit.window(ack, board) };
         Actions::exit(window)
     }
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "fack-linux-2000",
-    summary: "FACK as Linux had it in 2000: holes go out with each duplicate, after a timeout too",
-    source: "Linux 2.3.99 tcp_fast_retrans and tcp_fack_retransmit; Sarolahti 2000 section 6.1",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(FackLinux2000::new(params.clone()))))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "fack-linux-2000",
+    "FACK as Linux had it in 2000: holes go out with each duplicate, after a timeout too",
+    "Linux 2.3.99 tcp_fast_retrans and tcp_fack_retransmit; Sarolahti 2000 section 6.1",
+    &Build(|parameters: &Parameters| Box::new(FackLinux2000::new(parameters.clone()))),
+);

@@ -35,13 +35,13 @@ pub use traits::{TailProbes, Traits, WithoutSack};
 
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
-use crate::registry::algorithms;
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::timestamp::{OneWayDelay, Timestamp};
+use registry::algorithms;
 
 algorithms! {
     /// The loss recoveries.
-    dyn Recovery:
+    dyn Recovery in "recovery", a "loss recovery":
     timeout_only,
     tahoe,
     reno,

@@ -4,8 +4,6 @@
 //! It differs from `sack_6675.rs`, or from RFC 3517 on which it was written, only from the first duplicate ACK until
 //! the gap is closed or taken for a loss; the letters and numbers are those of the RFC's steps.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -16,13 +14,13 @@ use super::{
     AckEvent, Actions, AfterTimeout, Finding, Recovery, SendWindow, SentEvent, Style, TimeoutEvent,
     TimerAction, WindowAction, sack_3517, sack_6675,
 };
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How much new data duplicate ACKs let out.
     pub transmit: Transmit,
     /// By which standard losses are found and repaired.
@@ -160,12 +158,12 @@ impl Transmit {
     }
 }
 
-fn composed(params: &Params) -> Composed {
-    match params.repair {
-        RepairBy::Sack6675 => over(sack_6675::IsLost::new(), sack_6675::NextSeg::new(), params),
+fn composed(parameters: &Parameters) -> Composed {
+    match parameters.repair {
+        RepairBy::Sack6675 => over(sack_6675::IsLost::new(), sack_6675::NextSeg::new(), parameters),
         RepairBy::Sack3517 => {
             let (sack, selector) = sack_3517::parts_beneath();
-            over(sack, selector, params)
+            over(sack, selector, parameters)
         }
     }
 }
@@ -173,7 +171,7 @@ fn composed(params: &Params) -> Composed {
 fn over(
     sack: impl LossDetector + 'static,
     selector: impl Selector + 'static,
-    &Params { transmit, after_timeout, .. }: &Params,
+    &Parameters { transmit, after_timeout, .. }: &Parameters,
 ) -> Composed {
     let detector = RoundTripThreshold { transmit, sack, threshold: 0 };
     let response = ExtendedLimitedTransmit { transmit, skipped: Bytes::ZERO };
@@ -181,13 +179,9 @@ fn over(
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "ncr",
-    summary: "waits a round trip's duplicates for what is missing, and keeps sending meanwhile",
-    source: "RFC 4653",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(composed(&params))))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "ncr",
+    "waits a round trip's duplicates for what is missing, and keeps sending meanwhile",
+    "RFC 4653",
+    &Build(|parameters: &Parameters| Box::new(composed(parameters))),
+);

@@ -5,8 +5,6 @@
 //! It differs from Reno in three places: the partial ACK, the window on leaving, and the *bugfix* that
 //! keeps the echoes of a timeout's retransmissions from starting fast recovery anew.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -17,13 +15,13 @@ use super::disorder::{Change, Disorder};
 use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
 use super::limited_transmit::LimitedTransmit;
 use super::{AckEvent, Actions, AfterTimeout, Recovery, SendWindow, SentEvent, Style, TimerAction};
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// Parameters; the defaults are those of RFC 6582.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Which duplicate ACKs may start fast retransmit after an earlier loss.
     pub bugfix: Bugfix,
     /// What the bugfix remembers.
@@ -64,7 +62,7 @@ pub enum Timer {
     EachPartialAck,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             bugfix: Bugfix::Careful,
@@ -82,7 +80,7 @@ impl Default for Params {
 /// Reno's inflation, deflated by what partial ACKs acknowledge.
 #[derive(Debug)]
 struct Inflate {
-    params: Params,
+    parameters: Parameters,
     limited_transmit: LimitedTransmit,
     /// What duplicates added to the window, less what partial ACKs took off; it may fall below zero.
     inflation: i64,
@@ -120,7 +118,7 @@ impl Response for Inflate {
 
     fn exit(&mut self, ack: &AckEvent, board: &Scoreboard) -> Actions {
         self.inflation = 0;
-        Actions::exit(self.params.exit.window(ack, board))
+        Actions::exit(self.parameters.exit.window(ack, board))
     }
 
     fn on_event(&mut self, event: Event) {
@@ -146,16 +144,16 @@ impl Response for Inflate {
 
 impl Inflate {
     fn on_duplicate(&self) -> Actions {
-        Actions::hold(TimerAction::restart_if(self.params.timer_restarts_on_duplicates))
+        Actions::hold(TimerAction::restart_if(self.parameters.timer_restarts_on_duplicates))
     }
 
     /// RFC 6582 §3.2 step 3: deflate by what was acknowledged, and add one segment back if that was a segment at least,
     /// so that new data may go out beside the retransmission of the next hole.
     fn on_partial_ack(&mut self, ack: &AckEvent) -> Actions {
-        let adds_back = self.params.new_data_on_partial_ack && ack.acked >= ack.smss;
+        let adds_back = self.parameters.new_data_on_partial_ack && ack.acked >= ack.smss;
         let back = if adds_back { ack.smss } else { Bytes::ZERO };
         self.inflation += back.0.cast_signed() - ack.acked.0.cast_signed();
-        let restarts = self.params.timer == Timer::EachPartialAck || self.partial_acks == 0;
+        let restarts = self.parameters.timer == Timer::EachPartialAck || self.partial_acks == 0;
         self.partial_acks += 1;
         Actions::hold(TimerAction::restart_if(restarts))
     }
@@ -171,27 +169,23 @@ impl Exit {
     }
 }
 
-fn composed(params: Params) -> Composed {
-    let bugfix = DuplicateThreshold::new(params.bugfix, params.remembers).reading_partial_acks();
-    let after_timeout = AfterTimeout::new(params.after_timeout);
-    let limited_transmit = LimitedTransmit::new(params.limited_transmit);
-    let response = Inflate { params, limited_transmit, inflation: 0, partial_acks: 0 };
+fn composed(parameters: Parameters) -> Composed {
+    let bugfix = DuplicateThreshold::new(parameters.bugfix, parameters.remembers).reading_partial_acks();
+    let after_timeout = AfterTimeout::new(parameters.after_timeout);
+    let limited_transmit = LimitedTransmit::new(parameters.limited_transmit);
+    let response = Inflate { parameters, limited_transmit, inflation: 0, partial_acks: 0 };
     Composed::new(bugfix, LostFirst, response, after_timeout)
 }
 
 /// NewReno by RFC 6582.
 pub(super) fn standard() -> Box<dyn Recovery> {
-    Box::new(composed(Params::default()))
+    Box::new(composed(Parameters::default()))
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "new-reno",
-    summary: "Reno that repairs one loss per partial ACK until all are repaired",
-    source: "RFC 6582, RFC 2582; Sarolahti 2000 appendix C",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(composed(params.clone()))))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "new-reno",
+    "Reno that repairs one loss per partial ACK until all are repaired",
+    "RFC 6582, RFC 2582; Sarolahti 2000 appendix C",
+    &Build(|parameters: &Parameters| Box::new(composed(parameters.clone()))),
+);

@@ -7,7 +7,6 @@
 //! the sender starts over as after a timeout.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,13 +18,13 @@ use super::{
 };
 use crate::Cause;
 use crate::congestion::CongestionEvent;
-use crate::registry::{Entry, refusal};
 use crate::scoreboard::{Mark, Scoreboard, Sent};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// α: what is left of the largest round trip after one round trip. Landström 2008 §4.2.3: 0.999.
     pub alpha: f64,
     /// β: how many of the largest round trips a segment is waited for. Bohacek et al. 2003; Landström 2008
@@ -33,7 +32,7 @@ pub struct Params {
     pub beta: f64,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { alpha: 0.999, beta: 3.0 }
     }
@@ -305,33 +304,37 @@ const LEAST_AFTER_EXTREME: Duration = Duration::from_secs(1);
 /// RFC 6298 §2.5. Where ACKs are lost, the largest round trip can only seem to grow.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "pr",
-    summary: "a timer for each segment and no eye for the order of ACKs (TCP-PR)",
-    source: "Bohacek, Hespanha, Lee, Lim and Obraczka 2003; Landström 2008 §4.2.3",
-    parse: |value| {
-        let Params { alpha, beta } = Entry::<dyn Recovery>::read(value)?;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { alpha, beta } = *self;
         if !(0.0..=1.0).contains(&alpha) {
             return Err(refusal(format!("alpha is {alpha}, and no share"), "from 0 to 1"));
         }
         if !(1.0..=100.0).contains(&beta) {
             return Err(refusal(format!("beta is {beta} round trips"), "from 1 to 100"));
         }
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
+    "pr",
+    "a timer for each segment and no eye for the order of ACKs (TCP-PR)",
+    "Bohacek, Hespanha, Lee, Lim and Obraczka 2003; Landström 2008 §4.2.3",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { alpha, beta } = *parameters;
         // Floats are read once; sums of whole numbers are the same on every machine.
         let decay = ((1.0 - alpha) * MILLIONTHS as f64).round() as u64;
         let beta = (beta * THOUSANDTHS as f64).round() as u64;
-        Ok(Arc::new(move || {
-            Box::new(Pr {
-                constants: Constants { decay, beta },
-                ewrtt: None,
-                waited_for: VecDeque::new(),
-                burst: 0,
-                extreme: None,
-                delivered_at: Instant::START,
-                dropped: (Bytes::ZERO, Bytes::ZERO),
-            })
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+        Box::new(Pr {
+            constants: Constants { decay, beta },
+            ewrtt: None,
+            waited_for: VecDeque::new(),
+            burst: 0,
+            extreme: None,
+            delivered_at: Instant::START,
+            dropped: (Bytes::ZERO, Bytes::ZERO),
+        })
+    }),
+);

@@ -1,8 +1,6 @@
 //! RACK-TLP (RFC 8985): losses are told by time (`rack.rs`), the tail of a flight is probed (`tail_loss_probe.rs` of
 //! the endpoint), and the window shrinks evenly (`prr.rs`) or at once.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
@@ -12,12 +10,12 @@ use super::prr::{Prr, RecoveryFrom, Reduction};
 use super::rack::Rack;
 use super::traits::{TailProbes, WithoutSack};
 use super::{AfterTimeout, Recovery};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Whether the tail of a flight is probed (RFC 8985 §7).
     pub tail_loss_probe: bool,
     /// What a probe of a single segment waits for the receiver's delayed ACK beyond two round trips. RFC 8985 §7.2:
@@ -26,7 +24,7 @@ pub struct Params {
     /// What the clock adds to the timers of reordering and of probes: nothing in the RFC; 2 ms in Linux
     /// (`TCP_TIMEOUT_MIN_US`).
     pub timer_slack: Duration,
-    /// The window in recovery.
+    /// The reduction of the window in recovery: evenly over a round trip, or at once.
     pub reduction: Reduction,
     /// What the reduction of PRR is a part of.
     pub recovery_from: RecoveryFrom,
@@ -40,7 +38,7 @@ pub struct Params {
     pub renews: bool,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             tail_loss_probe: true,
@@ -55,33 +53,30 @@ impl Default for Params {
     }
 }
 
-fn composed(params: &Params) -> Composed {
-    let (rack, after_timeout) = (Rack::new(params.timer_slack, params.renews), AfterTimeout::by_detector());
-    let composed = match params.reduction {
+fn composed(parameters: &Parameters) -> Composed {
+    let (rack, after_timeout) =
+        (Rack::new(parameters.timer_slack, parameters.renews), AfterTimeout::by_detector());
+    let composed = match parameters.reduction {
         Reduction::Proportional => Composed::new(
             rack,
             LostFirst,
-            Prr::new(params.recovery_from, params.whole_segments),
+            Prr::new(parameters.recovery_from, parameters.whole_segments),
             after_timeout,
         ),
         Reduction::AtOnce => Composed::new(rack, LostFirst, HalveAtOnce, after_timeout),
     };
-    let probes = TailProbes { max_ack_delay: params.max_ack_delay, slack: params.timer_slack };
+    let probes = TailProbes { max_ack_delay: parameters.max_ack_delay, slack: parameters.timer_slack };
     composed
         .on_sack()
-        .without_sack_by(params.without_sack)
+        .without_sack_by(parameters.without_sack)
         .restarting_timer_for_oldest()
-        .probing_tail(params.tail_loss_probe.then_some(probes))
+        .probing_tail(parameters.tail_loss_probe.then_some(probes))
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "rack-tlp",
-    summary: "tells losses by time, probes the tail, reduces proportionally",
-    source: "RFC 8985; RFC 9937, RFC 6937",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || Box::new(composed(&params))))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "rack-tlp",
+    "tells losses by time, probes the tail, reduces proportionally",
+    "RFC 8985; RFC 9937, RFC 6937",
+    &Build(|parameters: &Parameters| Box::new(composed(parameters))),
+);

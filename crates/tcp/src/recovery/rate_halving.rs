@@ -7,8 +7,6 @@
 //! a quarter of it. Checked against the authors' own simulator code (ns-2, `tcp-sack-rh.cc`), which names the note's
 //! sections; the note itself was not at hand.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -17,13 +15,13 @@ use super::composed::{Detection, Event, Response};
 use super::disorder::Disorder;
 use super::fack::{self, Rampdown};
 use super::{AckEvent, Actions, Finding, Recovery, SendWindow, SentEvent, Style, TimerAction, WindowAction};
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What happens after a timeout.
     pub after_timeout: Style,
 }
@@ -73,17 +71,14 @@ impl Response for HalveTheRate {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "rate-halving",
-    summary: "FACK that sends one segment for each two acknowledged until the window is halved",
-    source: "Mathis, Semke, Mahdavi and Lahey 1999; draft-mathis-tcp-ratehalving-00",
-    parse: |value| {
-        let Params { after_timeout } = Entry::<dyn Recovery>::read(value)?;
-        let params = fack::Params { rampdown: true, after_timeout, ..fack::Params::default() };
-        Ok(Arc::new(move || {
-            let response = HalveTheRate { rampdown: Rampdown::new(&params), again: Bytes::ZERO };
-            Box::new(fack::respond_by(&params, response))
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "rate-halving",
+    "FACK that sends one segment for each two acknowledged until the window is halved",
+    "Mathis, Semke, Mahdavi and Lahey 1999; draft-mathis-tcp-ratehalving-00",
+    &Build(|parameters: &Parameters| {
+        let Parameters { after_timeout } = *parameters;
+        let fack = fack::Parameters { rampdown: true, after_timeout, ..fack::Parameters::default() };
+        let response = HalveTheRate { rampdown: Rampdown::new(&fack), again: Bytes::ZERO };
+        Box::new(fack::respond_by(&fack, response))
+    }),
+);

@@ -4,8 +4,6 @@
 //! the three segments that have left the network; each further duplicate inflates it by one. The first
 //! ACK of new data ends recovery, whether or not more was lost.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Seq};
@@ -16,13 +14,13 @@ use super::disorder::{Change, Disorder};
 use super::duplicates::{Bugfix, DuplicateThreshold, Remembers};
 use super::limited_transmit::LimitedTransmit;
 use super::{AckEvent, Actions, AfterTimeout, Recovery, SendWindow, SentEvent, Style, TimerAction};
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What happens after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042).
@@ -30,8 +28,8 @@ pub struct Params {
     /// Whether each duplicate ACK restarts the retransmission timer (Gurtov 2001): it keeps the timer from
     /// running out while needless copies are still being answered, and delays the repair of real losses.
     pub timer_restarts_on_duplicates: bool,
-    /// Whether go-back-N after a timeout outlives a fast retransmit, as in BSD, which continues where it was
-    /// (`snd_nxt = onxt`). Otherwise what it has not sent again yet is taken for on its way.
+    /// Whether go-back-N after a timeout continues after a fast retransmit, as in BSD (`snd_nxt = onxt`). Otherwise
+    /// segments that were not yet sent again count as in flight.
     pub go_back_n_goes_on: bool,
     /// Whether duplicate ACKs inflate the window by no more than was outstanding when the loss was found: more
     /// segments cannot have left the network, so that spoofed duplicates gain nothing (RFC 5681 §3.2, MAY).
@@ -43,7 +41,7 @@ pub struct Params {
     pub remembers: Remembers,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             after_timeout: Style::default(),
@@ -191,24 +189,21 @@ impl Inflate {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "reno",
-    summary: "fast retransmit and fast recovery, over with the first new ACK",
-    source: "RFC 5681 §3.2; Jacobson 1990",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || {
-            let response = Inflate {
-                timer_restarts_on_duplicates: params.timer_restarts_on_duplicates,
-                limits_inflation: params.limits_inflation,
-                ..Inflate::new(LimitedTransmit::new(params.limited_transmit))
-            };
-            let goes_on = params.go_back_n_goes_on;
-            let detector = DuplicateThreshold::new(params.bugfix, params.remembers).keeping_marks(goes_on);
-            let after_timeout = AfterTimeout::new(params.after_timeout);
-            let composed = Composed::new(detector, LostFirst, response, after_timeout);
-            Box::new(composed.with_go_back_n_that_continues(goes_on))
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "reno",
+    "fast retransmit and fast recovery, over with the first new ACK",
+    "RFC 5681 §3.2; Jacobson 1990",
+    &Build(|parameters: &Parameters| {
+        let response = Inflate {
+            timer_restarts_on_duplicates: parameters.timer_restarts_on_duplicates,
+            limits_inflation: parameters.limits_inflation,
+            ..Inflate::new(LimitedTransmit::new(parameters.limited_transmit))
+        };
+        let goes_on = parameters.go_back_n_goes_on;
+        let detector =
+            DuplicateThreshold::new(parameters.bugfix, parameters.remembers).keeping_marks(goes_on);
+        let after_timeout = AfterTimeout::new(parameters.after_timeout);
+        let composed = Composed::new(detector, LostFirst, response, after_timeout);
+        Box::new(composed.with_go_back_n_that_continues(goes_on))
+    }),
+);

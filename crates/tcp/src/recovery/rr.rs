@@ -4,8 +4,6 @@
 //! The threshold itself is `dupthresh`'s (the histogram of reordering lengths), false fast retransmits are
 //! found and undone by `spurious` (D-SACK); the profile `rr` puts the three together.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -14,13 +12,13 @@ use super::composed::{Detection, Response};
 use super::disorder::Disorder;
 use super::sack_6675::respond_by;
 use super::{AckEvent, Actions, Recovery, Style, TimerAction};
-use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Windows of new data that duplicate ACKs may release beyond the window. Zhang et al. 2003: one.
     #[schemars(range(min = 0, max = 100))]
     pub extra_windows: u32,
@@ -28,7 +26,7 @@ pub struct Params {
     pub after_timeout: Style,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { extra_windows: 1, after_timeout: Style::default() }
     }
@@ -52,19 +50,23 @@ impl Response for WholeWindow {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "rr",
-    summary: "SACK recovery with limited transmit extended to a window, for high duplicate thresholds",
-    source: "Zhang, Karp, Floyd and Peterson 2003 (RR-TCP)",
-    parse: |value| {
-        let Params { extra_windows, after_timeout } = Entry::<dyn Recovery>::read(value)?;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Self { extra_windows, .. } = *self;
         if extra_windows > 100 {
             return Err(refusal(format!("extra_windows is {extra_windows}"), "from 0 to 100"));
         }
-        Ok(Arc::new(move || {
-            Box::new(respond_by(WholeWindow, after_timeout).with_extra_windows(extra_windows))
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
+    "rr",
+    "SACK recovery with limited transmit extended to a window, for high duplicate thresholds",
+    "Zhang, Karp, Floyd and Peterson 2003 (RR-TCP)",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { extra_windows, after_timeout } = *parameters;
+        Box::new(respond_by(WholeWindow, after_timeout).with_extra_windows(extra_windows))
+    }),
+);

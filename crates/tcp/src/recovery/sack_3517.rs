@@ -12,8 +12,6 @@
 //! the ACK of its retransmission takes two segments out. Every hole may then be sent again (`lost`). Other
 //! traits of early ports are parameters too.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
@@ -29,13 +27,13 @@ use super::{
     TimeoutEvent, TimerAction, lost_first,
 };
 use crate::Cause;
-use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What happens after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042; RFC 3517 §5 leaves it open).
@@ -270,39 +268,40 @@ impl Response for LimitedThenHalf {
 }
 
 /// What finds a loss and what is sent then; `beneath` an algorithm that has rules of its own until the loss.
-fn parts(params: &Params, beneath: bool) -> (IsLost, NextSeg) {
+fn parts(parameters: &Parameters, beneath: bool) -> (IsLost, NextSeg) {
     let detector = IsLost {
-        lost: params.lost,
+        lost: parameters.lost,
         duplicates: Duplicates::NONE,
         judged: Judged::NONE,
-        after_timeout: params.scoreboard_after_timeout,
+        after_timeout: parameters.scoreboard_after_timeout,
         counts_sacks: beneath,
     };
-    let (per_ack, pipe) = (params.per_ack, params.pipe);
+    let (per_ack, pipe) = (parameters.per_ack, parameters.pipe);
     (detector, NextSeg { per_ack, let_out: 0, pipe, counted: Bytes::ZERO, withholds: !beneath })
 }
 
 /// RFC 3517's parts beneath such an algorithm.
 pub(super) fn parts_beneath() -> (IsLost, NextSeg) {
-    parts(&Params::default(), true)
+    parts(&Parameters::default(), true)
 }
 
-fn composed(params: &Params, beneath: bool) -> Composed {
-    let (detector, selector) = parts(params, beneath);
-    let limited_transmit = LimitedTransmit::new(params.limited_transmit && !beneath);
-    let after_timeout = AfterTimeout::new(params.after_timeout);
+fn composed(parameters: &Parameters, beneath: bool) -> Composed {
+    let (detector, selector) = parts(parameters, beneath);
+    let limited_transmit = LimitedTransmit::new(parameters.limited_transmit && !beneath);
+    let after_timeout = AfterTimeout::new(parameters.after_timeout);
     Composed::new(detector, selector, LimitedThenHalf { limited_transmit }, after_timeout).on_sack()
 }
 
 /// What repairs in ns-2's `sack1`, beneath an algorithm that begins it and has rules of its own until then.
 pub(super) fn sack1(after_timeout: Style) -> Composed {
-    let params = Params { pipe: Pipe::Counted, lost: LostBy::AnyHole, after_timeout, ..Params::default() };
-    composed(&params, true)
+    let parameters =
+        Parameters { pipe: Pipe::Counted, lost: LostBy::AnyHole, after_timeout, ..Parameters::default() };
+    composed(&parameters, true)
 }
 
 /// RFC 3517 beneath such an algorithm.
 pub(super) fn beneath(after_timeout: Style) -> Composed {
-    composed(&Params { after_timeout, ..Params::default() }, true)
+    composed(&Parameters { after_timeout, ..Parameters::default() }, true)
 }
 
 impl LostBy {
@@ -315,17 +314,19 @@ impl LostBy {
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "sack-3517",
-    summary: "the pipe of RFC 3517, with traits of the ports before it",
-    source: "RFC 3517; Fall and Floyd 1996",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        if params.per_ack == Some(0) {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.per_ack == Some(0) {
             return Err(refusal("per_ack is 0, and nothing would ever be sent again", "1 or more"));
         }
-        Ok(Arc::new(move || Box::new(composed(&params, false))))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::checked(
+    "sack-3517",
+    "the pipe of RFC 3517, with traits of the ports before it",
+    "RFC 3517; Fall and Floyd 1996",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(composed(parameters, false))),
+);

@@ -3,8 +3,6 @@
 //! A segment counts as lost once enough was SACKed above it. During recovery the sender fills the pipe
 //! up to cwnd: first with what is lost, then with new data, then with what might be lost.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seq};
@@ -17,22 +15,22 @@ use super::judged::Judged;
 use super::prr::{Prr, RecoveryFrom, Reduction};
 use super::{AckEvent, AfterTimeout, Next, Recovery, Room, SentEvent, Style, TimeoutEvent, lost_first};
 use crate::Cause;
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What happens after a timeout.
     pub after_timeout: Style,
-    /// The window in recovery: it falls at once (RFC 6675 §5), or evenly over a round trip.
+    /// The reduction of the window in recovery: at once (RFC 6675 §5), or evenly over a round trip.
     pub reduction: Reduction,
     /// What an even reduction is a part of.
     pub recovery_from: RecoveryFrom,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         let (after_timeout, recovery_from) = (Style::default(), RecoveryFrom::default());
         Self { after_timeout, reduction: Reduction::AtOnce, recovery_from }
@@ -188,16 +186,15 @@ pub(super) fn respond_by(response: impl Response + 'static, after_timeout: Style
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "sack-6675",
-    summary: "keeps the pipe full from the SACK scoreboard",
-    source: "RFC 6675",
-    parse: |value| {
-        let Params { after_timeout, reduction, recovery_from } = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || match reduction {
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "sack-6675",
+    "keeps the pipe full from the SACK scoreboard",
+    "RFC 6675",
+    &Build(|parameters: &Parameters| {
+        let Parameters { after_timeout, reduction, recovery_from } = *parameters;
+        match reduction {
             Reduction::AtOnce => Box::new(composed(after_timeout)),
             Reduction::Proportional => Box::new(respond_by(Prr::new(recovery_from, false), after_timeout)),
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+        }
+    }),
+);

@@ -3,8 +3,6 @@
 //! The third duplicate ACK is treated as a timeout without the wait: the window falls to one segment,
 //! and everything outstanding is sent again in slow start unless an ACK covers it first.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -18,13 +16,13 @@ use super::{
 };
 use crate::Cause;
 use crate::congestion::{CongestionEvent, CongestionSignal};
-use crate::registry::Entry;
 use crate::scoreboard::{Mark, Scoreboard};
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What happens after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042). BSD's Tahoe did not; ns-2's does
@@ -35,7 +33,7 @@ pub struct Params {
     pub bugfix: Bugfix,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { after_timeout: Style::default(), limited_transmit: false, bugfix: Bugfix::LessCareful }
     }
@@ -106,18 +104,14 @@ impl Selector for FastRetransmitFirst {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "tahoe",
-    summary: "fast retransmit, then slow start from one segment",
-    source: "Jacobson 1988; Fall and Floyd 1996",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || {
-            let response = StartOver { limited_transmit: LimitedTransmit::new(params.limited_transmit) };
-            let detector = DuplicateThreshold::new(params.bugfix, Remembers::Losses);
-            let after_timeout = AfterTimeout::new(params.after_timeout);
-            Box::new(Composed::new(detector, FastRetransmitFirst, response, after_timeout))
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "tahoe",
+    "fast retransmit, then slow start from one segment",
+    "Jacobson 1988; Fall and Floyd 1996",
+    &Build(|parameters: &Parameters| {
+        let response = StartOver { limited_transmit: LimitedTransmit::new(parameters.limited_transmit) };
+        let detector = DuplicateThreshold::new(parameters.bugfix, Remembers::Losses);
+        let after_timeout = AfterTimeout::new(parameters.after_timeout);
+        Box::new(Composed::new(detector, FastRetransmitFirst, response, after_timeout))
+    }),
+);

@@ -4,8 +4,6 @@
 //! without waiting for the third. So do the first and the second ACK of new data after a retransmission: they find the
 //! next loss of the window. A segment that was sent before the last reduction reduces nothing more.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
@@ -17,14 +15,14 @@ use super::reno::Inflate;
 use super::tahoe::FastRetransmitFirst;
 use super::{AckEvent, AfterTimeout, Recovery, SentEvent, Style, TimeoutEvent};
 use crate::Cause;
-use crate::registry::Entry;
 use crate::rto::Estimate;
 use crate::scoreboard::{Mark, Scoreboard};
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What happens after a timeout.
     pub after_timeout: Style,
     /// Whether the first duplicate ACKs let new segments out (RFC 3042).
@@ -200,26 +198,22 @@ impl FineGrained {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Recovery> = Entry {
-    id: "vegas",
-    summary: "Reno whose duplicate ACKs also ask a fine-grained timer",
-    source: "Brakmo and Peterson 1995 §3.1",
-    parse: |value| {
-        let params: Params = Entry::<dyn Recovery>::read(value)?;
-        Ok(Arc::new(move || {
-            let limited_transmit = LimitedTransmit::new(params.limited_transmit);
-            let mut response = Inflate::new(limited_transmit).reducing_once_per_window();
-            if params.variant == Variant::Ns2 {
-                response = response.inflating_by_duplicates();
-            }
-            let after_timeout = AfterTimeout::new(params.after_timeout);
-            Box::new(Composed::new(
-                FineGrained::new(params.variant),
-                FastRetransmitFirst,
-                response,
-                after_timeout,
-            ))
-        }))
-    },
-    schema: Entry::<dyn Recovery>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Recovery> = Algorithm::of(
+    "vegas",
+    "Reno whose duplicate ACKs also ask a fine-grained timer",
+    "Brakmo and Peterson 1995 §3.1",
+    &Build(|parameters: &Parameters| {
+        let limited_transmit = LimitedTransmit::new(parameters.limited_transmit);
+        let mut response = Inflate::new(limited_transmit).reducing_once_per_window();
+        if parameters.variant == Variant::Ns2 {
+            response = response.inflating_by_duplicates();
+        }
+        let after_timeout = AfterTimeout::new(parameters.after_timeout);
+        Box::new(Composed::new(
+            FineGrained::new(parameters.variant),
+            FastRetransmitFirst,
+            response,
+            after_timeout,
+        ))
+    }),
+);

@@ -5,20 +5,18 @@
 //! fixed point, with the two bits more that Brakmo and Peterson 1995 gave it: without them the variance
 //! sticks at three quarters of a tick on a fast path, and no timer is shorter than three ticks.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 use super::fixed_point::Smoothed;
 use super::{Estimate, Rto, Sample, check_lengths};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of the BSD timer; the defaults are that kernel's constants.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Length before the first sample: 3 s (`TCPTV_RTOBASE`; RFC 1122 §4.2.3.1).
     pub initial: Duration,
     /// Least length: 1 s, two ticks (`TCPTV_MIN`).
@@ -29,7 +27,7 @@ pub struct Params {
     pub tick: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(3),
@@ -42,7 +40,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Bsd {
-    params: Params,
+    parameters: Parameters,
     /// `t_srtt` and `t_rttvar`, in quarters of a tick.
     smoothed: Option<Smoothed>,
 }
@@ -58,7 +56,7 @@ const QUARTERS: u64 = 4;
 
 impl Bsd {
     fn reading(&self, at: Instant) -> u64 {
-        at.as_nanos() / self.params.tick.as_nanos()
+        at.as_nanos() / self.parameters.tick.as_nanos()
     }
 }
 
@@ -73,48 +71,52 @@ impl Rto for Bsd {
     }
 
     fn inherit(&mut self, estimate: Estimate) {
-        self.smoothed = Some(Smoothed::of(estimate, self.params.tick, QUARTERS));
+        self.smoothed = Some(Smoothed::of(estimate, self.parameters.tick, QUARTERS));
     }
 
     fn granularity(&self) -> Duration {
-        self.params.tick
+        self.parameters.tick
     }
 
     fn length(&self) -> Duration {
-        let Params { initial, min, max, tick } = self.params;
+        let Parameters { initial, min, max, tick } = self.parameters;
         self.smoothed.map_or(initial, |smoothed| (tick * ticks(smoothed)).clamp(min, max))
     }
 
     fn longest(&self) -> Duration {
-        self.params.max
+        self.parameters.max
     }
 
     fn runs_out_at(&self, start: Instant, length: Duration) -> Instant {
-        let tick = self.params.tick;
+        let tick = self.parameters.tick;
         let last_tick = Instant::START + tick * self.reading(start);
         last_tick + length.rounded_up_to(tick)
     }
 
     fn estimate(&self) -> Option<Estimate> {
-        self.smoothed.map(|smoothed| smoothed.estimate(self.params.tick, QUARTERS))
+        self.smoothed.map(|smoothed| smoothed.estimate(self.parameters.tick, QUARTERS))
+    }
+}
+
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        check_lengths(self.initial, self.min, self.max)?;
+        if self.tick.is_zero() {
+            return Err(refusal("tick is 0 s, and the clock would stand still", "BSD has \"500 ms\""));
+        }
+        Ok(())
     }
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Rto> = Entry {
-    id: "bsd",
-    summary: "whole ticks of half a second, at least two, the first one already under way",
-    source: "4.4BSD and FreeBSD tcp_timer.c and tcp_xmit_timer; Brakmo and Peterson 1995",
-    parse: |value| {
-        let params: Params = Entry::<dyn Rto>::read(value)?;
-        check_lengths(params.initial, params.min, params.max)?;
-        if params.tick.is_zero() {
-            return Err(refusal("tick is 0 s, and the clock would stand still", "BSD has \"500 ms\""));
-        }
-        Ok(Arc::new(move || Box::new(Bsd { params: params.clone(), smoothed: None })))
-    },
-    schema: Entry::<dyn Rto>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Rto> = Algorithm::checked(
+    "bsd",
+    "whole ticks of half a second, at least two, the first one already under way",
+    "4.4BSD and FreeBSD tcp_timer.c and tcp_xmit_timer; Brakmo and Peterson 1995",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Bsd { parameters: parameters.clone(), smoothed: None })
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -125,7 +127,7 @@ mod tests {
     }
 
     fn timer() -> Bsd {
-        Bsd { params: Params::default(), smoothed: None }
+        Bsd { parameters: Parameters::default(), smoothed: None }
     }
 
     fn sample(timer: &mut Bsd, sent: u64, now: u64) {

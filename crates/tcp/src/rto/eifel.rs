@@ -8,19 +8,17 @@
 //! - the least length is the last round trip and two ticks, instead of a constant;
 //! - it counts from the transmission of the oldest segment outstanding.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use super::{CountsFrom, Estimate, Rto, Sample, check_lengths, measured};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of the Eifel timer.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How many segments of the flight a sample stands for: 1 where each segment is acknowledged, 2 with
     /// delayed ACKs.
     #[schemars(range(min = 1))]
@@ -35,7 +33,7 @@ pub struct Params {
     pub granularity: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             segments_per_sample: 1,
@@ -49,23 +47,23 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Eifel {
-    params: Params,
+    parameters: Parameters,
     estimate: Option<Estimate>,
     length: Duration,
 }
 
 impl Eifel {
-    const fn new(params: Params) -> Self {
-        Self { length: params.initial, params, estimate: None }
+    const fn new(parameters: Parameters) -> Self {
+        Self { length: parameters.initial, parameters, estimate: None }
     }
 
     /// 1/GAIN: as many samples as a round trip has, at least three.
     fn samples_per_flight(&self, flight: u64) -> u64 {
-        flight.div_ceil(u64::from(self.params.segments_per_sample)).max(FEWEST_SAMPLES)
+        flight.div_ceil(u64::from(self.parameters.segments_per_sample)).max(FEWEST_SAMPLES)
     }
 
     fn set_length(&mut self, estimate: Estimate, weight: u64, last: Duration) {
-        let Params { min, max, granularity, .. } = self.params;
+        let Parameters { min, max, granularity, .. } = self.parameters;
         let predicted = estimate.srtt + estimate.rttvar * weight;
         let least = last + granularity * 2;
         self.length = predicted.max(least).rounded_up_to(granularity).max(min).min(max);
@@ -75,7 +73,7 @@ impl Eifel {
 
 impl Rto for Eifel {
     fn on_sample(&mut self, sample: &Sample) {
-        let rtt = measured(sample, self.params.granularity);
+        let rtt = measured(sample, self.parameters.granularity);
         let weight = self.samples_per_flight(sample.flight);
         let estimate =
             self.estimate.map_or(Estimate::updated(None, rtt), |earlier| after(earlier, rtt, weight));
@@ -87,7 +85,7 @@ impl Rto for Eifel {
     }
 
     fn granularity(&self) -> Duration {
-        self.params.granularity
+        self.parameters.granularity
     }
 
     fn length(&self) -> Duration {
@@ -95,7 +93,7 @@ impl Rto for Eifel {
     }
 
     fn longest(&self) -> Duration {
-        self.params.max
+        self.parameters.max
     }
 
     fn counts_from(&self) -> CountsFrom {
@@ -126,21 +124,23 @@ fn after(Estimate { srtt, rttvar }: Estimate, rtt: Duration, weight: u64) -> Est
 /// The gain is a third where a round trip has but one sample, which proved safe (Ludwig and Sklower 2000).
 const FEWEST_SAMPLES: u64 = 3;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Rto> = Entry {
-    id: "eifel",
-    summary: "gains by the window, no leap after a falling round trip, counted from the oldest segment",
-    source: "Ludwig and Sklower 2000",
-    parse: |value| {
-        let params: Params = Entry::<dyn Rto>::read(value)?;
-        check_lengths(params.initial, params.min, params.max)?;
-        if params.segments_per_sample == 0 {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        check_lengths(self.initial, self.min, self.max)?;
+        if self.segments_per_sample == 0 {
             return Err(refusal("segments_per_sample is 0, and a sample would stand for none", "1 or more"));
         }
-        Ok(Arc::new(move || Box::new(Eifel::new(params.clone()))))
-    },
-    schema: Entry::<dyn Rto>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn Rto> = Algorithm::checked(
+    "eifel",
+    "gains by the window, no leap after a falling round trip, counted from the oldest segment",
+    "Ludwig and Sklower 2000",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Eifel::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     fn settled(rtt: Duration, flight: u64) -> Eifel {
-        let mut rto = Eifel::new(Params::default());
+        let mut rto = Eifel::new(Parameters::default());
         for _ in 0..5000 {
             told(&mut rto, rtt, flight);
         }
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn the_first_sample_counts_half_as_deviation_and_a_third_as_gain() {
         // 800 + 3·400.
-        assert_eq!(told(&mut Eifel::new(Params::default()), ms(800), 1), ms(2000));
+        assert_eq!(told(&mut Eifel::new(Parameters::default()), ms(800), 1), ms(2000));
     }
 
     #[test]
@@ -197,8 +197,8 @@ mod tests {
     #[test]
     fn the_gain_follows_the_flight() {
         let srtt_after = |flight, per_sample| {
-            let params = Params { segments_per_sample: per_sample, ..Params::default() };
-            let mut rto = Eifel::new(params);
+            let parameters = Parameters { segments_per_sample: per_sample, ..Parameters::default() };
+            let mut rto = Eifel::new(parameters);
             told(&mut rto, ms(1000), flight);
             told(&mut rto, ms(2000), flight);
             rto.estimate().unwrap().srtt

@@ -7,19 +7,17 @@
 //!   a round trip do not wear it out;
 //! - a round trip that falls below the average widens the mean deviation by an eighth only of what it would.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 use super::{Estimate, Rto, Sample, check_lengths};
-use crate::registry::Entry;
+use registry::{Algorithm, Checked, ParameterError};
 
 /// Parameters of the Linux timer; the defaults are the kernel's constants.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Length before the first sample: 1 s (`TCP_TIMEOUT_INIT`).
     pub initial: Duration,
     /// Least distance from the round trip: 200 ms (`TCP_RTO_MIN`).
@@ -30,7 +28,7 @@ pub struct Params {
     pub granularity: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(1),
@@ -81,13 +79,13 @@ impl State {
 
 #[derive(Debug)]
 struct Linux {
-    params: Params,
+    parameters: Parameters,
     state: Option<State>,
 }
 
 impl Rto for Linux {
     fn on_sample(&mut self, sample: &Sample) {
-        let (rtt, min) = ((sample.now - sample.sent).as_nanos(), self.params.min.as_nanos());
+        let (rtt, min) = ((sample.now - sample.sent).as_nanos(), self.parameters.min.as_nanos());
         match &mut self.state {
             None => self.state = Some(State::first(rtt, min, sample.now)),
             Some(state) => state.update(rtt, min, sample),
@@ -96,28 +94,28 @@ impl Rto for Linux {
 
     fn inherit(&mut self, estimate: Estimate) {
         let (srtt, deviation) = (estimate.srtt.as_nanos(), estimate.rttvar.as_nanos() * 4);
-        let variance = deviation.max(self.params.min.as_nanos());
+        let variance = deviation.max(self.parameters.min.as_nanos());
         self.state = Some(State { srtt, deviation, largest: variance, variance, began: Instant::START });
     }
 
     fn granularity(&self) -> Duration {
-        self.params.granularity
+        self.parameters.granularity
     }
 
     fn restarts_after_lost_syn(&mut self) -> bool {
         // RFC 6298 §5.7 (`TCP_TIMEOUT_FALLBACK`).
-        self.params.initial = self.params.initial.max(AFTER_LOST_SYN);
+        self.parameters.initial = self.parameters.initial.max(AFTER_LOST_SYN);
         true
     }
 
     fn length(&self) -> Duration {
-        let Params { initial, max, granularity, .. } = self.params;
+        let Parameters { initial, max, granularity, .. } = self.parameters;
         let length = |state: State| Duration::from_nanos(state.srtt + state.variance);
         self.state.map_or(initial, |state| length(state).rounded_up_to(granularity).min(max))
     }
 
     fn longest(&self) -> Duration {
-        self.params.max
+        self.parameters.max
     }
 
     fn estimate(&self) -> Option<Estimate> {
@@ -130,25 +128,29 @@ impl Rto for Linux {
 /// RFC 6298 §5.7: the first length for data where the SYN was lost.
 const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        check_lengths(self.initial, self.min, self.max)?;
+        Ok(())
+    }
+}
+
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Rto> = Entry {
-    id: "linux",
-    summary: "SRTT and the largest mean deviation of a round trip, 200 ms at the least",
-    source: "Linux net/ipv4/tcp_input.c (tcp_rtt_estimator, tcp_set_rto)",
-    parse: |value| {
-        let params: Params = Entry::<dyn Rto>::read(value)?;
-        check_lengths(params.initial, params.min, params.max)?;
-        Ok(Arc::new(move || Box::new(Linux { params: params.clone(), state: None })))
-    },
-    schema: Entry::<dyn Rto>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Rto> = Algorithm::checked(
+    "linux",
+    "SRTT and the largest mean deviation of a round trip, 200 ms at the least",
+    "Linux net/ipv4/tcp_input.c (tcp_rtt_estimator, tcp_set_rto)",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Linux { parameters: parameters.clone(), state: None })
+    }),
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn after(samples: &[u64]) -> Duration {
-        let mut timer = Linux { params: Params::default(), state: None };
+        let mut timer = Linux { parameters: Parameters::default(), state: None };
         let mut now = Instant::START;
         for millis in samples {
             let sent = now + Duration::from_millis(1);

@@ -7,19 +7,17 @@
 //!   2^(cwnd−1), a guard against delayed ACKs; it is computed when a sample comes and kept until the next;
 //! - its minimum is 200 ms, its clock ticks every 10 ms.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use super::{CountsFrom, Estimate, Rto, Sample, check_lengths, measured};
-use crate::registry::Entry;
+use registry::{Algorithm, Checked, ParameterError};
 
 /// Parameters of the Linux timer; the defaults are that kernel's constants.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Length before the first sample: 3 s (RFC 1122 §4.2.3.1).
     pub initial: Duration,
     /// Least length: 200 ms.
@@ -30,7 +28,7 @@ pub struct Params {
     pub granularity: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(3),
@@ -43,20 +41,20 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Linux2000 {
-    params: Params,
+    parameters: Parameters,
     estimate: Option<Estimate>,
     length: Duration,
 }
 
 impl Linux2000 {
-    const fn new(params: Params) -> Self {
-        Self { length: params.initial, params, estimate: None }
+    const fn new(parameters: Parameters) -> Self {
+        Self { length: parameters.initial, parameters, estimate: None }
     }
 }
 
 impl Rto for Linux2000 {
     fn on_sample(&mut self, sample: &Sample) {
-        let Params { min, max, granularity, .. } = self.params;
+        let Parameters { min, max, granularity, .. } = self.parameters;
         let estimate = Estimate::updated(self.estimate, measured(sample, granularity));
         self.estimate = Some(estimate);
         let plain = estimate.srtt + estimate.rttvar * 4;
@@ -66,14 +64,14 @@ impl Rto for Linux2000 {
     }
 
     fn inherit(&mut self, estimate: Estimate) {
-        let Params { min, max, granularity, .. } = self.params;
+        let Parameters { min, max, granularity, .. } = self.parameters;
         let plain = estimate.srtt + estimate.rttvar * 4;
         self.estimate = Some(estimate);
         self.length = (plain + plain / 4).rounded_up_to(granularity).clamp(min, max);
     }
 
     fn granularity(&self) -> Duration {
-        self.params.granularity
+        self.parameters.granularity
     }
 
     fn length(&self) -> Duration {
@@ -81,7 +79,7 @@ impl Rto for Linux2000 {
     }
 
     fn longest(&self) -> Duration {
-        self.params.max
+        self.parameters.max
     }
 
     fn counts_from(&self) -> CountsFrom {
@@ -93,18 +91,20 @@ impl Rto for Linux2000 {
     }
 }
 
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        check_lengths(self.initial, self.min, self.max)?;
+        Ok(())
+    }
+}
+
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Rto> = Entry {
-    id: "linux-2000",
-    summary: "5/4 of SRTT + 4·MDEV and more for small windows, counted from the oldest segment's transmission",
-    source: "Linux 2.2/2.3 tcp_set_rto, as measured through Sarolahti 2000, Table 14",
-    parse: |value| {
-        let params: Params = Entry::<dyn Rto>::read(value)?;
-        check_lengths(params.initial, params.min, params.max)?;
-        Ok(Arc::new(move || Box::new(Linux2000::new(params.clone()))))
-    },
-    schema: Entry::<dyn Rto>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Rto> = Algorithm::checked(
+    "linux-2000",
+    "5/4 of SRTT + 4·MDEV and more for small windows, counted from the oldest segment's transmission",
+    "Linux 2.2/2.3 tcp_set_rto, as measured through Sarolahti 2000, Table 14",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Linux2000::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_small_window_lengthens_the_timer() {
         let length_for = |cwnd| {
-            let mut rto = Linux2000::new(Params::default());
+            let mut rto = Linux2000::new(Parameters::default());
             let now = Instant::START + Duration::from_millis(800);
             rto.on_sample(&Sample { sent: Instant::START, now, cwnd, flight: cwnd });
             rto.length()

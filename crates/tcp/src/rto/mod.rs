@@ -11,11 +11,11 @@ use units::{Duration, Instant};
 
 pub use rfc6298::Backoff;
 
-use crate::registry::{algorithms, refusal};
+use registry::{algorithms, refusal};
 
 algorithms! {
     /// The retransmission timers.
-    dyn Rto:
+    dyn Rto in "rto", a "retransmission timer":
     rfc6298,
     linux_2000,
     linux,

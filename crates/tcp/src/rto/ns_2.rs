@@ -5,8 +5,6 @@
 //! where that of RFC 6298 may come down to one. A doubled length is kept until new data are acknowledged, also
 //! where timestamps time what was sent again, unless `backoff` says otherwise.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
@@ -14,12 +12,12 @@ use units::{Duration, Instant};
 use super::fixed_point::Smoothed;
 use super::rfc6298::Samples;
 use super::{Backoff, Estimate, Rto, Sample, check_lengths, measured};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of the timer of ns-2; the defaults are those of its later versions.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Length before the first sample: 3 s (`rtxcur_init_`).
     pub initial: Duration,
     /// Least length: 200 ms (`minrto_`; 1 s before ns-2.28).
@@ -35,7 +33,7 @@ pub struct Params {
     pub backoff: Backoff,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(3),
@@ -50,7 +48,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Ns2 {
-    params: Params,
+    parameters: Parameters,
     /// `t_srtt_` and `t_rttvar_`, in ticks.
     smoothed: Option<Smoothed>,
     /// When the last sample was taken.
@@ -60,8 +58,8 @@ struct Ns2 {
 impl Ns2 {
     /// A round trip in ticks: with timestamps it is rounded, without them it is what the clock's readings tell.
     fn ticks(&self, sample: &Sample) -> u64 {
-        let tick = self.params.tick;
-        let time = match self.params.samples {
+        let tick = self.parameters.tick;
+        let time = match self.parameters.samples {
             Samples::All => sample.now - sample.sent + tick / 2,
             Samples::PerRoundTrip => measured(sample, tick),
         };
@@ -71,7 +69,7 @@ impl Ns2 {
 
 impl Rto for Ns2 {
     fn on_sample(&mut self, sample: &Sample) {
-        if self.params.samples == Samples::PerRoundTrip && sample.sent < self.sampled {
+        if self.parameters.samples == Samples::PerRoundTrip && sample.sent < self.sampled {
             return;
         }
         self.sampled = sample.now;
@@ -81,58 +79,60 @@ impl Rto for Ns2 {
     }
 
     fn inherit(&mut self, estimate: Estimate) {
-        self.smoothed = Some(Smoothed::of(estimate, self.params.tick, WHOLE));
+        self.smoothed = Some(Smoothed::of(estimate, self.parameters.tick, WHOLE));
     }
 
     fn granularity(&self) -> Duration {
-        self.params.tick
+        self.parameters.tick
     }
 
     fn length(&self) -> Duration {
-        let Params { initial, min, max, tick, .. } = self.params;
+        let Parameters { initial, min, max, tick, .. } = self.parameters;
         self.smoothed.map_or(initial, |smoothed| (tick * smoothed.with_four_deviations()).clamp(min, max))
     }
 
     fn backoff(&self) -> Backoff {
-        self.params.backoff
+        self.parameters.backoff
     }
 
     fn longest(&self) -> Duration {
-        self.params.max
+        self.parameters.max
     }
 
     fn estimate(&self) -> Option<Estimate> {
-        self.smoothed.map(|smoothed| smoothed.estimate(self.params.tick, WHOLE))
+        self.smoothed.map(|smoothed| smoothed.estimate(self.parameters.tick, WHOLE))
     }
 }
 
 /// Units of the estimator in a tick: its unit is the tick.
 const WHOLE: u64 = 1;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Rto> = Entry {
-    id: "ns-2",
-    summary: "BSD's estimator of 1988 in whole ticks of 10 ms: three of them at least above an even round trip",
-    source: "ns-2 tcp.cc (rtt_update); Jacobson 1988, appendix A",
-    parse: |value| {
-        let params: Params = Entry::<dyn Rto>::read(value)?;
-        check_lengths(params.initial, params.min, params.max)?;
-        if params.tick.is_zero() {
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        check_lengths(self.initial, self.min, self.max)?;
+        if self.tick.is_zero() {
             return Err(refusal("tick is 0 s, and the clock would stand still", "ns-2 has \"10 ms\""));
         }
-        Ok(Arc::new(move || {
-            Box::new(Ns2 { params: params.clone(), smoothed: None, sampled: Instant::START })
-        }))
-    },
-    schema: Entry::<dyn Rto>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn Rto> = Algorithm::checked(
+    "ns-2",
+    "BSD's estimator of 1988 in whole ticks of 10 ms: three of them at least above an even round trip",
+    "ns-2 tcp.cc (rtt_update); Jacobson 1988, appendix A",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Ns2 { parameters: parameters.clone(), smoothed: None, sampled: Instant::START })
+    }),
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn after(params: Params, round_trips: impl IntoIterator<Item = u64>) -> Ns2 {
-        let mut timer = Ns2 { params, smoothed: None, sampled: Instant::START };
+    fn after(parameters: Parameters, round_trips: impl IntoIterator<Item = u64>) -> Ns2 {
+        let mut timer = Ns2 { parameters, smoothed: None, sampled: Instant::START };
         for ms in round_trips {
             let sent = timer.sampled;
             timer.on_sample(&Sample { sent, now: sent + Duration::from_millis(ms), cwnd: 1, flight: 1 });
@@ -142,18 +142,19 @@ mod tests {
 
     #[test]
     fn the_first_sample_gives_three_round_trips() {
-        assert_eq!(after(Params::default(), [500]).length(), Duration::from_millis(1500));
+        assert_eq!(after(Parameters::default(), [500]).length(), Duration::from_millis(1500));
     }
 
     #[test]
     fn three_ticks_are_left_above_round_trips_that_are_alike() {
-        assert_eq!(after(Params::default(), [300; 200]).length(), Duration::from_millis(330));
-        assert_eq!(after(Params::default(), [50; 200]).length(), Duration::from_millis(200));
+        assert_eq!(after(Parameters::default(), [300; 200]).length(), Duration::from_millis(330));
+        assert_eq!(after(Parameters::default(), [50; 200]).length(), Duration::from_millis(200));
     }
 
     #[test]
     fn timestamps_are_rounded_and_readings_of_the_clock_are_not() {
-        let samples = |samples| after(Params { samples, ..Params::default() }, [306, 306]).smoothed.unwrap();
+        let samples =
+            |samples| after(Parameters { samples, ..Parameters::default() }, [306, 306]).smoothed.unwrap();
         // From 0 to 306 ms and from 306 to 612: 30 ticks begun, then 31.
         assert_eq!(samples(Samples::All).srtt, 31 * 8);
         assert_eq!(samples(Samples::PerRoundTrip).srtt, 30 * 8 + 1);

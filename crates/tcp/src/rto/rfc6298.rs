@@ -1,18 +1,16 @@
 //! The timer of RFC 6298: SRTT + max(G, 4·RTTVAR), between a minimum and a maximum.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 
 use super::{Estimate, Rto, Sample, check_lengths, measured};
-use crate::registry::Entry;
+use registry::{Algorithm, Checked, ParameterError};
 
 /// Parameters of the standard timer.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Length before the first sample. RFC 6298 §2.1: 1 s.
     pub initial: Duration,
     /// Least length. RFC 6298 §2.4: 1 s; current kernels use 200 ms.
@@ -57,7 +55,7 @@ pub enum Backoff {
     UntilNewData,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(1),
@@ -73,7 +71,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Rfc6298 {
-    params: Params,
+    parameters: Parameters,
     estimate: Option<Estimate>,
     /// When the last sample was taken.
     sampled: Instant,
@@ -81,11 +79,11 @@ struct Rfc6298 {
 
 impl Rto for Rfc6298 {
     fn on_sample(&mut self, sample: &Sample) {
-        if self.params.samples == Samples::PerRoundTrip && sample.sent < self.sampled {
+        if self.parameters.samples == Samples::PerRoundTrip && sample.sent < self.sampled {
             return;
         }
         self.sampled = sample.now;
-        let rtt = measured(sample, self.params.granularity);
+        let rtt = measured(sample, self.parameters.granularity);
         self.estimate = Some(Estimate::updated(self.estimate, rtt));
     }
 
@@ -94,17 +92,17 @@ impl Rto for Rfc6298 {
     }
 
     fn granularity(&self) -> Duration {
-        self.params.granularity
+        self.parameters.granularity
     }
 
     fn restarts_after_lost_syn(&mut self) -> bool {
         // RFC 6298 §5.7.
-        self.params.initial = self.params.initial.max(AFTER_LOST_SYN);
+        self.parameters.initial = self.parameters.initial.max(AFTER_LOST_SYN);
         true
     }
 
     fn length(&self) -> Duration {
-        let Params { initial, min, max, granularity, slop, .. } = self.params;
+        let Parameters { initial, min, max, granularity, slop, .. } = self.parameters;
         match self.estimate {
             None => initial,
             Some(Estimate { srtt, rttvar }) => {
@@ -114,11 +112,11 @@ impl Rto for Rfc6298 {
     }
 
     fn longest(&self) -> Duration {
-        self.params.max
+        self.parameters.max
     }
 
     fn backoff(&self) -> Backoff {
-        self.params.backoff
+        self.parameters.backoff
     }
 
     fn estimate(&self) -> Option<Estimate> {
@@ -127,26 +125,28 @@ impl Rto for Rfc6298 {
 }
 
 impl Rfc6298 {
-    const fn new(params: Params) -> Self {
-        Self { params, estimate: None, sampled: Instant::START }
+    const fn new(parameters: Parameters) -> Self {
+        Self { parameters, estimate: None, sampled: Instant::START }
     }
 }
 
 /// RFC 6298 §5.7: the first length for data where the SYN was lost.
 const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        check_lengths(self.initial, self.min, self.max)?;
+        Ok(())
+    }
+}
+
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Rto> = Entry {
-    id: "rfc6298",
-    summary: "SRTT + 4·RTTVAR, restarted by each ACK of new data",
-    source: "RFC 6298",
-    parse: |value| {
-        let params: Params = Entry::<dyn Rto>::read(value)?;
-        check_lengths(params.initial, params.min, params.max)?;
-        Ok(Arc::new(move || Box::new(Rfc6298::new(params.clone()))))
-    },
-    schema: Entry::<dyn Rto>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Rto> = Algorithm::checked(
+    "rfc6298",
+    "SRTT + 4·RTTVAR, restarted by each ACK of new data",
+    "RFC 6298",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Rfc6298::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -157,8 +157,8 @@ mod tests {
     }
 
     fn timer() -> Rfc6298 {
-        let params = Params { min: Duration::from_millis(200), ..Params::default() };
-        Rfc6298::new(params)
+        let parameters = Parameters { min: Duration::from_millis(200), ..Parameters::default() };
+        Rfc6298::new(parameters)
     }
 
     #[test]
@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn without_variation_a_tick_is_left_above_the_round_trip() {
         let tick = Duration::from_millis(100);
-        let params = Params { min: Duration::ZERO, granularity: tick, ..Params::default() };
-        let mut rto = Rfc6298::new(params);
+        let parameters = Parameters { min: Duration::ZERO, granularity: tick, ..Parameters::default() };
+        let mut rto = Rfc6298::new(parameters);
         for _ in 0..200 {
             rto.on_sample(&sample(tick * 3));
         }

@@ -5,19 +5,17 @@
 //! four times, as if its fixed-point scaling had been forgotten; and a clock of 100 ms, which that system's
 //! timers had. `deviations` and `granularity` set other values.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
 use super::{Estimate, Rto, Sample, check_lengths, measured};
-use crate::registry::Entry;
+use registry::{Algorithm, Checked, ParameterError};
 
 /// Parameters of the faulty timer.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// How often the deviation is added to SRTT. Assumed: once, where RFC 6298 §2.3 has K = 4.
     pub deviations: u32,
     /// Length before the first sample: 3 s (RFC 1122 §4.2.3.1).
@@ -30,7 +28,7 @@ pub struct Params {
     pub granularity: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             deviations: 1,
@@ -44,13 +42,13 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Windows2000 {
-    params: Params,
+    parameters: Parameters,
     estimate: Option<Estimate>,
 }
 
 impl Rto for Windows2000 {
     fn on_sample(&mut self, sample: &Sample) {
-        let rtt = measured(sample, self.params.granularity);
+        let rtt = measured(sample, self.parameters.granularity);
         self.estimate = Some(Estimate::updated(self.estimate, rtt));
     }
 
@@ -59,11 +57,11 @@ impl Rto for Windows2000 {
     }
 
     fn granularity(&self) -> Duration {
-        self.params.granularity
+        self.parameters.granularity
     }
 
     fn length(&self) -> Duration {
-        let Params { deviations, initial, min, max, granularity } = self.params;
+        let Parameters { deviations, initial, min, max, granularity } = self.parameters;
         let of = |Estimate { srtt, rttvar }| {
             (srtt + rttvar * u64::from(deviations)).rounded_up_to(granularity).clamp(min, max)
         };
@@ -71,7 +69,7 @@ impl Rto for Windows2000 {
     }
 
     fn longest(&self) -> Duration {
-        self.params.max
+        self.parameters.max
     }
 
     fn estimate(&self) -> Option<Estimate> {
@@ -79,18 +77,22 @@ impl Rto for Windows2000 {
     }
 }
 
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        check_lengths(self.initial, self.min, self.max)?;
+        Ok(())
+    }
+}
+
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Rto> = Entry {
-    id: "windows-2000",
-    summary: "an error in the arithmetic: the deviation added once (assumed; the document's formula is lost)",
-    source: "Gurtov 2001",
-    parse: |value| {
-        let params: Params = Entry::<dyn Rto>::read(value)?;
-        check_lengths(params.initial, params.min, params.max)?;
-        Ok(Arc::new(move || Box::new(Windows2000 { params: params.clone(), estimate: None })))
-    },
-    schema: Entry::<dyn Rto>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Rto> = Algorithm::checked(
+    "windows-2000",
+    "an error in the arithmetic: the deviation added once (assumed; the document's formula is lost)",
+    "Gurtov 2001",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(Windows2000 { parameters: parameters.clone(), estimate: None })
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -100,7 +102,7 @@ mod tests {
 
     #[test]
     fn it_is_shorter_than_the_standard_timer_of_the_same_round_trips() {
-        let mut rto = Windows2000 { params: Params::default(), estimate: None };
+        let mut rto = Windows2000 { parameters: Parameters::default(), estimate: None };
         assert_eq!(rto.length(), Duration::from_secs(3));
         let now = Instant::START + Duration::from_secs(1);
         rto.on_sample(&Sample { sent: Instant::START, now, cwnd: 2, flight: 2 });

@@ -5,19 +5,17 @@
 //! shrinks. Linux counts memory on both sides, data with their records; here the data that wait are counted without
 //! records, of which there is one for up to 64 KiB.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::{SendBuffer, Sender};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the defaults are Linux'.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The buffer before the handshake, and the least: 16 KiB (`tcp_wmem[1]`).
     pub initial: Bytes,
     /// The most that it grows to: 4 MiB (`tcp_wmem[2]`).
@@ -27,7 +25,7 @@ pub struct Params {
     pub windows: u32,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { initial: Bytes(16 << 10), greatest: Bytes(4 << 20), windows: 2 }
     }
@@ -35,13 +33,13 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct AutoTuning {
-    params: Params,
+    parameters: Parameters,
     size: Bytes,
 }
 
 impl AutoTuning {
-    const fn new(params: Params) -> Self {
-        Self { size: params.initial, params }
+    const fn new(parameters: Parameters) -> Self {
+        Self { size: parameters.initial, parameters }
     }
 }
 
@@ -54,8 +52,8 @@ impl SendBuffer for AutoTuning {
     fn grow(&mut self, sender: &Sender) {
         let cwnd = sender.cwnd.whole(sender.smss);
         let segments = cwnd.max(INITIAL_SEGMENTS).max(u64::from(sender.dupthresh) + 1);
-        let wanted = segment_memory(sender.mss) * segments * u64::from(self.params.windows);
-        self.size = self.size.max(wanted.min(self.params.greatest));
+        let wanted = segment_memory(sender.mss) * segments * u64::from(self.parameters.windows);
+        self.size = self.size.max(wanted.min(self.parameters.greatest));
     }
 }
 
@@ -73,14 +71,9 @@ const HEADERS: Bytes = Bytes(320);
 const SHARED_INFO: Bytes = Bytes(320);
 const RECORD: Bytes = Bytes(256);
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn SendBuffer> = Entry {
-    id: "auto-tuning",
-    summary: "a send buffer that follows the congestion window, as Linux sizes it",
-    source: "Semke, Mahdavi and Mathis 1998; Linux net/ipv4/tcp_input.c (tcp_sndbuf_expand)",
-    parse: |value| {
-        let params: Params = Entry::<dyn SendBuffer>::read(value)?;
-        let Params { initial, greatest, windows } = params;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { initial, greatest, windows } = *self;
         if initial < LEAST_BUFFER || initial > greatest {
             let wrong = format!("initial is {} bytes and greatest {}", initial.0, greatest.0);
             return Err(refusal(wrong, "initial at least \"4608 bytes\", and greatest no smaller"));
@@ -88,10 +81,17 @@ pub const ENTRY: Entry<dyn SendBuffer> = Entry {
         if windows == 0 {
             return Err(refusal("windows is 0", "2, or 3 for BBR"));
         }
-        Ok(Arc::new(move || Box::new(AutoTuning::new(params.clone()))))
-    },
-    schema: Entry::<dyn SendBuffer>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn SendBuffer> = Algorithm::checked(
+    "auto-tuning",
+    "a send buffer that follows the congestion window, as Linux sizes it",
+    "Semke, Mahdavi and Mathis 1998; Linux net/ipv4/tcp_input.c (tcp_sndbuf_expand)",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(AutoTuning::new(parameters.clone()))),
+);
 
 /// `SOCK_MIN_SNDBUF`.
 const LEAST_BUFFER: Bytes = Bytes(4608);
@@ -102,8 +102,8 @@ mod tests {
 
     use super::*;
 
-    fn after(params: Params, cwnd: u64) -> Bytes {
-        let mut buffer = AutoTuning::new(params);
+    fn after(parameters: Parameters, cwnd: u64) -> Bytes {
+        let mut buffer = AutoTuning::new(parameters);
         let (smss, mss) = (Bytes(1448), Bytes(1460));
         buffer.grow(&Sender { cwnd: smss * cwnd, smss, mss, dupthresh: 3 });
         buffer.size()
@@ -111,21 +111,21 @@ mod tests {
 
     #[test]
     fn a_new_connection_over_ethernet_has_the_87040_bytes_that_ss_shows() {
-        assert_eq!(AutoTuning::new(Params::default()).size(), Bytes(16_384));
-        assert_eq!(after(Params::default(), 10), Bytes(87_040));
-        assert_eq!(after(Params::default(), 1), Bytes(87_040), "never for less than TCP_INIT_CWND");
+        assert_eq!(AutoTuning::new(Parameters::default()).size(), Bytes(16_384));
+        assert_eq!(after(Parameters::default(), 10), Bytes(87_040));
+        assert_eq!(after(Parameters::default(), 1), Bytes(87_040), "never for less than TCP_INIT_CWND");
     }
 
     #[test]
     fn it_has_room_for_two_windows_or_for_three_of_bbr_up_to_the_greatest() {
-        assert_eq!(after(Params::default(), 100), Bytes(870_400));
-        assert_eq!(after(Params { windows: 3, ..Params::default() }, 100), Bytes(1_305_600));
-        assert_eq!(after(Params::default(), 10_000), Bytes(4 << 20));
+        assert_eq!(after(Parameters::default(), 100), Bytes(870_400));
+        assert_eq!(after(Parameters { windows: 3, ..Parameters::default() }, 100), Bytes(1_305_600));
+        assert_eq!(after(Parameters::default(), 10_000), Bytes(4 << 20));
     }
 
     #[test]
     fn it_never_shrinks() {
-        let mut buffer = AutoTuning::new(Params::default());
+        let mut buffer = AutoTuning::new(Parameters::default());
         for cwnd in [100, 10] {
             let (smss, mss) = (Bytes(1448), Bytes(1460));
             buffer.grow(&Sender { cwnd: smss * cwnd, smss, mss, dupthresh: 3 });
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_buffer_without_room_for_a_packet_is_refused() {
         for wrong in [json!({ "initial": "1 KiB" }), json!({ "initial": "8 MiB" }), json!({ "windows": 0 })] {
-            assert!((ENTRY.parse)(wrong.clone()).is_err(), "{wrong}");
+            assert!(ENTRY.choice(wrong.clone()).is_err(), "{wrong}");
         }
     }
 }

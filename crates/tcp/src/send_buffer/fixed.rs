@@ -1,23 +1,21 @@
 //! A send buffer of fixed size.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::SendBuffer;
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of the fixed buffer.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The most that is written and not acknowledged, in bytes of data: 64 KiB, as `SO_SNDBUF` of many programs has it.
     pub size: Bytes,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { size: Bytes(64 << 10) }
     }
@@ -32,17 +30,23 @@ impl SendBuffer for Fixed {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn SendBuffer> = Entry {
-    id: "fixed",
-    summary: "a send buffer of constant size",
-    source: "POSIX.1, SO_SNDBUF",
-    parse: |value| {
-        let Params { size } = Entry::<dyn SendBuffer>::read(value)?;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { size } = *self;
         if size.is_zero() {
             return Err(refusal("a send buffer of 0 sends nothing", "a size of 1 byte or more"));
         }
-        Ok(Arc::new(move || Box::new(Fixed(size))))
-    },
-    schema: Entry::<dyn SendBuffer>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn SendBuffer> = Algorithm::checked(
+    "fixed",
+    "a send buffer of constant size",
+    "POSIX.1, SO_SNDBUF",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        let Parameters { size } = *parameters;
+        Box::new(Fixed(size))
+    }),
+);

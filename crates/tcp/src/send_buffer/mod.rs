@@ -5,11 +5,11 @@
 
 use units::Bytes;
 
-use crate::registry::algorithms;
+use registry::algorithms;
 
 algorithms! {
     /// The policies for the send buffer.
-    dyn SendBuffer:
+    dyn SendBuffer in "send_buffer", a "send buffer":
     unlimited,
     fixed,
     auto_tuning,

@@ -90,7 +90,10 @@ mod tests {
     fn polls() -> Polls {
         let entry = crate::poll::ENTRIES.iter().find(|entry| entry.id == "nth").expect("it is listed");
         Polls::new(
-            (entry.parse)(json!({ "segments": "2 segments", "fixes": true })).expect("they make sense")()
+            entry
+                .choice(json!({ "segments": "2 segments", "fixes": true }))
+                .expect("they make sense")
+                .build(),
         )
     }
 

@@ -178,7 +178,7 @@ mod tests {
 
     fn timer() -> RetransmissionTimer {
         let entry = crate::rto::ENTRIES.iter().find(|entry| entry.id == "rfc6298").expect("it is listed");
-        RetransmissionTimer::new((entry.parse)(json!({})).expect("defaults do")(), Seq(0))
+        RetransmissionTimer::new(entry.choice(json!({})).expect("defaults do").build(), Seq(0))
     }
 
     #[test]

@@ -226,7 +226,7 @@ mod tests {
     fn stream() -> SendStream {
         let entry =
             crate::send_buffer::ENTRIES.iter().find(|entry| entry.id == "unlimited").expect("it is listed");
-        SendStream::new((entry.parse)(json!({})).expect("defaults do")(), Bytes(1000), true)
+        SendStream::new(entry.choice(json!({})).expect("defaults do").build(), Bytes(1000), true)
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Undoing the reaction to a spurious loss signal (RFC 4015): the state of the sender before the signal, and what is
 //! restored of it once a detector of `spurious/` has found that nothing was lost.
 
+use registry::Choice;
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 
 use super::retransmission::RetransmissionTimer;
 use crate::congestion::CongestionControl;
 use crate::recovery::{AckEvent, Next, Room};
-use crate::registry::Choice;
 use crate::rto::Estimate;
 use crate::scoreboard::Scoreboard;
 use crate::spurious::{
@@ -48,7 +48,7 @@ struct RtoAdaptation {
 
 impl SpuriousDetection {
     pub(super) fn new(choice: &Choice<dyn Spurious>) -> Self {
-        let active = choice.id != crate::spurious::NONE;
+        let active = choice.id() != crate::spurious::NONE;
         Self { detector: choice.build(), active, pre_loss: None, rto_adaptation: None }
     }
 
@@ -250,7 +250,7 @@ mod tests {
 
     fn reno(segments: u64) -> Box<dyn CongestionControl> {
         let entry = crate::congestion::ENTRIES.iter().find(|entry| entry.id == "reno").expect("it is listed");
-        let mut congestion = (entry.parse)(json!({})).expect("defaults do")();
+        let mut congestion = entry.choice(json!({})).expect("defaults do").build();
         congestion.start(SMSS, SMSS * segments);
         congestion
     }

@@ -5,7 +5,6 @@
 //! saves the window, and the duplicate ACKs that the copies draw are known for what they are.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,20 +12,20 @@ use units::{Instant, Seq, SeqRange};
 
 use super::{Judgement, Needs, Response, Signal, Spurious};
 use crate::recovery::AckEvent;
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What a false signal gives back.
     pub response: Response,
 }
 
 #[derive(Debug, Default)]
 struct Dsack {
-    params: Params,
+    parameters: Parameters,
     /// What was sent again since the signal, in the order of the stream; `None` where there is no signal
     /// to judge, or none that can be judged.
     copies: Option<Vec<Copy>>,
@@ -95,7 +94,7 @@ impl Spurious for Dsack {
     }
 
     fn response(&self) -> Response {
-        self.params.response
+        self.parameters.response
     }
 
     fn needs(&self) -> Needs {
@@ -119,13 +118,9 @@ fn acknowledges_with_it(ack: &AckEvent, start: Seq) -> bool {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Spurious> = Entry {
-    id: "dsack",
-    summary: "a loss was none if every copy sent again is reported as a duplicate",
-    source: "RFC 3708; RFC 2883",
-    parse: |value| {
-        let params: Params = Entry::<dyn Spurious>::read(value)?;
-        Ok(Arc::new(move || Box::new(Dsack { params: params.clone(), ..Dsack::default() })))
-    },
-    schema: Entry::<dyn Spurious>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Spurious> = Algorithm::of(
+    "dsack",
+    "a loss was none if every copy sent again is reported as a duplicate",
+    "RFC 3708; RFC 2883",
+    &Build(|parameters: &Parameters| Box::new(Dsack { parameters: parameters.clone(), ..Dsack::default() })),
+);

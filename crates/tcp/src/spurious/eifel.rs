@@ -4,29 +4,27 @@
 //! clock of the segment that made the receiver send it: if that clock is older than the retransmission,
 //! it was the original that arrived, and the signal was false.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Instant, Seq, SeqRange};
 
 use super::{Judgement, Needs, Response, Signal, Spurious};
 use crate::recovery::AckEvent;
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 use crate::timestamp::Timestamp;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What a false signal gives back.
     pub response: Response,
 }
 
 #[derive(Debug)]
 struct Eifel {
-    params: Params,
+    parameters: Parameters,
     mode: Mode,
     /// End of what was outstanding at the last signal, until it is acknowledged: loss recovery continues.
     recover: Option<Seq>,
@@ -85,7 +83,7 @@ impl Spurious for Eifel {
     }
 
     fn response(&self) -> Response {
-        self.params.response
+        self.parameters.response
     }
 
     fn needs(&self) -> Needs {
@@ -94,15 +92,16 @@ impl Spurious for Eifel {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Spurious> = Entry {
-    id: "eifel",
-    summary: "an echoed timestamp older than the retransmission shows that the original arrived",
-    source: "RFC 3522; Ludwig and Katz 2000",
-    parse: |value| {
-        let params: Params = Entry::<dyn Spurious>::read(value)?;
-        Ok(Arc::new(move || {
-            Box::new(Eifel { params: params.clone(), mode: Mode::Idle, recover: None, reports_twice: false })
-        }))
-    },
-    schema: Entry::<dyn Spurious>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Spurious> = Algorithm::of(
+    "eifel",
+    "an echoed timestamp older than the retransmission shows that the original arrived",
+    "RFC 3522; Ludwig and Katz 2000",
+    &Build(|parameters: &Parameters| {
+        Box::new(Eifel {
+            parameters: parameters.clone(),
+            mode: Mode::Idle,
+            recover: None,
+            reports_twice: false,
+        })
+    }),
+);

@@ -5,21 +5,19 @@
 //! the new segments have found a gap. It needs no option of TCP; where SACK is agreed, the variant of §3
 //! sees more.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Seq, SeqRange};
 
 use super::{Judgement, Response, SendLimit, Signal, SignalKind, Spurious};
 use crate::recovery::AckEvent;
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Which of the two algorithms.
     pub variant: Variant,
     /// What a false signal gives back.
@@ -40,7 +38,7 @@ pub enum Variant {
 
 #[derive(Debug)]
 struct FRto {
-    params: Params,
+    parameters: Parameters,
     /// `recover` (§2) or `RecoveryPoint` (§3): end of what was outstanding at the last loss.
     recover: Option<Seq>,
     mode: Mode,
@@ -65,7 +63,7 @@ impl Spurious for FRto {
         self.mode = if timeout && !unfinished { Mode::FirstAck { resent: None } } else { Mode::Idle };
         // §3 sets its point only when the first ACK has come, so that the same segment's next timeout may
         // be judged again.
-        if self.params.variant == Variant::Basic || !timeout || unfinished {
+        if self.parameters.variant == Variant::Basic || !timeout || unfinished {
             self.recover = Some(signal.outstanding.end);
         }
     }
@@ -83,7 +81,7 @@ impl Spurious for FRto {
     }
 
     fn on_ack(&mut self, ack: &AckEvent, board: &Scoreboard) -> Judgement {
-        let judgement = match (self.mode, self.params.variant) {
+        let judgement = match (self.mode, self.parameters.variant) {
             (Mode::Idle, _) => Judgement::Undecided,
             (Mode::FirstAck { resent }, Variant::Basic) => self.first_ack(resent, ack),
             (Mode::FirstAck { .. }, Variant::Sack) => self.first_ack_sack(ack),
@@ -122,7 +120,7 @@ impl Spurious for FRto {
     }
 
     fn response(&self) -> Response {
-        self.params.response
+        self.parameters.response
     }
 }
 
@@ -188,13 +186,11 @@ const PROBES: u32 = 2;
 const WINDOW_AFTER_PROBING: u64 = 3;
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Spurious> = Entry {
-    id: "f-rto",
-    summary: "new data after the first ACK, and judging a timeout by the second",
-    source: "RFC 5682",
-    parse: |value| {
-        let params: Params = Entry::<dyn Spurious>::read(value)?;
-        Ok(Arc::new(move || Box::new(FRto { params: params.clone(), recover: None, mode: Mode::Idle })))
-    },
-    schema: Entry::<dyn Spurious>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Spurious> = Algorithm::of(
+    "f-rto",
+    "new data after the first ACK, and judging a timeout by the second",
+    "RFC 5682",
+    &Build(|parameters: &Parameters| {
+        Box::new(FRto { parameters: parameters.clone(), recover: None, mode: Mode::Idle })
+    }),
+);

@@ -3,27 +3,25 @@
 //! retransmission (Eifel), if every retransmission is reported as arrived twice (D-SACK), or, after a timeout, if
 //! originals are acknowledged that were not sent again (F-RTO, RFC 5682 §3). Both windows are then as they were.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, Seq, SeqRange};
 
 use super::{Judgement, Response, SendLimit, Signal, SignalKind, Spurious};
 use crate::recovery::AckEvent;
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
 use crate::timestamp::Timestamp;
+use registry::{Algorithm, Build};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// Whether F-RTO judges timeouts (`tcp_frto`).
     pub f_rto: bool,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { f_rto: true }
     }
@@ -31,7 +29,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Linux {
-    params: Params,
+    parameters: Parameters,
     /// The signal that may be undone (`undo_marker`).
     signal: Option<Judged>,
     probing: Probing,
@@ -165,7 +163,7 @@ impl Spurious for Linux {
         let timeout = signal.kind == SignalKind::Timeout;
         // `tcp_enter_loss`: a timeout in fast recovery continues the repair that this has begun, and is not probed.
         self.probing =
-            if timeout && self.params.f_rto && !in_recovery { Probing::FirstAck } else { Probing::Off };
+            if timeout && self.parameters.f_rto && !in_recovery { Probing::FirstAck } else { Probing::Off };
         match &mut self.signal {
             Some(last) if timeout && (in_recovery || signal.again) => {
                 (last.kind, last.high) = (SignalKind::Timeout, signal.outstanding.end);
@@ -230,13 +228,11 @@ impl Spurious for Linux {
 }
 
 /// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Spurious> = Entry {
-    id: "linux",
-    summary: "echoed clocks, D-SACKs and F-RTO together, and both windows restored",
-    source: "Linux net/ipv4/tcp_input.c (tcp_try_undo_*, tcp_process_loss); RFC 5682, RFC 3522, RFC 3708",
-    parse: |value| {
-        let params: Params = Entry::<dyn Spurious>::read(value)?;
-        Ok(Arc::new(move || Box::new(Linux { params: params.clone(), signal: None, probing: Probing::Off })))
-    },
-    schema: Entry::<dyn Spurious>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Spurious> = Algorithm::of(
+    "linux",
+    "echoed clocks, D-SACKs and F-RTO together, and both windows restored",
+    "Linux net/ipv4/tcp_input.c (tcp_try_undo_*, tcp_process_loss); RFC 5682, RFC 3522, RFC 3708",
+    &Build(|parameters: &Parameters| {
+        Box::new(Linux { parameters: parameters.clone(), signal: None, probing: Probing::Off })
+    }),
+);

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Instant, SeqRange};
 
 use crate::recovery::AckEvent;
-use crate::registry::algorithms;
 use crate::scoreboard::Scoreboard;
+use registry::algorithms;
 
 algorithms! {
     /// The detectors of spurious retransmissions.
-    dyn Spurious:
+    dyn Spurious in "spurious", a "detection of spurious retransmissions":
     none,
     eifel,
     f_rto,

@@ -1,19 +1,17 @@
 //! No detection: every loss signal is believed (RFC 5681).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Judgement, Spurious};
 use crate::recovery::AckEvent;
-use crate::registry::Entry;
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Build};
 
 /// No parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {}
+pub struct Parameters {}
 
 #[derive(Debug)]
 pub(super) struct Believe;
@@ -29,13 +27,9 @@ impl Spurious for Believe {
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn Spurious> = Entry {
-    id: "none",
-    summary: "believes every loss signal",
-    source: "RFC 5681",
-    parse: |value| {
-        let Params {} = Entry::<dyn Spurious>::read(value)?;
-        Ok(Arc::new(|| Box::new(Believe)))
-    },
-    schema: Entry::<dyn Spurious>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Spurious> = Algorithm::of(
+    "none",
+    "believes every loss signal",
+    "RFC 5681",
+    &Build(|_: &Parameters| Box::new(Believe)),
+);

@@ -1,21 +1,19 @@
 //! The comparison of round trips (Allman and Paxson 1999): an ACK that follows a retransmission sooner
 //! than any answer to it could answers the original.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Duration, Instant, SeqRange};
 
 use super::{Judgement, Response, Signal, Spurious};
 use crate::recovery::AckEvent;
-use crate::registry::{Entry, refusal};
 use crate::scoreboard::Scoreboard;
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The share of the smallest round trip, in percent, below which an ACK cannot answer the
     /// retransmission. 50, as in BSD's test for a bad retransmission, which takes it of SRTT and names the
     /// paper; of the smallest round trip it is the more careful.
@@ -25,7 +23,7 @@ pub struct Params {
     pub response: Response,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { percent: 50, response: Response::default() }
     }
@@ -33,7 +31,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct RttComparison {
-    params: Params,
+    parameters: Parameters,
     smallest: Option<Duration>,
     mode: Mode,
 }
@@ -75,31 +73,34 @@ impl Spurious for RttComparison {
     }
 
     fn response(&self) -> Response {
-        self.params.response
+        self.parameters.response
     }
 }
 
 impl RttComparison {
     fn compare(&self, waited: Duration) -> Judgement {
-        let too_soon = self.smallest.is_some_and(|rtt| waited * 100 < rtt * u64::from(self.params.percent));
+        let too_soon =
+            self.smallest.is_some_and(|rtt| waited * 100 < rtt * u64::from(self.parameters.percent));
         if too_soon { Judgement::Spurious } else { Judgement::Genuine }
     }
 }
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn Spurious> = Entry {
-    id: "rtt-comparison",
-    summary: "an ACK too soon after a retransmission to answer it shows that the original arrived",
-    source: "Allman and Paxson 1999",
-    parse: |value| {
-        let params: Params = Entry::<dyn Spurious>::read(value)?;
-        if !(1..=100).contains(&params.percent) {
-            let wrong = format!("percent is {}, and no part of a round trip", params.percent);
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if !(1..=100).contains(&self.percent) {
+            let wrong = format!("percent is {}, and no part of a round trip", self.percent);
             return Err(refusal(wrong, "from 1 to 100"));
         }
-        Ok(Arc::new(move || {
-            Box::new(RttComparison { params: params.clone(), smallest: None, mode: Mode::Idle })
-        }))
-    },
-    schema: Entry::<dyn Spurious>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn Spurious> = Algorithm::checked(
+    "rtt-comparison",
+    "an ACK too soon after a retransmission to answer it shows that the original arrived",
+    "Allman and Paxson 1999",
+    &Checked(Parameters::check, |parameters: &Parameters| {
+        Box::new(RttComparison { parameters: parameters.clone(), smallest: None, mode: Mode::Idle })
+    }),
+);

@@ -5,19 +5,17 @@
 //! right edge of the window moves, until only the missing segments may be sent (Sarolahti 2000, the
 //! first fast recovery with the large router buffer).
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::{Held, Window};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters of the Linux buffer.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The socket's receive buffer. Sarolahti 2000, C.1.5: 64 KB.
     pub buffer: Bytes,
     /// Of the free room, one part in 2^`overhead_shift` is not offered (`tcp_adv_win_scale`). 1: half, so
@@ -26,14 +24,14 @@ pub struct Params {
     pub overhead_shift: u8,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { buffer: Bytes(64 << 10), overhead_shift: 1 }
     }
 }
 
 #[derive(Debug)]
-struct Linux(Params);
+struct Linux(Parameters);
 
 impl Linux {
     /// `tcp_win_from_space`.
@@ -52,21 +50,23 @@ impl Window for Linux {
     }
 }
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn Window> = Entry {
-    id: "linux",
-    summary: "a share of the free buffer, with what waits beyond a gap counted as used",
-    source: "Linux tcp_win_from_space; Sarolahti 2000 C.1.5",
-    parse: |value| {
-        let params: Params = Entry::<dyn Window>::read(value)?;
-        if !(1..=14).contains(&params.overhead_shift) {
-            let wrong = format!("overhead_shift is {}", params.overhead_shift);
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        if !(1..=14).contains(&self.overhead_shift) {
+            let wrong = format!("overhead_shift is {}", self.overhead_shift);
             return Err(refusal(wrong, "from 1 to 14; 1 keeps half of the buffer back"));
         }
-        Ok(Arc::new(move || Box::new(Linux(params.clone()))))
-    },
-    schema: Entry::<dyn Window>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn Window> = Algorithm::checked(
+    "linux",
+    "a share of the free buffer; data after a gap count as used",
+    "Linux tcp_win_from_space; Sarolahti 2000 C.1.5",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Linux(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_waits_behind_a_gap_narrows_the_window() {
-        let mut window = Linux(Params::default());
+        let mut window = Linux(Parameters::default());
         let mut room =
             |out_of_order| window.room(&Held { out_of_order: Bytes(out_of_order), ..Held::default() });
         assert_eq!(room(0), Bytes(32 << 10));

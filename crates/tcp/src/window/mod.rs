@@ -11,11 +11,11 @@ pub(crate) use pool::Membership;
 pub use pool::{Pool, Shared};
 pub use shared::Over;
 
-use crate::registry::algorithms;
+use registry::algorithms;
 
 algorithms! {
     /// The policies for the advertised window.
-    dyn Window:
+    dyn Window in "window", a "advertised window":
     fixed,
     linux,
     right_sizing,

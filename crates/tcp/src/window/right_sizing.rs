@@ -5,19 +5,17 @@
 //! that is offered opens towards the buffer by two segments for each that arrives (`tcp_grow_window`). What is offered
 //! of a buffer is the share that data have in the memory of a packet.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant};
 
 use super::{Arrived, Held, Traits, Window};
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the defaults are Linux'.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The buffer of a new connection: 128 KiB (`tcp_rmem[1]`). Half of it is offered until a packet has come.
     pub initial: Bytes,
     /// The most that it grows to: 6 MiB (`tcp_rmem[2]`; 32 MiB from Linux 6.16 on).
@@ -26,7 +24,7 @@ pub struct Params {
     pub packet_memory: Bytes,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { initial: Bytes(128 << 10), greatest: Bytes(6 << 20), packet_memory: Bytes(2304) }
     }
@@ -34,7 +32,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct RightSizing {
-    params: Params,
+    parameters: Parameters,
     /// The buffer (`sk_rcvbuf`), and of how many parts in 256 of it the window is (`scaling_ratio`).
     buffer: Bytes,
     ratio: u64,
@@ -56,10 +54,10 @@ struct RightSizing {
 }
 
 impl RightSizing {
-    fn new(params: Params) -> Self {
-        let clamp = params.initial / 2;
+    fn new(parameters: Parameters) -> Self {
+        let clamp = parameters.initial / 2;
         Self {
-            buffer: params.initial,
+            buffer: parameters.initial,
             ratio: 128,
             largest: Bytes::ZERO,
             offered: clamp,
@@ -69,7 +67,7 @@ impl RightSizing {
             awaited: None,
             space: Bytes::ZERO,
             round: (Instant::START, Bytes::ZERO),
-            params,
+            parameters,
         }
     }
 
@@ -97,7 +95,7 @@ impl RightSizing {
             self.round = (arrived.now, Bytes::ZERO);
         }
         self.largest = arrived.len;
-        self.ratio = (arrived.len.0 * 256 / self.params.packet_memory.0).clamp(1, 255);
+        self.ratio = (arrived.len.0 * 256 / self.parameters.packet_memory.0).clamp(1, 255);
         self.clamp = self.window_of(self.buffer);
         self.space = self.space.min(self.clamp);
     }
@@ -159,7 +157,7 @@ impl RightSizing {
         let twice = self.space * 2;
         let growth = self.space.saturating_sub(before);
         let ahead = Bytes(twice.0 * growth.0 / before.0.max(1) * 2);
-        let buffer = self.space_for(twice + ahead + behind_gap).min(self.params.greatest);
+        let buffer = self.space_for(twice + ahead + behind_gap).min(self.parameters.greatest);
         if buffer > self.buffer {
             self.buffer = buffer;
             self.clamp = self.window_of(buffer);
@@ -173,7 +171,7 @@ impl Window for RightSizing {
     }
 
     fn greatest(&self) -> Bytes {
-        self.params.greatest
+        self.parameters.greatest
     }
 
     fn traits(&self) -> Traits {
@@ -202,14 +200,9 @@ const CLOCK_TICK: Duration = Duration::from_millis(1);
 /// What is taken for no time at all (`tcp_rcv_rtt_measure`).
 const LEAST_SAMPLE: Duration = Duration::from_micros(1);
 
-/// This policy in the registry.
-pub const ENTRY: Entry<dyn Window> = Entry {
-    id: "right-sizing",
-    summary: "a receive buffer that follows what is read in a round trip, as today's Linux sizes it",
-    source: "Fisk and Feng 2001; Linux net/ipv4/tcp_input.c (tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window)",
-    parse: |value| {
-        let params: Params = Entry::<dyn Window>::read(value)?;
-        let Params { initial, greatest, packet_memory } = params;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { initial, greatest, packet_memory } = *self;
         if initial < LEAST_BUFFER || initial > greatest {
             let wrong = format!("initial is {} bytes and greatest {}", initial.0, greatest.0);
             return Err(refusal(wrong, "initial at least \"4 KiB\", and greatest no smaller"));
@@ -217,10 +210,17 @@ pub const ENTRY: Entry<dyn Window> = Entry {
         if packet_memory.is_zero() {
             return Err(refusal("packet_memory is 0", "\"2304 bytes\": a packet takes memory"));
         }
-        Ok(Arc::new(move || Box::new(RightSizing::new(params.clone()))))
-    },
-    schema: Entry::<dyn Window>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This policy in the registry.
+pub const ENTRY: Algorithm<dyn Window> = Algorithm::checked(
+    "right-sizing",
+    "a receive buffer that follows what is read in a round trip, as today's Linux sizes it",
+    "Fisk and Feng 2001; Linux net/ipv4/tcp_input.c (tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window)",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(RightSizing::new(parameters.clone()))),
+);
 
 /// `tcp_rmem[0]`.
 const LEAST_BUFFER: Bytes = Bytes(4096);
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn half_of_the_buffer_is_offered_until_a_segment_tells_the_share_of_data() {
-        let mut window = RightSizing::new(Params::default());
+        let mut window = RightSizing::new(Parameters::default());
         assert_eq!(window.offered, Bytes(64 << 10));
         // 1448 of 2304 bytes are 160 parts in 256, and 80 KiB of 128; two segments more are offered for each that came.
         assert_eq!(round(&mut window, 0, &mut Bytes(0), 1), Bytes((64 << 10) + 2896));
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_slow_start_finds_more_than_twice_what_it_brought() {
-        let (mut window, mut received) = (RightSizing::new(Params::default()), Bytes(0));
+        let (mut window, mut received) = (RightSizing::new(Parameters::default()), Bytes(0));
         for (number, segments) in [10, 20, 40, 80, 160].into_iter().enumerate() {
             let offered = round(&mut window, number as u64, &mut received, segments);
             assert!(offered >= Bytes(1448) * segments, "round {number}: {offered:?}");
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_steady_rate_leaves_the_buffer_as_it_is() {
-        let (mut window, mut received) = (RightSizing::new(Params::default()), Bytes(0));
+        let (mut window, mut received) = (RightSizing::new(Parameters::default()), Bytes(0));
         for number in 0..50 {
             round(&mut window, number, &mut received, 10);
         }
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn it_grows_to_the_greatest_and_no_further() {
-        let (mut window, mut received) = (RightSizing::new(Params::default()), Bytes(0));
+        let (mut window, mut received) = (RightSizing::new(Parameters::default()), Bytes(0));
         for number in 0..20 {
             let full = window.offered.whole(Bytes(1448));
             round(&mut window, number, &mut received, full.min(10 << number));
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn an_initial_buffer_above_the_greatest_is_refused() {
-        assert!((ENTRY.parse)(json!({ "initial": "8 MiB" })).is_err());
-        assert!((ENTRY.parse)(json!({ "packet_memory": "0 bytes" })).is_err());
+        assert!(ENTRY.choice(json!({ "initial": "8 MiB" })).is_err());
+        assert!(ENTRY.choice(json!({ "packet_memory": "0 bytes" })).is_err());
     }
 }

@@ -8,19 +8,18 @@
 //! the window that was offered already and do not count, or a window of the pipe's size would stop a sender in recovery
 //! (Sarolahti 2000, Table 33, buffer 7).
 
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use super::{Held, Traits, Window};
-use crate::registry::Entry;
+use registry::{Algorithm, Build};
 
 /// Parameters of the shared window.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// What all connections together may offer. Sarolahti 2000, section 6.3, tries 2048, 3072 and 5120
     /// bytes; the default is the first, below the capacity of that document's smallest pipe.
     pub budget: Bytes,
@@ -41,7 +40,7 @@ pub enum Over {
     Address,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self { budget: Bytes(2048), over: Over::Interface, buffer: Bytes(32 << 10) }
     }
@@ -49,7 +48,7 @@ impl Default for Params {
 
 /// A part of a budget.
 #[derive(Debug)]
-struct PartOfBudget(Params);
+struct PartOfBudget(Parameters);
 
 impl Window for PartOfBudget {
     fn room(&mut self, held: &Held) -> Bytes {
@@ -68,16 +67,14 @@ impl Window for PartOfBudget {
 }
 
 /// This policy in the registry.
-pub const ENTRY: Entry<dyn Window> = Entry {
-    id: "shared",
-    summary: "a part of one budget for all connections of an interface or from an address",
-    source: "Sarolahti 2000 section 3.5, appendix C",
-    parse: |value| {
-        let params: Params = Entry::<dyn Window>::read(value)?;
-        Ok(Arc::new(move || Box::new(PartOfBudget(params.clone()))))
-    },
-    schema: Entry::<dyn Window>::describe::<Params>,
-};
+pub const ENTRY: Algorithm<dyn Window> = Algorithm::of(
+    "shared",
+    "a part of one budget for all connections of an interface or from an address",
+    "Sarolahti 2000 section 3.5, appendix C",
+    &Build(|parameters: &Parameters| {
+        Box::new(PartOfBudget(parameters.clone()))
+    }),
+);
 
 #[cfg(test)]
 mod tests {
@@ -87,7 +84,7 @@ mod tests {
     fn room(connections: u64, held: u64, unread: u64) -> Bytes {
         let shared = Shared { connections, held };
         let held = Held { unread: Bytes(unread), out_of_order: Bytes::ZERO, shared };
-        PartOfBudget(Params::default()).room(&held)
+        PartOfBudget(Parameters::default()).room(&held)
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Every acknowledgment policy.
 
+use registry::Algorithm;
 use tcp::Arrival;
 use tcp::ack::{AckPolicy, Data, ENTRIES, When};
-use tcp::registry::Entry;
 use units::{Bytes, Duration, Instant};
 
 use super::{Case, CheckResult, build, each, ensure};
@@ -34,7 +34,7 @@ fn data(at: Duration, arrival: Arrival) -> Data {
 }
 
 /// RFC 5681 §4.2, at any spacing of segments.
-fn no_long_wait(entry: &'static Entry<dyn AckPolicy>) -> CheckResult {
+fn no_long_wait(entry: &'static Algorithm<dyn AckPolicy>) -> CheckResult {
     for spacing in [1, 10, 39, 41, 150, 250, 5000_u64] {
         let mut policy = build(entry);
         for step in 0..100 {
@@ -56,7 +56,7 @@ fn at_once(when: When) -> bool {
 }
 
 /// RFC 5681 §4.2.
-fn every_second(entry: &'static Entry<dyn AckPolicy>) -> CheckResult {
+fn every_second(entry: &'static Algorithm<dyn AckPolicy>) -> CheckResult {
     let mut policy = build(entry);
     if policy.traits().stretches {
         return Ok(());
@@ -74,7 +74,7 @@ fn every_second(entry: &'static Entry<dyn AckPolicy>) -> CheckResult {
 }
 
 /// RFC 5681 §4.2.
-fn gaps_at_once(entry: &'static Entry<dyn AckPolicy>) -> CheckResult {
+fn gaps_at_once(entry: &'static Algorithm<dyn AckPolicy>) -> CheckResult {
     for arrival in [Arrival::OutOfOrder, Arrival::FilledGap, Arrival::Duplicate] {
         let mut policy = build(entry);
         for step in 0..50 {

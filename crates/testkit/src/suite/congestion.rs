@@ -1,9 +1,9 @@
 //! Every congestion control.
 
 use rand::RngExt;
+use registry::Algorithm;
 use serde_json::json;
 use tcp::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionSignal, ENTRIES, SendEvent};
-use tcp::registry::Entry;
 use units::{Bytes, Duration, Instant, Seq, Streams};
 
 use super::{Case, CheckResult, build, each, ensure};
@@ -33,7 +33,7 @@ pub(super) fn cases() -> Vec<Case> {
     )
 }
 
-fn started(entry: &Entry<dyn CongestionControl>) -> Box<dyn CongestionControl> {
+fn started(entry: &'static Algorithm<dyn CongestionControl>) -> Box<dyn CongestionControl> {
     let mut congestion = build(entry);
     congestion.start(SMSS, SMSS * 2);
     congestion
@@ -41,17 +41,17 @@ fn started(entry: &Entry<dyn CongestionControl>) -> Box<dyn CongestionControl> {
 
 /// Whether an algorithm sends by a model of the path and governs recovery itself. A loss then does not require a
 /// reduction, and the rules of RFC 5681 about reductions do not apply; `a_model_carries_every_byte` applies instead.
-fn goes_by_a_model(entry: &Entry<dyn CongestionControl>) -> bool {
+fn goes_by_a_model(entry: &'static Algorithm<dyn CongestionControl>) -> bool {
     build(entry).traits().governs_recovery
 }
 
 /// A model fills a link of which every 50th packet is lost and so on, and no byte is missing: its window neither
 /// collapses for the losses nor stays at nothing after them.
-fn a_model_carries_every_byte(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn a_model_carries_every_byte(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     if !goes_by_a_model(entry) {
         return Ok(());
     }
-    let profile = config(&json!({ "congestion": { "algorithm": entry.id } })).expect("defaults do");
+    let profile = config(&json!({ "congestion": entry.id })).expect("defaults do");
     let lost: Vec<u64> = (1..20).map(|number| number * 50).collect();
     let mut pair = Pair::new(&profile, &profile)
         .users(User::sends_pattern(1_000_000), User::listens())
@@ -63,7 +63,7 @@ fn a_model_carries_every_byte(entry: &'static Entry<dyn CongestionControl>) -> C
 }
 
 /// RFC 5681 §3.1: the loss window is one segment, ssthresh two at least.
-fn the_floor_holds(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn the_floor_holds(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     let mut stream = Streams::new(1).stream("operations");
     let mut una = Seq::default();
@@ -96,9 +96,9 @@ fn the_floor_holds(entry: &'static Entry<dyn CongestionControl>) -> CheckResult 
 }
 
 /// RFC 5681 §3.1: only the acknowledgment of new data opens the window.
-fn duplicates_grow_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn duplicates_grow_nothing(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     let text = format!(
-        "# RFC 5681 §3.1\nset congestion.algorithm = \"{}\"\nset initial_window = \"4 segments\"\n\
+        "# RFC 5681 §3.1\nset congestion = \"{}\"\nset initial_window = \"4 segments\"\n\
          0 open rtt 0.1\nwrite 9000\n> . 1:4001(4x1000) ack 1\n+0.1 < . 1:1(0) ack 1 x2\n? cwnd 4\n",
         entry.id
     );
@@ -106,11 +106,11 @@ fn duplicates_grow_nothing(entry: &'static Entry<dyn CongestionControl>) -> Chec
 }
 
 /// RFC 5681 §4.3 and RFC 6675 §5: several losses in one window are one sign of congestion.
-fn one_reduction(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn one_reduction(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     if goes_by_a_model(entry) {
         return Ok(());
     }
-    let profile = config(&json!({ "congestion": { "algorithm": entry.id } })).expect("defaults do");
+    let profile = config(&json!({ "congestion": entry.id })).expect("defaults do");
     let mut pair = Pair::new(&profile, &profile)
         .users(User::sends_pattern(300_000), User::listens())
         .fates(drop_numbers(Side::Client, &[40, 43, 45]));
@@ -125,7 +125,7 @@ fn one_reduction(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
 }
 
 /// RFC 5681 §3.1: one segment after a timeout; ssthresh is held when the same segment times out again.
-fn timeout_leaves_one(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn timeout_leaves_one(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     if goes_by_a_model(entry) {
         return Ok(());
     }
@@ -141,7 +141,7 @@ fn timeout_leaves_one(entry: &'static Entry<dyn CongestionControl>) -> CheckResu
 
 /// RFC 5681 §3.1: a loss leaves at least two segments, and never enlarges the window; nor does the end of its recovery,
 /// which most algorithms set to the threshold (§3.2 step 6).
-fn losses_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn losses_open_nothing(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
     for flight in [congestion.cwnd(), SMSS * 4, SMSS * 3, SMSS * 2] {
@@ -161,7 +161,7 @@ fn losses_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckRes
 /// before, and ssthresh, unless unchanged, is at most the amount in use, or two segments. FlightSize may be far below
 /// cwnd if the application or the peer's window limits the sender, and above it if most of it is SACKed. There are no
 /// samples of the path, from which Westwood+ would set ssthresh.
-fn events_raise_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn events_raise_nothing(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     let mut stream = Streams::new(2).stream("events");
     for step in 0..5_000_u64 {
@@ -196,10 +196,10 @@ fn events_raise_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckRe
 
 /// RFC 2861 §3.1, RFC 7661 §4.3: under `window-validation` no algorithm grows a window that the application or the
 /// peer's window does not let the sender fill, in slow start or in congestion avoidance.
-fn unused_windows_hold(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
-    let validated = json!({ "over": { "algorithm": entry.id }, "idle": false, "application_limited": false });
+fn unused_windows_hold(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
+    let validated = json!({ "over": entry.id, "idle": false, "application_limited": false });
     let validation = ENTRIES.iter().find(|entry| entry.id == "window-validation").expect("it is listed");
-    let mut congestion = (validation.parse)(validated).map_err(|wrong| wrong.to_string())?();
+    let mut congestion = validation.choice(validated).map_err(|wrong| wrong.to_string())?.build();
     congestion.start(SMSS, SMSS * 20);
     for (start, ssthresh) in [(0, Bytes::MAX), (200, SMSS * 10)] {
         congestion.on_restore(SMSS * 20, ssthresh);
@@ -214,11 +214,11 @@ fn unused_windows_hold(entry: &'static Entry<dyn CongestionControl>) -> CheckRes
 }
 
 /// The peer offers 11 segments, and cwnd has grown far beyond: a loss reduces the 11.
-fn peers_window_is_reduced(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn peers_window_is_reduced(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     if goes_by_a_model(entry) {
         return Ok(());
     }
-    let sender = config(&json!({ "mss": "1000 bytes", "congestion": { "algorithm": entry.id } }));
+    let sender = config(&json!({ "mss": "1000 bytes", "congestion": entry.id }));
     let receiver = config(&json!({ "window": { "size": "11000 bytes" }, "window_scale": false }));
     let (sender, receiver) = (sender.expect("defaults do"), receiver.expect("defaults do"));
     let mut pair = Pair::new(&sender, &receiver)
@@ -234,7 +234,7 @@ fn peers_window_is_reduced(entry: &'static Entry<dyn CongestionControl>) -> Chec
 
 /// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is retransmitted, and a window of one segment stays one. The
 /// window becomes the threshold without inflation, because there is no recovery.
-fn marks_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn marks_open_nothing(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     if goes_by_a_model(entry) {
         return Ok(());
     }
@@ -252,7 +252,7 @@ fn marks_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResu
 }
 
 /// RFC 4015 §3.2: after a spurious signal both windows are restored, whatever the algorithm did in the meantime.
-fn restores(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn restores(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     if goes_by_a_model(entry) {
         return Ok(());
     }
@@ -276,7 +276,7 @@ fn restores(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
 }
 
 /// The curve is that of `curves/<id>.txt`; `make record` renews it.
-fn the_curve_is_recorded(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
+fn the_curve_is_recorded(entry: &'static Algorithm<dyn CongestionControl>) -> CheckResult {
     let (file, curve) = curve(entry);
     let recorded = std::fs::read_to_string(&file).unwrap_or_default();
     ensure(recorded == curve, || {
@@ -291,7 +291,7 @@ pub fn curves() -> Vec<(String, String)> {
 }
 
 /// cwnd at the end of each round trip, in whole segments: from the start, after a loss, after a timeout.
-fn curve(entry: &Entry<dyn CongestionControl>) -> (String, String) {
+fn curve(entry: &'static Algorithm<dyn CongestionControl>) -> (String, String) {
     let mut congestion = started(entry);
     let mut path = Path::new();
     let mut curve = format!("start: {}\n", path.rounds(congestion.as_mut(), 6));

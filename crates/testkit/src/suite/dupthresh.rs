@@ -1,9 +1,9 @@
 //! Every policy of the duplicate threshold.
 
 use rand::RngExt;
+use registry::Algorithm;
 use serde_json::json;
 use tcp::dupthresh::{DupThresh, ENTRIES, Reordering, View};
-use tcp::registry::Entry;
 use units::{Bytes, Duration, Streams};
 
 use super::{Case, CheckResult, build, each, ensure};
@@ -23,14 +23,14 @@ pub(super) fn cases() -> Vec<Case> {
     )
 }
 
-fn at_least_three(entry: &'static Entry<dyn DupThresh>) -> CheckResult {
+fn at_least_three(entry: &'static Algorithm<dyn DupThresh>) -> CheckResult {
     taught(entry, |policy, view| {
         let threshold = policy.segments(view);
         ensure(threshold >= 3, || format!("{threshold} in {view:?}"))
     })
 }
 
-fn timeout_never_raises(entry: &'static Entry<dyn DupThresh>) -> CheckResult {
+fn timeout_never_raises(entry: &'static Algorithm<dyn DupThresh>) -> CheckResult {
     taught(entry, |policy, view| {
         let before = policy.segments(view);
         policy.on_timeout();
@@ -40,7 +40,7 @@ fn timeout_never_raises(entry: &'static Entry<dyn DupThresh>) -> CheckResult {
 
 /// Asks a policy after each of many events.
 fn taught(
-    entry: &'static Entry<dyn DupThresh>,
+    entry: &'static Algorithm<dyn DupThresh>,
     ask: impl Fn(&mut dyn DupThresh, &View) -> CheckResult,
 ) -> CheckResult {
     let mut stream = Streams::new(1).stream("reordering");
@@ -64,10 +64,10 @@ fn taught(
 }
 
 /// With and without SACK: reordering at first, then one loss; no timer may be needed.
-fn still_repairs(entry: &'static Entry<dyn DupThresh>) -> CheckResult {
+fn still_repairs(entry: &'static Algorithm<dyn DupThresh>) -> CheckResult {
     for recovery in ["new-reno", "sack-6675"] {
-        let base = json!({ "timestamps": true, "spurious": { "algorithm": "eifel" } });
-        let own = json!({ "dupthresh": { "algorithm": entry.id }, "recovery": { "algorithm": recovery } });
+        let base = json!({ "timestamps": true, "spurious": "eifel" });
+        let own = json!({ "dupthresh": entry.id, "recovery": recovery });
         let profile = config(&overridden(&base, &own)).map_err(|wrong| wrong.to_string())?;
         let mut pair = Pair::new(&profile, &profile)
             .users(User::sends_pattern(SIZE), User::listens())

@@ -69,7 +69,7 @@ impl Reduces {
 
 /// The receiver's window is eleven segments, and one segment is lost.
 fn window_limited(profile: &Value, reduces: Reduces) -> CheckResult {
-    let receiver = overridden(profile, &json!({ "window": { "algorithm": "fixed", "size": "11000 bytes" } }));
+    let receiver = overridden(profile, &json!({ "window": { "fixed": { "size": "11000 bytes" } } }));
     let records = records(profile, &receiver, User::sends_pattern(SIZE))?;
     let (index, reduced) = reductions(&records).next().ok_or("the loss reduced nothing")?;
     let [least, most] = reduces.bounds(Bytes(11_000), largest_window(&records[..index]));

@@ -13,6 +13,7 @@ mod spurious;
 mod transfer;
 mod window;
 
+use registry::{Algorithm, Axis};
 use serde_json::{Value, json};
 
 pub use congestion::curves;
@@ -29,7 +30,7 @@ pub struct Case {
 pub type CheckResult = Result<(), String>;
 
 /// A check of one entry of the axis whose trait is `T`.
-type Check<T> = fn(&'static tcp::registry::Entry<T>) -> CheckResult;
+type Check<T> = fn(&'static Algorithm<T>) -> CheckResult;
 
 /// All cases of all axes.
 #[must_use]
@@ -53,12 +54,12 @@ pub fn all() -> Vec<Case> {
 }
 
 /// The cases of one axis: each check for each entry.
-fn each<T: ?Sized + 'static>(
+fn each<T: Axis + ?Sized>(
     axis: &str,
-    entries: &'static [tcp::registry::Entry<T>],
+    entries: &'static [Algorithm<T>],
     checks: &[(&str, Check<T>)],
 ) -> Vec<Case> {
-    let of_entry = |entry: &'static tcp::registry::Entry<T>| {
+    let of_entry = |entry: &'static Algorithm<T>| {
         checks.iter().map(move |(what, check)| {
             let check = *check;
             Case { name: format!("{axis}/{}/{what}", entry.id), run: Box::new(move || check(entry)) }
@@ -68,8 +69,8 @@ fn each<T: ?Sized + 'static>(
 }
 
 /// Makes an instance with default parameters.
-fn build<T: ?Sized>(entry: &tcp::registry::Entry<T>) -> Box<T> {
-    (entry.parse)(no_parameters()).expect("every algorithm has defaults")()
+fn build<T: Axis + ?Sized>(entry: &'static Algorithm<T>) -> Box<T> {
+    entry.choice(no_parameters()).expect("every algorithm has defaults").build()
 }
 
 fn no_parameters() -> Value {

@@ -1,37 +1,37 @@
 //! Every key of every algorithm, with an invalid value.
 
+use registry::Entry;
 use serde_json::{Map, Value, json};
-use tcp::{Config, ConfigError};
+use tcp::{Axis, Config, ConfigError};
 
 use super::{Case, CheckResult, ensure};
 
 /// A case for each algorithm of each axis, as the schema lists them with their keys.
 pub(super) fn cases() -> Vec<Case> {
     let schema = Value::from(tcp::profile_schema());
-    let axes = schema["properties"].as_object().expect("a profile is a table").clone();
-    axes.into_iter().flat_map(|(axis, described)| of_axis(&axis, &described)).collect()
+    tcp::axes().iter().flat_map(|axis| of_axis(axis, &schema)).collect()
 }
 
-fn of_axis(axis: &str, described: &Value) -> Vec<Case> {
-    let algorithms = described["oneOf"].as_array().cloned().unwrap_or_default();
-    let case = |algorithm: Value| {
-        let id = algorithm["properties"]["algorithm"]["const"].as_str()?.to_owned();
+fn of_axis(axis: &Axis, schema: &Value) -> Vec<Case> {
+    let keys = |id: &str| schema["$defs"][format!("{}.{id}", axis.name)]["properties"].clone();
+    let case = |algorithm: &Entry| {
+        let (id, keys) = (algorithm.id, keys(algorithm.id));
+        let axis = axis.name;
         let name = format!("{axis}/{id}/every_refusal_says_what_is_wrong_and_what_would_be_right");
-        let axis = axis.to_owned();
-        Some(Case { name, run: Box::new(move || refusals_help(&axis, &id, &algorithm["properties"])) })
+        Case { name, run: Box::new(move || refusals_help(axis, id, &keys)) }
     };
-    algorithms.into_iter().filter_map(case).collect()
+    axis.entries.iter().map(case).collect()
 }
 
 /// The error quotes the value; the remedy does more than point to the schema.
 fn refusals_help(axis: &str, id: &str, keys: &Value) -> CheckResult {
-    let keys = keys.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "algorithm");
+    let keys = keys.as_object().into_iter().flat_map(Map::keys);
     for (key, value) in keys.flat_map(|key| odd_values().map(move |odd| (key, odd))) {
-        let profile = json!({ axis: { "algorithm": id, key: value }, "timestamps": true });
+        let profile = json!({ axis: { id: { key: value } }, "timestamps": true });
         let Err(refusal) = Config::from_profile(&profile) else { continue };
         ensure(helps(&refusal) && shows(&refusal.message, &value), || format!("{key} = {value}: {refusal}"))?;
     }
-    let refused = Config::from_profile(&json!({ axis: { "algorithm": id, "no_such_key": 1 } }));
+    let refused = Config::from_profile(&json!({ axis: { id: { "no_such_key": 1 } } }));
     let refusal = refused.err().ok_or("a key that there is not was taken")?;
     ensure(helps(&refusal), || refusal.to_string())
 }

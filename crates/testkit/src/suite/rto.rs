@@ -1,8 +1,8 @@
 //! Every retransmission timer.
 
 use rand::RngExt;
+use registry::Algorithm;
 use serde_json::json;
-use tcp::registry::Entry;
 use tcp::rto::{ENTRIES, Estimate, Rto, Sample};
 use units::{Duration, Instant, Streams};
 
@@ -25,13 +25,13 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// RFC 6298 §2.1 and RFC 1122 §4.2.3.1.
-fn first_length(entry: &'static Entry<dyn Rto>) -> CheckResult {
+fn first_length(entry: &'static Algorithm<dyn Rto>) -> CheckResult {
     let length = build(entry).length();
     ensure((Duration::from_secs(1)..=Duration::from_secs(3)).contains(&length), || length.to_string())
 }
 
 /// RFC 6298 §2.4 and §2.5.
-fn within_bounds(entry: &'static Entry<dyn Rto>) -> CheckResult {
+fn within_bounds(entry: &'static Algorithm<dyn Rto>) -> CheckResult {
     let mut stream = Streams::new(1).stream("round trips");
     for trial in 0..50 {
         let mut rto = build(entry);
@@ -49,7 +49,7 @@ fn within_bounds(entry: &'static Entry<dyn Rto>) -> CheckResult {
 }
 
 /// RFC 6298 §2.3: that is what RTTVAR is for.
-fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> CheckResult {
+fn variation_lengthens(entry: &'static Algorithm<dyn Rto>) -> CheckResult {
     let length = |round_trips: [u64; 2]| {
         let mut rto = build(entry);
         for step in 1..200_u64 {
@@ -63,7 +63,7 @@ fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> CheckResult {
 }
 
 /// RFC 9040 §6: the estimate of an earlier connection, in times that every clock can represent.
-fn inherits(entry: &'static Entry<dyn Rto>) -> CheckResult {
+fn inherits(entry: &'static Algorithm<dyn Rto>) -> CheckResult {
     let mut rto = build(entry);
     let left = Estimate { srtt: Duration::from_secs(4), rttvar: Duration::from_secs(1) };
     rto.inherit(left);
@@ -72,7 +72,7 @@ fn inherits(entry: &'static Entry<dyn Rto>) -> CheckResult {
 }
 
 /// RFC 4015 §3.1 step 11: the first round trip after it counts as if it were the first of all.
-fn grows_patient(entry: &'static Entry<dyn Rto>) -> CheckResult {
+fn grows_patient(entry: &'static Algorithm<dyn Rto>) -> CheckResult {
     let mut rto = build(entry);
     for step in 1..50_u64 {
         let now = Instant::START + Duration::from_secs(step * 5);
@@ -85,10 +85,10 @@ fn grows_patient(entry: &'static Entry<dyn Rto>) -> CheckResult {
 }
 
 /// RFC 6298 §5.5 and §3 (Karn).
-fn backs_off(entry: &'static Entry<dyn Rto>) -> CheckResult {
+fn backs_off(entry: &'static Algorithm<dyn Rto>) -> CheckResult {
     // Bounds that all timers share, wide enough that any handshake gives the same length twice, and times at
     // which every clock ticks.
-    let mut rto = (entry.parse)(json!({ "min": "8 s" })).map_err(|wrong| wrong.to_string())?();
+    let mut rto = entry.choice(json!({ "min": "8 s" })).map_err(|wrong| wrong.to_string())?.build();
     let mut length_after = |millis: u64| {
         let now = Instant::START + Duration::from_secs(100);
         rto.on_sample(&sample(Duration::from_millis(millis), now, 8));
@@ -97,7 +97,7 @@ fn backs_off(entry: &'static Entry<dyn Rto>) -> CheckResult {
     let (first, last) = (length_after(900), length_after(1000));
     let (id, second, third) = (entry.id, first * 2.0, first * 4.0);
     let text = format!(
-        "# RFC 6298 §5.5\nset rto = {{ algorithm = \"{id}\", min = \"8 s\" }}\n0 open rtt 0.9\n1 write 100\n\
+        "# RFC 6298 §5.5\nset rto.{id}.min = \"8 s\"\n0 open rtt 0.9\n1 write 100\n\
          > P. 1:101(100) ack 1\n? rto {first:.3}\n+{first:.3} > P. 1:101(100) ack 1 [timeout]\n? rto {second:.3}\n\
          +{second:.3} > P. 1:101(100) ack 1 [timeout]\n? rto {third:.3}\n+1 < . 1:1(0) ack 101\n? rto {third:.3}\n\
          write 100\n> P. 101:201(100) ack 1\n+1 < . 1:1(0) ack 201\n? rto {last:.3}\n"

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use registry::Algorithm;
 use serde_json::{Value, json};
-use tcp::registry::Entry;
 use tcp::spurious::{ENTRIES, Needs, Spurious};
 use tcp::{Config, Decision, Record};
 use units::{Duration, Instant};
@@ -26,7 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// All packets of a stretch of time wait until its end, for stretches of several lengths.
-fn finds_delays(entry: &'static Entry<dyn Spurious>) -> CheckResult {
+fn finds_delays(entry: &'static Algorithm<dyn Spurious>) -> CheckResult {
     let mut found = 0;
     for length in (1170..1670).step_by(20) {
         let records = transfer(&offering(entry)?, &offering(entry)?, spike(Duration::from_millis(length)))?;
@@ -42,7 +42,7 @@ fn finds_delays(entry: &'static Entry<dyn Spurious>) -> CheckResult {
     }
 }
 
-fn believes_losses(entry: &'static Entry<dyn Spurious>) -> CheckResult {
+fn believes_losses(entry: &'static Algorithm<dyn Spurious>) -> CheckResult {
     for losses in [vec![40], vec![40, 41, 45], (40..70).collect()] {
         let own = offering(entry)?;
         let lost = losses.clone();
@@ -58,9 +58,9 @@ fn believes_losses(entry: &'static Entry<dyn Spurious>) -> CheckResult {
     Ok(())
 }
 
-fn falls_back(entry: &'static Entry<dyn Spurious>) -> CheckResult {
-    let bare = config(&json!({ "sack": false, "recovery": { "algorithm": "new-reno" } }))
-        .map_err(|wrong| wrong.to_string())?;
+fn falls_back(entry: &'static Algorithm<dyn Spurious>) -> CheckResult {
+    let bare =
+        config(&json!({ "sack": false, "recovery": "new-reno" })).map_err(|wrong| wrong.to_string())?;
     let records = transfer(&offering(entry)?, &bare, spike(Duration::from_millis(1500)))?;
     let told = records
         .iter()
@@ -70,9 +70,9 @@ fn falls_back(entry: &'static Entry<dyn Spurious>) -> CheckResult {
 }
 
 /// A profile with the detector and all sources of evidence.
-fn offering(entry: &'static Entry<dyn Spurious>) -> Result<Arc<Config>, String> {
+fn offering(entry: &'static Algorithm<dyn Spurious>) -> Result<Arc<Config>, String> {
     let base = json!({ "timestamps": true, "sack": true, "dsack": true });
-    let own = json!({ "spurious": { "algorithm": entry.id }, "recovery": { "algorithm": "new-reno" } });
+    let own = json!({ "spurious": entry.id, "recovery": "new-reno" });
     let profile: Value = overridden(&base, &own);
     config(&profile).map_err(|wrong| wrong.to_string())
 }

@@ -18,7 +18,7 @@ pub(super) fn cases() -> Vec<Case> {
             let (name, id) = (axis.name, entry.id);
             // Timestamps are what some algorithms work on, and do not hurt the others.
             let base = json!({ "timestamps": true });
-            let profile = overridden(&base, &nested(name, json!({ "algorithm": id })));
+            let profile = overridden(&base, &nested(name, json!(id)));
             let run = Box::new(move || carries_a_stream(&profile));
             cases.push(Case { name: format!("{name}/{id}/carries_a_stream_over_a_bad_pipe"), run });
         }

@@ -1,6 +1,6 @@
 //! Every advertised-window policy.
 
-use tcp::registry::Entry;
+use registry::Algorithm;
 use tcp::window::{ENTRIES, Held, Window};
 use units::Bytes;
 
@@ -17,7 +17,7 @@ pub(super) fn cases() -> Vec<Case> {
     )
 }
 
-fn empty_is_most(entry: &'static Entry<dyn Window>) -> CheckResult {
+fn empty_is_most(entry: &'static Algorithm<dyn Window>) -> CheckResult {
     let mut window = build(entry);
     let room = window.room(&Held::default());
     // A window that follows what arrives begins lower.
@@ -27,7 +27,7 @@ fn empty_is_most(entry: &'static Entry<dyn Window>) -> CheckResult {
     ensure(room.0 < 1 << 30, || format!("{room} is more than can be said"))
 }
 
-fn more_held_less_room(entry: &'static Entry<dyn Window>) -> CheckResult {
+fn more_held_less_room(entry: &'static Algorithm<dyn Window>) -> CheckResult {
     let mut window = build(entry);
     let step = window.greatest().0 / 50;
     let mut before = [Bytes::MAX; 101];

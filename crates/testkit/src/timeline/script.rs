@@ -242,9 +242,10 @@ mod tests {
 
     #[test]
     fn keys_are_set_one_by_one() {
-        let text = "# RFC 1\nset recovery.algorithm = \"reno\"\nset recovery.after_timeout = \"hold\"\n";
+        let text =
+            "# RFC 1\nset recovery.reno.after_timeout = \"hold\"\nset recovery.reno.bugfix = \"careful\"\n";
         let script = Script::parse(text).unwrap();
-        assert_eq!(script.overrides["recovery"]["algorithm"], "reno");
-        assert_eq!(script.overrides["recovery"]["after_timeout"], "hold");
+        assert_eq!(script.overrides["recovery"]["reno"]["after_timeout"], "hold");
+        assert_eq!(script.overrides["recovery"]["reno"]["bugfix"], "careful");
     }
 }

@@ -15,7 +15,7 @@ use path::{Fate, Path, Transfer, transfer};
 
 /// Profiles whose recoveries differ.
 fn profiles() -> Vec<(&'static str, serde_json::Value)> {
-    let plain = |recovery: &str| json!({ "sack": false, "recovery": { "algorithm": recovery } });
+    let plain = |recovery: &str| json!({ "sack": false, "recovery": recovery });
     vec![
         ("sack", json!({ "sack": true, "timestamps": true })),
         ("newreno", plain("new-reno")),

@@ -1,7 +1,8 @@
 //! Arrivals: connections that come at random, each with something to send: the traffic of others.
 
+use link::ConfigError;
 use link::distribution::{Distribution, ReadFile, Source, exponential};
-use link::{ConfigError, registry::Entry};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Side, Streams};
@@ -10,12 +11,12 @@ use super::{Service, Setting};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer, held_to_schedule};
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "arrivals",
-    summary: "connections that come at random, each with something to send: background traffic",
-    example: "{ arrivals = { size = \"10 kB\", load = \"200 kbit/s\" } }",
-    source: "Poisson arrivals of flows (Paxson and Floyd 1995, section 3)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "arrivals",
+    "connections that come at random, each with something to send: background traffic",
+    "Poisson arrivals of flows (Paxson and Floyd 1995, section 3)",
+)
+.written("{ arrivals = { size = \"10 kB\", load = \"200 kbit/s\" } }");
 
 /// What comes, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

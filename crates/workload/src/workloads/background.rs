@@ -1,8 +1,9 @@
 //! Background: the traffic of others around the flow that one looks at. Short and medium connections come at random,
 //! both ways, and offer a share of what a link carries.
 
+use link::ConfigError;
 use link::distribution::{Distribution, ReadFile, Source, exponential, lognormal};
-use link::{ConfigError, registry::Entry};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Side, Streams};
@@ -12,12 +13,7 @@ use super::{FindLines, Service, Setting};
 use crate::program::Program;
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "background",
-    summary: "short and medium connections at random, and some the other way, at a share of a link's capacity",
-    example: "{ background = { share = 0.2, of = \"lasthop.down\" } }",
-    source: "Poisson arrivals (Paxson and Floyd 1995, section 3), sizes by Barford and Crovella 1998; reverse traffic: RFC 5166, section 3",
-};
+pub const ENTRY: Entry = Entry::new("background", "short and medium connections at random, and some the other way, at a share of a link's capacity", "Poisson arrivals (Paxson and Floyd 1995, section 3), sizes by Barford and Crovella 1998; reverse traffic: RFC 5166, section 3").written("{ background = { share = 0.2, of = \"lasthop.down\" } }");
 
 /// How much comes, which way, and in what pieces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,17 +1,17 @@
 //! Bulk: as fast as the connection takes it, a number of bytes or until a time; then the sender closes.
 
-use link::registry::Entry;
+use registry::Entry;
 use units::{Bytes, Duration, Instant, Side};
 
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "bulk",
-    summary: "one connection, as fast as it goes: `bytes` in all, or whatever goes until `until`",
-    example: "bytes = \"1 MB\"",
-    source: "RFC 863 (discard) is its other end",
-};
+pub const ENTRY: Entry = Entry::new(
+    "bulk",
+    "one connection, as fast as it goes: `bytes` in all, or whatever goes until `until`",
+    "RFC 863 (discard) is its other end",
+)
+.written("bytes = \"1 MB\"");
 
 /// The amount of data of a bulk flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

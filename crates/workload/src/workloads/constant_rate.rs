@@ -1,7 +1,8 @@
 //! Constant rate: datagrams of one size at equal intervals.
 
+use link::ConfigError;
 use link::distribution::Source;
-use link::{ConfigError, registry::Entry};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
@@ -11,12 +12,12 @@ use super::{BULK_PORT, Service, Setting, Transport, check_packets};
 use crate::program::Program;
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "constant-rate",
-    summary: "datagrams of one size at equal intervals",
-    example: "{ constant-rate = { rate = \"64 kbit/s\" } }",
-    source: "UDP (RFC 768); the size that ns-2's constant-rate source has is 210 bytes, ours is Ethernet's largest",
-};
+pub const ENTRY: Entry = Entry::new(
+    "constant-rate",
+    "datagrams of one size at equal intervals",
+    "UDP (RFC 768); the size that ns-2's constant-rate source has is 210 bytes, ours is Ethernet's largest",
+)
+.written("{ constant-rate = { rate = \"64 kbit/s\" } }");
 
 /// How much is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

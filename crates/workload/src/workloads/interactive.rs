@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use link::ConfigError;
 use link::distribution::{Distribution, ReadFile, Source, exponential};
-use link::{ConfigError, registry::Entry};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Side, Streams};
@@ -12,12 +13,12 @@ use super::{Service, Setting};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer, held_to_schedule};
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "interactive",
-    summary: "keystrokes over one connection, each echoed: a transfer lasts from the key to its echo",
-    example: "{ interactive = { gap = \"200 ms\" } }",
-    source: "RFC 854, 857 (telnet and its echo)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "interactive",
+    "keystrokes over one connection, each echoed: a transfer lasts from the key to its echo",
+    "RFC 854, 857 (telnet and its echo)",
+)
+.written("{ interactive = { gap = \"200 ms\" } }");
 
 /// How somebody types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

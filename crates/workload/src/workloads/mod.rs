@@ -18,9 +18,9 @@ use self::background::Line;
 use self::bulk::{Amount, Bulk};
 use crate::program::Program;
 
-link::registry! {
+registry::registry! {
     /// What a flow's program does. Written as a table of one key, its name.
-    Application, a "workload" of dyn Setting:
+    Application in "workload", a "workload" of dyn Setting:
     Web = web,
     Interactive = interactive,
     Arrivals = arrivals,
@@ -33,7 +33,7 @@ link::registry! {
 }
 
 /// Every workload, bulk first, which has keys of its own.
-pub fn entries() -> impl Iterator<Item = &'static link::registry::Entry> {
+pub fn entries() -> impl Iterator<Item = &'static registry::Entry> {
     std::iter::once(&bulk::ENTRY).chain(ENTRIES)
 }
 
@@ -158,7 +158,7 @@ impl Application {
     /// # Errors
     /// The first parameter that does not, with its path below this workload.
     pub fn check(&self) -> Result<(), ConfigError> {
-        self.setting().check().map_err(|error| error.below(self.id()))
+        self.parameters().check().map_err(|error| error.below(self.id()))
     }
 
     /// Reads the files that its distributions name, by `read`, into its parameters.
@@ -167,7 +167,7 @@ impl Application {
     /// What `read` answers, and lines that are not quantities.
     pub fn load_files(&mut self, read: &mut ReadFile) -> Result<(), ConfigError> {
         let id = self.id();
-        self.setting_mut().load_files(read).map_err(|error| error.below(id))
+        self.parameters_mut().load_files(read).map_err(|error| error.below(id))
     }
 
     /// Looks up, by `find`, the links of which it is to have a share, into its parameters: the direction of the name
@@ -177,25 +177,25 @@ impl Application {
     /// What `find` answers.
     pub fn look_up_lines(&mut self, find: &mut FindLines) -> Result<(), ConfigError> {
         let id = self.id();
-        self.setting_mut().look_up_lines(find).map_err(|error| error.below(id))
+        self.parameters_mut().look_up_lines(find).map_err(|error| error.below(id))
     }
 
     /// The direction of a link that the flow must cross: "lasthop.down".
     #[must_use]
     pub fn crosses(&self) -> Option<&str> {
-        self.setting().crosses()
+        self.parameters().crosses()
     }
 
     /// The transport that it uses.
     #[must_use]
     pub fn service(&self) -> Service {
-        self.setting().service()
+        self.parameters().service()
     }
 
     /// The program of a flow whose streams these are.
     #[must_use]
     pub fn program(&self, streams: &Streams, start: Instant, until: Instant) -> Box<dyn Program> {
-        self.setting().program(streams, start, until)
+        self.parameters().program(streams, start, until)
     }
 }
 

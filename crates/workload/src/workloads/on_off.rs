@@ -1,7 +1,8 @@
 //! On-off: packets at a constant rate in spurts, with silence between them.
 
+use link::ConfigError;
 use link::distribution::{Distribution, ReadFile, Source, exponential};
-use link::{ConfigError, registry::Entry};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
@@ -11,12 +12,12 @@ use super::{BULK_PORT, Service, Setting, Transport, check_packets};
 use crate::program::Program;
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "on-off",
-    summary: "packets at a constant rate in spurts, with silence between them",
-    example: "{ on-off = { rate = \"256 kbit/s\", on = \"1 s\", off = \"2 s\" } }",
-    source: "exponential or Pareto spurts, as in Willinger et al. 1997",
-};
+pub const ENTRY: Entry = Entry::new(
+    "on-off",
+    "packets at a constant rate in spurts, with silence between them",
+    "exponential or Pareto spurts, as in Willinger et al. 1997",
+)
+.written("{ on-off = { rate = \"256 kbit/s\", on = \"1 s\", off = \"2 s\" } }");
 
 /// How long it sends, how fast, and how long it rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! Poisson: datagrams of one size at independent random times.
 
+use link::ConfigError;
 use link::distribution::{Distribution, Source, exponential};
-use link::{ConfigError, registry::Entry};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Streams};
@@ -11,12 +12,12 @@ use super::{BULK_PORT, Service, Setting, Transport, check_packets};
 use crate::program::Program;
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "poisson",
-    summary: "datagrams of one size at independent random times",
-    example: "{ poisson = { rate = \"64 kbit/s\" } }",
-    source: "the Poisson process: exponential times between packets",
-};
+pub const ENTRY: Entry = Entry::new(
+    "poisson",
+    "datagrams of one size at independent random times",
+    "the Poisson process: exponential times between packets",
+)
+.written("{ poisson = { rate = \"64 kbit/s\" } }");
 
 /// How much is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

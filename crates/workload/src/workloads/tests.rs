@@ -40,7 +40,7 @@ fn datagrams(value: serde_json::Value, until_s: u64) -> Vec<f64> {
 #[test]
 fn every_entry_reads_its_example_and_writes_it_back() {
     for entry in ENTRIES {
-        let text = format!("workload = {}", entry.example);
+        let text = format!("workload = {}", entry.example());
         let table: std::collections::BTreeMap<String, Application> = toml::from_str(&text).expect(entry.id);
         let application = &table["workload"];
         assert_eq!((application.id(), application.check()), (entry.id, Ok(())));
@@ -105,7 +105,7 @@ fn a_program_that_is_woken_long_after_its_time_goes_on_from_there() {
     let line = json!({ "rate": "10 Mbit/s", "mtu": "1500 bytes", "framing": "0 bytes" });
     let background = json!({ "background": { "share": 0.5, "of": "lasthop.down", "lines": [line, line] } });
     let examples = ENTRIES.iter().map(|entry| {
-        let text = format!("workload = {}", entry.example);
+        let text = format!("workload = {}", entry.example());
         let table: std::collections::BTreeMap<String, Application> = toml::from_str(&text).expect(entry.id);
         table["workload"].clone()
     });

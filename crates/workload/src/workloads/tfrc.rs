@@ -11,7 +11,8 @@ mod sender;
 
 use std::collections::VecDeque;
 
-use link::{ConfigError, registry::Entry};
+use link::ConfigError;
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Side, Streams};
@@ -22,12 +23,12 @@ use super::{BULK_PORT, Service, Setting, check_packets};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId};
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "tfrc",
-    summary: "datagrams at the rate of a TCP, steadily",
-    example: "{ tfrc = {} }",
-    source: "TFRC (RFC 5348); small packets: TFRC-SP (RFC 4828)",
-};
+pub const ENTRY: Entry = Entry::new(
+    "tfrc",
+    "datagrams at the rate of a TCP, steadily",
+    "TFRC (RFC 5348); small packets: TFRC-SP (RFC 4828)",
+)
+.written("{ tfrc = {} }");
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

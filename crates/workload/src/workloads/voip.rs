@@ -1,7 +1,8 @@
 //! Voice: frames of a codec over RTP, while somebody talks.
 
 use link::distribution::{Distribution, ReadFile, Source, exponential};
-use link::{ConfigError, LARGEST_PACKET, registry::Entry};
+use link::{ConfigError, LARGEST_PACKET};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::text::write_duration;
@@ -12,12 +13,12 @@ use super::{Service, Setting, Transport, check_rate};
 use crate::program::Program;
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "voip",
-    summary: "frames of a codec over RTP while somebody talks; what comes too late is lost",
-    example: "{ voip = { rate = \"13.6 kbit/s\", headers = \"compressed\", budget = \"80 ms\" } }",
-    source: "Landström 2008, chapter 7: talk and silence exponential with 7 s, a frame every 20 ms; RTP is RFC 3550",
-};
+pub const ENTRY: Entry = Entry::new(
+    "voip",
+    "frames of a codec over RTP while somebody talks; what comes too late is lost",
+    "Landström 2008, chapter 7: talk and silence exponential with 7 s, a frame every 20 ms; RTP is RFC 3550",
+)
+.written("{ voip = { rate = \"13.6 kbit/s\", headers = \"compressed\", budget = \"80 ms\" } }");
 
 /// How somebody talks, over what codec.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! Web: a user at `to` asks for a page, reads it for a while, and asks for the next.
 
+use link::ConfigError;
 use link::distribution::{Distribution, ReadFile, Source, exponential, pareto};
-use link::{ConfigError, registry::Entry};
+use registry::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Side, Streams};
@@ -10,12 +11,12 @@ use super::{Service, Setting};
 use crate::program::{Command, CommandQueue, Program, SocketEvent, SocketId, Transfer};
 
 /// This workload in the registry.
-pub const ENTRY: Entry = Entry {
-    id: "web",
-    summary: "a user at `to` asks `from` for a page, reads it, and asks for the next",
-    example: "{ web = { connection = \"persistent\" } }",
-    source: "page sizes and reading times: Landström 2008, chapter 7",
-};
+pub const ENTRY: Entry = Entry::new(
+    "web",
+    "a user at `to` asks `from` for a page, reads it, and asks for the next",
+    "page sizes and reading times: Landström 2008, chapter 7",
+)
+.written("{ web = { connection = \"persistent\" } }");
 
 /// What the pages are like, and how they are asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

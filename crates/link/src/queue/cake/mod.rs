@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate, Stream, Streams};
 
-use super::{Decision, Departure, Entry, Keys, Policy, Scheduler, Service, Setting, SubQueue};
+use super::{Decision, Departure, Entry, Keys, Policy, QueueParameters, Scheduler, Service, SubQueue};
 use crate::error::ConfigError;
 use crate::event::DropRule;
 use ack_filter::AckFilter;
@@ -32,12 +32,12 @@ pub use tins::Diffserv;
 use tins::Tin;
 
 /// The registry's line.
-pub const ENTRY: Entry = Entry {
-    id: "cake",
-    summary: "a shaper with tins by DSCP, fairness of hosts and flows, and Cobalt for each flow",
-    example: "{ cake = { rate = \"20 Mbit/s\", diffserv = \"diffserv4\" } }",
-    source: "Høiland-Jørgensen, Täht and Morton 2018; Linux net/sched/sch_cake.c",
-};
+pub const ENTRY: Entry = Entry::new(
+    "cake",
+    "a shaper with tins by DSCP, fairness of hosts and flows, and Cobalt for each flow",
+    "Høiland-Jørgensen, Täht and Morton 2018; Linux net/sched/sch_cake.c",
+)
+.written("{ cake = { rate = \"20 Mbit/s\", diffserv = \"diffserv4\" } }");
 
 /// An ACK that a later one made redundant.
 pub const ACK_FILTER: DropRule = DropRule::named("cake-ack-filter");
@@ -49,11 +49,11 @@ pub struct Parameters {
     /// The rate to which traffic is shaped; absent: no shaper, the link's own rate is what counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Overhead of the following links for each packet, negative if they remove bytes: -64 to 256 bytes.
+    /// Bytes that later links add to each packet, negative if they remove bytes: -64 to 256.
     pub overhead: i64,
     /// Minimum size of a packet, overhead included.
     pub mpu: Bytes,
-    /// The cells into which the following links divide packets.
+    /// Cells into which later links divide packets.
     pub cells: Cells,
     /// The round trip that the AQM is set for: its interval; its target is a twentieth of it. 100 ms.
     pub rtt: Duration,
@@ -83,7 +83,7 @@ impl Default for Parameters {
     }
 }
 
-impl Setting for Parameters {
+impl QueueParameters for Parameters {
     fn check(&self) -> Result<(), ConfigError> {
         if self.rate.is_some_and(|rate| rate.bits_per_sec() == 0) {
             return Err(ConfigError::new("rate", "a shaper of 0 bit/s", "write a rate like \"20 Mbit/s\""));

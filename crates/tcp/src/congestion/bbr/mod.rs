@@ -12,8 +12,6 @@ mod long_term;
 mod probe_bw;
 mod probe_rtt;
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate};
@@ -25,13 +23,13 @@ use super::{
     AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
     RateSample, SendEvent, Traits, quantum,
 };
-use crate::registry::{Entry, refusal};
 use crate::windowed_max::WindowedMax;
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the defaults are Linux'.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The pacing gain of STARTUP, and the window gain of STARTUP and DRAIN: 2.885, 2/ln 2 (`bbr_high_gain`).
     #[schemars(range(min = 1.0, max = 10.0))]
     pub high_gain: f64,
@@ -46,7 +44,7 @@ pub struct Params {
     pub policer: bool,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             high_gain: 2.885,
@@ -76,7 +74,7 @@ enum Mode {
 
 #[derive(Debug)]
 struct Bbr {
-    params: Params,
+    parameters: Parameters,
     smss: Bytes,
     initial_window: Bytes,
     cwnd: Bytes,
@@ -113,9 +111,9 @@ struct FullPipe {
 }
 
 impl Bbr {
-    fn new(params: Params) -> Self {
+    fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             smss: Bytes::ZERO,
             initial_window: Bytes::ZERO,
             cwnd: Bytes::ZERO,
@@ -151,7 +149,7 @@ impl Bbr {
 
     /// The present gains of pacing and of the window (`bbr_update_gains`).
     fn gains(&self) -> (f64, f64) {
-        let Params { high_gain, cwnd_gain, .. } = self.params;
+        let Parameters { high_gain, cwnd_gain, .. } = self.parameters;
         match self.mode {
             Mode::Startup => (high_gain, high_gain),
             Mode::Drain => (1.0 / high_gain, high_gain),
@@ -213,7 +211,7 @@ impl Bbr {
     }
 
     fn sample_long_term(&mut self, sample: &DeliverySample, application_limited: bool, lossy: bool) {
-        if !self.params.policer {
+        if !self.parameters.policer {
             return;
         }
         let probes = matches!(self.mode, Mode::ProbeBw { .. });
@@ -270,7 +268,7 @@ impl Bbr {
     fn init_pacing_rate(&mut self, rtt: Duration) {
         let bits_per_sec = self.cwnd.0 as f64 * 8.0 / rtt.as_secs_f64().max(1e-6);
         let rate = Rate::from_bits_per_sec(bits_per_sec as u64);
-        self.pacing_rate = scaled(rate, self.params.high_gain * (1.0 - PACING_MARGIN));
+        self.pacing_rate = scaled(rate, self.parameters.high_gain * (1.0 - PACING_MARGIN));
     }
 
     /// `bbr_set_cwnd`.
@@ -470,22 +468,24 @@ const LEAST_OFFLOAD_RATE: Rate = Rate::from_bits_per_sec(1_200_000);
 /// `bbr_tso_segs_goal`.
 const MOST_OFFLOADED: u64 = 0x7f;
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "bbr",
-    summary: "BBR version 1: sends by a model of bandwidth and round trip, whatever is lost",
-    source: "Cardwell et al. 2016; Linux tcp_bbr.c",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        let Params { high_gain, cwnd_gain, .. } = params;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { high_gain, cwnd_gain, .. } = *self;
         if !((1.0..=10.0).contains(&high_gain) && (1.0..=10.0).contains(&cwnd_gain)) {
             let wrong = format!("high_gain is {high_gain}, cwnd_gain {cwnd_gain}");
             return Err(refusal(wrong, "from 1 to 10; Linux has 2.885 and 2"));
         }
-        Ok(Arc::new(move || Box::new(Bbr::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "bbr",
+    "BBR version 1: sends by a model of bandwidth and round trip, whatever is lost",
+    "Cardwell et al. 2016; Linux tcp_bbr.c",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Bbr::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests;

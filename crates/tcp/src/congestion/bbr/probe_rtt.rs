@@ -9,14 +9,14 @@ impl Bbr {
     /// `bbr_update_min_rtt`.
     pub(super) fn update_min_rtt(&mut self, sample: &DeliverySample) {
         let now = sample.now;
-        let expired = now.saturating_since(self.min_rtt_at) > self.params.min_rtt_window;
+        let expired = now.saturating_since(self.min_rtt_at) > self.parameters.min_rtt_window;
         if let Some(rtt) = sample.rtt
             && (self.min_rtt.is_none_or(|shortest| rtt < shortest) || (expired && !sample.maybe_delayed))
         {
             (self.min_rtt, self.min_rtt_at) = (Some(rtt), now);
         }
         let probing = matches!(self.mode, Mode::ProbeRtt { .. });
-        if expired && !self.idle_restart && !probing && !self.params.probe_rtt.is_zero() {
+        if expired && !self.idle_restart && !probing && !self.parameters.probe_rtt.is_zero() {
             self.save_cwnd();
             self.mode = Mode::ProbeRtt { until: None, round_done: false };
         }
@@ -30,7 +30,7 @@ impl Bbr {
         let Mode::ProbeRtt { until, round_done } = self.mode else { return };
         match until {
             None if sample.in_flight <= self.least_window() => {
-                let until = Some(sample.now + self.params.probe_rtt);
+                let until = Some(sample.now + self.parameters.probe_rtt);
                 self.mode = Mode::ProbeRtt { until, round_done: false };
                 self.round_ends = sample.delivered;
             }

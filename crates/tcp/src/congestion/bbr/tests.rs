@@ -61,7 +61,7 @@ impl Bottleneck {
 }
 
 fn started() -> (Bbr, Bottleneck) {
-    let mut bbr = Bbr::new(Params::default());
+    let mut bbr = Bbr::new(Parameters::default());
     bbr.start(SMSS, SMSS * 10);
     bbr.on_handshake(RTT);
     (bbr, Bottleneck::new())

@@ -15,8 +15,6 @@ mod probe_rtt;
 mod startup;
 mod state;
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Instant, Rate};
@@ -28,12 +26,12 @@ use super::{
     AckSample, CongestionControl, CongestionEvent, DeliverySample, LossPhase, LostSegment, Pace, PathModel,
     SendEvent, Traits, is_cwnd_limited,
 };
-use crate::registry::{Entry, refusal};
+use registry::{Algorithm, Checked, ParameterError, refusal};
 
 /// Parameters; the defaults are the draft's.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Params {
+pub struct Parameters {
     /// The pacing gain of STARTUP: 2.77 (`BBR.StartupPacingGain`).
     #[schemars(range(min = 1.0, max = 10.0))]
     pub startup_gain: f64,
@@ -51,7 +49,7 @@ pub struct Params {
     pub probe_rtt: Duration,
 }
 
-impl Default for Params {
+impl Default for Parameters {
     fn default() -> Self {
         Self {
             startup_gain: 2.77,
@@ -66,7 +64,7 @@ impl Default for Params {
 
 #[derive(Debug)]
 struct Bbr3 {
-    params: Params,
+    parameters: Parameters,
     smss: Bytes,
     initial_window: Bytes,
     cwnd: Bytes,
@@ -101,9 +99,9 @@ struct Undo {
 }
 
 impl Bbr3 {
-    fn new(params: Params) -> Self {
+    fn new(parameters: Parameters) -> Self {
         Self {
-            params,
+            parameters,
             smss: Bytes::ZERO,
             initial_window: Bytes::ZERO,
             cwnd: Bytes::ZERO,
@@ -129,7 +127,7 @@ impl Bbr3 {
 
     /// The gains of pacing and of the window (§5.6.1).
     const fn gains(&self) -> (f64, f64) {
-        let Params { startup_gain, cwnd_gain, .. } = self.params;
+        let Parameters { startup_gain, cwnd_gain, .. } = self.parameters;
         match self.state {
             State::Startup => (startup_gain, cwnd_gain),
             State::Drain { .. } => (DRAIN_GAIN, cwnd_gain),
@@ -184,7 +182,7 @@ impl Bbr3 {
         }
         if self.model.loss_round_start {
             if self.model.is_loss_in_round && !self.is_probing_bw() {
-                self.model.adapt_lower_bounds(self.cwnd, self.params.beta);
+                self.model.adapt_lower_bounds(self.cwnd, self.parameters.beta);
             }
             self.model.is_loss_in_round = false;
         }
@@ -202,7 +200,7 @@ impl Bbr3 {
     fn init_pacing_rate(&mut self, rtt: Duration) {
         let bits_per_sec = self.initial_window.0 as f64 * 8.0 / rtt.as_secs_f64().max(1e-6);
         let nominal = Rate::from_bits_per_sec(bits_per_sec as u64);
-        self.pacing_rate = scaled(nominal, self.params.startup_gain);
+        self.pacing_rate = scaled(nominal, self.parameters.startup_gain);
     }
 
     /// `SetCwnd`.
@@ -426,14 +424,9 @@ const NOMINAL_RTT: Duration = Duration::from_millis(1);
 /// `SetSendQuantum`: 64 KBytes.
 const LARGEST_QUANTUM: Bytes = Bytes(65_536);
 
-/// This algorithm in the registry.
-pub const ENTRY: Entry<dyn CongestionControl> = Entry {
-    id: "bbr3",
-    summary: "BBR version 3: a model of bandwidth and round trip, bounded by what losses tell",
-    source: "draft-ietf-ccwg-bbr-06",
-    parse: |value| {
-        let params: Params = Entry::<dyn CongestionControl>::read(value)?;
-        let Params { startup_gain, cwnd_gain, beta, .. } = params;
+impl Parameters {
+    fn check(&self) -> Result<(), ParameterError> {
+        let Parameters { startup_gain, cwnd_gain, beta, .. } = *self;
         if !((1.0..=10.0).contains(&startup_gain) && (1.0..=10.0).contains(&cwnd_gain)) {
             let wrong = format!("startup_gain is {startup_gain}, cwnd_gain {cwnd_gain}");
             return Err(refusal(wrong, "from 1 to 10; the draft has 2.77 and 2"));
@@ -441,10 +434,17 @@ pub const ENTRY: Entry<dyn CongestionControl> = Entry {
         if !(0.1..=0.99).contains(&beta) {
             return Err(refusal(format!("beta is {beta}"), "from 0.1 to 0.99; the draft has 0.7"));
         }
-        Ok(Arc::new(move || Box::new(Bbr3::new(params.clone()))))
-    },
-    schema: Entry::<dyn CongestionControl>::describe::<Params>,
-};
+        Ok(())
+    }
+}
+
+/// This algorithm in the registry.
+pub const ENTRY: Algorithm<dyn CongestionControl> = Algorithm::checked(
+    "bbr3",
+    "BBR version 3: a model of bandwidth and round trip, bounded by what losses tell",
+    "draft-ietf-ccwg-bbr-06",
+    &Checked(Parameters::check, |parameters: &Parameters| Box::new(Bbr3::new(parameters.clone()))),
+);
 
 #[cfg(test)]
 mod tests;

@@ -174,7 +174,7 @@ impl Bbr3 {
         self.cycle.prev_probe_too_high = true;
         self.cycle.is_bw_probe_sample = false;
         if !application_limited {
-            let least = part(self.target_inflight(), self.params.beta);
+            let least = part(self.target_inflight(), self.parameters.beta);
             self.model.bounds.inflight_longterm = Some(in_flight.max(least));
         }
         if self.state == State::ProbeBw(Phase::Up) {

@@ -12,13 +12,13 @@ impl Bbr3 {
     pub(super) fn update_min_rtt(&mut self, sample: &DeliverySample) {
         let now = sample.now;
         let trip = &mut self.round_trip;
-        trip.probe_rtt_expired = now > trip.probe_rtt_min_at + self.params.probe_rtt_interval;
+        trip.probe_rtt_expired = now > trip.probe_rtt_min_at + self.parameters.probe_rtt_interval;
         if let Some(rtt) = sample.rtt
             && (trip.probe_rtt_min.is_none_or(|min| rtt < min) || trip.probe_rtt_expired)
         {
             (trip.probe_rtt_min, trip.probe_rtt_min_at) = (Some(rtt), now);
         }
-        let expired = now > trip.min_at + self.params.min_rtt_window;
+        let expired = now > trip.min_at + self.parameters.min_rtt_window;
         let shorter = trip.probe_rtt_min.is_some_and(|probed| trip.min.is_none_or(|min| probed < min));
         if shorter || expired {
             (trip.min, trip.min_at) = (trip.probe_rtt_min, trip.probe_rtt_min_at);
@@ -50,7 +50,7 @@ impl Bbr3 {
             }
         } else if sample.in_flight <= self.probe_rtt_cwnd() {
             self.state =
-                State::ProbeRtt { until: Some(sample.now + self.params.probe_rtt), round_done: false };
+                State::ProbeRtt { until: Some(sample.now + self.parameters.probe_rtt), round_done: false };
             self.model.start_round(self.delivered);
         }
     }

@@ -112,7 +112,7 @@ impl Bottleneck {
 }
 
 fn started() -> Bbr3 {
-    let mut bbr = Bbr3::new(Params::default());
+    let mut bbr = Bbr3::new(Parameters::default());
     bbr.seed(1);
     bbr.start(SMSS, SMSS * 10);
     bbr.on_handshake(RTT);
@@ -171,7 +171,7 @@ fn the_cycle_goes_down_cruises_refills_and_goes_up() {
 #[test]
 fn a_probe_comes_every_two_to_three_seconds() {
     let (mut bbr, mut path) = deep();
-    bbr.params.probe_rtt_interval = Duration::from_secs(1000);
+    bbr.parameters.probe_rtt_interval = Duration::from_secs(1000);
     path.until(&mut bbr, Phase::Down);
     let began = path.now;
     path.until(&mut bbr, Phase::Refill);
