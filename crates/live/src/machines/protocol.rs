@@ -3,16 +3,13 @@
 //! Both ends have the same version and the same sources, which were compared before the first of these lines
 //! (`SOURCES`); there is no other compatibility.
 
-use std::net::SocketAddrV4;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use linux::namespace::Privilege;
 use linux::sysctl::Sysctls;
-use linux::tcp_info::TcpInfo;
 use serde::{Deserialize, Serialize};
 use stacks::EndedTransfer;
-use units::Instant;
 
 use super::tunnel::Counts;
 use crate::run::bulk::{Received, Sent};
@@ -20,56 +17,54 @@ use crate::run::host::Report;
 use crate::run::samples::Sample;
 use crate::workload::{CountersLine, Envelope, HalfRan, counters_line, counters_of};
 
-/// What the emulator says to a part.
+/// A message of the emulator to a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum ToPart {
-    /// Set up hosts.
+    /// Set up the hosts.
     Begin(Box<Begin>),
-    /// Start what they do.
+    /// Start the hosts' tasks.
     Start {
         /// The time at which the run begins, by the part's clock.
         at_ns: u64,
-        /// By how many nanoseconds the emulator's clock is ahead of the part's.
+        /// The offset of the emulator's clock: that clock less the part's, in nanoseconds.
         ahead_ns: i64,
     },
-    /// A host elsewhere has opened the ports of its programs.
+    /// A host on another machine has opened the ports of its programs.
     Up,
     /// Answer with [`FromPart::Pong`].
     Ping,
     /// A message to the half of a program there.
     Message(Envelope),
-    /// End, and say what there was.
+    /// End, and send the results. The drift of the part's clock is `gained_ns` over `over_ns`.
     Stop {
-        /// How many nanoseconds the part's clock has gained.
+        /// The gain of the part's clock, in nanoseconds.
         gained_ns: i64,
-        /// In how many of the emulator's.
+        /// The time of the emulator's clock in which it gained them, in nanoseconds.
         over_ns: u64,
     },
 }
 
-/// What a part is to do.
+/// The tasks of a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Begin {
     /// The resolved scenario, as JSON.
     pub(crate) scenario: String,
     /// The hosts to set up, by node.
     pub(crate) hosts: Vec<usize>,
-    /// The place of the first of them among all hosts that are elsewhere.
+    /// The place of the first of them among all remote hosts.
     pub(crate) first: u16,
-    /// The program that is run instead of the flows, if there is one.
+    /// The program that runs instead of the flows; empty if there is none.
     pub(crate) command: Vec<String>,
-    /// Programs of all hosts, with the nodes of these.
+    /// The programs of all hosts, with the hosts' nodes.
     pub(crate) programs: Vec<(usize, Vec<String>)>,
     /// The token of the tunnels.
     pub(crate) token: String,
-    /// The port of the first tunnel, if it is chosen.
+    /// The port of the first tunnel, if the user chose it.
     pub(crate) port: Option<u16>,
 }
 
-/// What a part says to the emulator.
+/// A message of a part to the emulator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum FromPart {
     /// The hosts are set up.
     Ready(Ready),
@@ -81,33 +76,32 @@ pub(crate) enum FromPart {
     Message(Envelope),
     /// A host's task has ended.
     Report(ReportLine),
-    /// The part cannot go on.
+    /// The part has failed.
     Failed {
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// The part has ended, as it was told to.
+    /// The part has ended, as ordered.
     Ended(Box<Ended>),
 }
 
-/// What a part has set up.
+/// The hosts that a part has set up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ready {
     /// The ports of the tunnels, in the order of the hosts.
     pub(crate) ports: Vec<u16>,
     /// Name and release of the kernel.
     pub(crate) kernel: String,
-    /// By what the namespaces were made.
-    pub(crate) right: Privilege,
+    /// The privilege by which the namespaces were made.
+    pub(crate) privilege: Privilege,
     /// The settings of each host as the kernel reads them back.
     pub(crate) sysctls: Vec<Sysctls>,
-    /// When the part's clock stood at zero, in nanoseconds since 1970.
+    /// The date at which the part's clock stood at zero, in nanoseconds since 1970.
     pub(crate) date_of_zero: u64,
 }
 
-/// [`Report`] as a line.
+/// [`Report`] as a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum ReportLine {
     /// A sender has ended.
     Sent(Sent),
@@ -121,22 +115,22 @@ pub(crate) enum ReportLine {
     Exited(i32),
 }
 
-/// What a part tells at its end.
+/// The results of a part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// Packets that its hosts' devices dropped.
+    /// Number of packets that its hosts' devices dropped.
     pub(crate) device_drops: u64,
-    /// Packets that its hosts' sockets dropped.
+    /// Number of packets that its hosts' sockets dropped.
     pub(crate) socket_drops: u64,
-    /// What its tunnels' ends counted, in the order of the hosts.
+    /// The counters of its ends of the tunnels, in the order of the hosts.
     pub(crate) counts: Vec<Counts>,
     /// Samples of the kernel's connections, by host.
-    pub(crate) samples: Vec<(String, Vec<SampleLine>)>,
-    /// What programs beside the flows wrote, by their place among all programs, in hexadecimal digits.
-    pub(crate) outputs: Vec<(usize, String)>,
-    /// Captures at the hosts' devices by name: pcapng, in hexadecimal digits.
-    pub(crate) captures: Vec<(String, String)>,
-    /// How late the hosts began.
+    pub(crate) samples: Vec<(String, Vec<Sample>)>,
+    /// The output of programs, by their places among all programs.
+    pub(crate) outputs: Vec<(usize, Vec<u8>)>,
+    /// Captures at the hosts' devices, by name, as pcapng.
+    pub(crate) captures: Vec<(String, Vec<u8>)>,
+    /// The lateness of the hosts' start, in nanoseconds.
     pub(crate) late_ns: u64,
     /// The hosts with stacks in the part, by node, with their ends of flows.
     pub(crate) stacks: Vec<(usize, Vec<EndedTransferLine>)>,
@@ -155,9 +149,6 @@ pub(crate) fn ended_line(ended: &EndedTransfer) -> EndedTransferLine {
 pub(crate) fn ended_of((flow, is_sender, bytes, is_closed, counters): EndedTransferLine) -> EndedTransfer {
     EndedTransfer { flow, is_sender, bytes, is_closed, counters: counters.map(counters_of) }
 }
-
-/// [`Sample`] as a line: time, ends, counters.
-pub(crate) type SampleLine = (u64, [SocketAddrV4; 2], TcpInfo);
 
 impl From<Report> for ReportLine {
     fn from(report: Report) -> Self {
@@ -184,41 +175,15 @@ impl From<ReportLine> for Report {
     }
 }
 
-/// Returns a sample of a line.
-pub(crate) fn sample((at, ends, info): SampleLine) -> Sample {
-    Sample { at: Instant::from_nanos(at), ends, info }
-}
-
-/// Returns bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-}
-
-/// Returns the bytes that hexadecimal digits stand for, up to the first that is none.
-pub(crate) fn bytes_of(digits: &str) -> Vec<u8> {
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    digits.as_bytes().chunks_exact(2).map_while(byte).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn bytes_survive_as_digits() {
-        assert_eq!(hex(&[0, 255, 16]), "00ff10");
-        assert_eq!(bytes_of("00ff10"), [0, 255, 16]);
-        assert_eq!(bytes_of("00zz10"), [0]);
-    }
-
-    #[test]
-    fn an_exit_status_survives_as_a_line() {
+    fn an_exit_status_survives_as_a_message() {
         let line = ReportLine::from(Report::Exited(ExitStatus::from_raw(7 << 8)));
-        let text = serde_json::to_string(&FromPart::Report(line)).unwrap();
-        assert_eq!(text, r#"{"report":{"exited":1792}}"#);
-        let FromPart::Report(line) = serde_json::from_str(&text).unwrap() else { panic!("it is a report") };
+        let bytes = postcard::to_stdvec(&FromPart::Report(line)).unwrap();
+        let FromPart::Report(line) = postcard::from_bytes(&bytes).unwrap() else { panic!("it is a report") };
         let Report::Exited(status) = Report::from(line) else { panic!("of an exit") };
         assert_eq!(status.code(), Some(7));
     }

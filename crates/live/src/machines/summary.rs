@@ -5,7 +5,7 @@ use serde::Serialize;
 use stacks::EndedTransfer;
 use units::Duration;
 
-use super::protocol::{ended_of, sample};
+use super::protocol::ended_of;
 use super::remote::{Peer, RemoteMachines};
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
@@ -76,18 +76,15 @@ pub(crate) struct RemoteResults {
 impl RemoteMachines {
     /// Returns the results. A delay that varies by more than `bound` taints the run.
     pub(crate) fn results(self, bound: Duration, name: &dyn Fn(usize) -> String) -> RemoteResults {
-        let mut others = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
+        let mut results = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
-            others.summaries.push(summary(&part, self.clock, control, bound, name));
+            results.summaries.push(summary(&part, self.clock, control, bound, name));
             let stacks = part.ended.stacks.drain(..);
             let ended = |(node, lines): (usize, Vec<_>)| (node, lines.into_iter().map(ended_of).collect());
-            others.stacks.extend(stacks.map(ended));
-            let samples = part.ended.samples.drain(..);
-            others
-                .samples
-                .extend(samples.map(|(host, lines)| (host, lines.into_iter().map(sample).collect())));
+            results.stacks.extend(stacks.map(ended));
+            results.samples.append(&mut part.ended.samples);
         }
-        others
+        results
     }
 }
 
@@ -115,7 +112,7 @@ fn summary(
     MachineSummary {
         machine: part.machine.name.clone(),
         kernel: part.ready.kernel.clone(),
-        right: part.ready.right,
+        right: part.ready.privilege,
         clock_ahead_ms: ahead as f64 / 1e6,
         clock_drift_ppm: part.drift.parts_per_million(),
         round_trip_ms: part.first.round_trip.as_secs_f64() * 1e3,
