@@ -6,6 +6,7 @@ use live::{LiveOutcome, Machine, Machines, Options, Program, Streams};
 use pyo3::prelude::*;
 use scenario::Resolved;
 use sim::Spec;
+use units::NodeId;
 
 use crate::error::Failure;
 use crate::interrupt::look;
@@ -73,8 +74,8 @@ fn outcome_of(
     Ok(outcome?)
 }
 
-fn node(spec: &Spec, host: &str) -> Option<usize> {
-    spec.nodes.iter().position(|node| node.name == host)
+fn node(spec: &Spec, host: &str) -> Option<NodeId> {
+    spec.nodes.iter().position(|node| node.name == host).map(NodeId::new)
 }
 
 fn programs_of(spec: &Spec, programs: Programs) -> Vec<Program> {

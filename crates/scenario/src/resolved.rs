@@ -9,8 +9,8 @@ use std::net::Ipv4Addr;
 use cell::quantity::Metres;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sim::workload::Application;
 use units::{Bytes, Duration};
+use workload::Application;
 
 use crate::error::InputError;
 use crate::file::{Live, Machine, Record, Stack};

@@ -15,10 +15,11 @@ use crate::connection::Connection;
 use crate::engine::{DirectedLink, Engine};
 use crate::external::Gateway;
 use crate::flow::Flow;
-use crate::ids::{CellId, CellUserId, ConnectionId, DirectionId, FlowId, Heading, Id, IdVec, LinkId};
-use crate::link_observer::{LinkObserver, PendingEvent};
+use crate::ids::{CellId, CellUserId, ConnectionId, DirectionId, FlowId, Heading, Id, IdVec};
+use crate::link_observer::LinkObserver;
 use crate::measure::{CellReading, Reading, WindowResult};
 use crate::packet::PacketBox;
+use crate::pending::Pending;
 use crate::record::Recorder;
 use crate::route::{Hop, Routes};
 use crate::spec::{CellSpec, CellUserSpec, Spec};
@@ -52,7 +53,7 @@ impl Cells {
             }
             let id = cells.cells.push(channel);
             for ((user, spec), placed) in (0..).map(UserId).zip(&cell.users).zip(&placed) {
-                let direction = DirectionId::new(LinkId::from_index(spec.link), Heading::Down);
+                let direction = DirectionId::new(spec.link, Heading::Down);
                 let place =
                     cells.users.push(CellUser { cell: id, user, direction, place: placed.placement.place });
                 cells.by_direction.insert(direction, place);
@@ -139,11 +140,11 @@ impl Cells {
         channel: &Cell<PacketBox>,
         (user, asked): (&CellUser, &CellUserSpec),
     ) -> CellUserSummary {
-        let link = &spec.links[asked.link];
+        let link = spec.link(asked.link);
         let place = channel.place_of(user.user).unwrap_or(user.place);
         CellUserSummary {
             link: link.name.clone(),
-            host: spec.nodes[link.ends[1]].name.clone(),
+            host: spec.node(link.ends[1]).name.clone(),
             sector: channel.sector_of(user.user).0,
             x_m: place.x,
             y_m: place.y,
@@ -161,7 +162,7 @@ fn placed(spec: &Spec, cell: &CellSpec, streams: &Streams) -> Vec<PlacedUser> {
     let layout = Layout::of(&cell.config.layout);
     let streams = streams.below("cell").below(&cell.name).below("user");
     let placed = |(user, sector): (&CellUserSpec, SectorId)| {
-        let streams = streams.below(&spec.links[user.link].name);
+        let streams = streams.below(&spec.link(user.link).name);
         let radio = &cell.config.radio;
         let placement = match user.place {
             Some(place) => users::place(&layout, radio, place, &mut streams.stream("shadowing")),
@@ -245,7 +246,7 @@ struct CellObserver<'a, R> {
     links: &'a mut IdVec<DirectionId, DirectedLink>,
     connections: &'a mut IdVec<ConnectionId, Connection>,
     flows: &'a mut IdVec<FlowId, Flow>,
-    pending: &'a mut VecDeque<PendingEvent>,
+    pending: &'a mut VecDeque<Pending>,
     gateway: &'a mut Gateway,
     recorder: &'a mut R,
 }

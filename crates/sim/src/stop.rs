@@ -3,7 +3,7 @@
 use link::StopReason;
 use units::Instant;
 
-use crate::ids::{DirectionId, Id};
+use crate::ids::DirectionId;
 use crate::spec::Spec;
 
 /// Why a run failed.

@@ -13,7 +13,7 @@ use lasthop_sim::{
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::{Value, json};
 use testkit::profile::{config, named, names};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, NodeId};
 
 fn main() {
     let profiles = modern();
@@ -111,8 +111,8 @@ fn spec(queue: &Value, profile: &str, seed: u64) -> Spec {
     };
     let flow = |number: usize| FlowSpec {
         name: format!("flow-{number}"),
-        from: 0,
-        to: 1,
+        from: NodeId::new(0),
+        to: NodeId::new(1),
         start: Duration::ZERO,
         start_jitter: Some(Duration::from_secs(1)),
         class: 0,
@@ -130,7 +130,7 @@ fn spec(queue: &Value, profile: &str, seed: u64) -> Spec {
         nodes: vec![host(1), host(2)],
         links: vec![LinkSpec {
             name: "bottleneck".to_owned(),
-            ends: [0, 1],
+            ends: [0, 1].map(NodeId::new),
             down: direction(queue),
             up: direction(&json!("tail-drop")),
             mtu: Bytes(1500),

@@ -3,19 +3,16 @@
 //! Both ends have the same version and the same sources, which were compared before the first of these lines
 //! (`SOURCES`); there is no other compatibility.
 
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
-
 use linux::namespace::Privilege;
 use linux::sysctl::Sysctls;
 use serde::{Deserialize, Serialize};
-use stacks::EndedTransfer;
+use stacks::TransferReport;
+use units::NodeId;
 
 use super::tunnel::Counts;
-use crate::run::bulk::{Received, Sent};
-use crate::run::host::Report;
+use crate::run::report::Report;
 use crate::run::samples::Sample;
-use crate::workload::{CountersLine, Envelope, HalfRan, counters_line, counters_of};
+use crate::workload::Envelope;
 
 /// A message of the emulator to a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,7 +30,7 @@ pub(crate) enum ToPart {
     Up,
     /// Answer with [`FromPart::Pong`].
     Ping,
-    /// A message to the half of a program there.
+    /// A message to the copy of a program there.
     Message(Envelope),
     /// End, and send the results. The drift of the part's clock is `gained_ns` over `over_ns`.
     Stop {
@@ -50,13 +47,13 @@ pub(crate) struct Begin {
     /// The resolved scenario, as JSON.
     pub(crate) scenario: String,
     /// The hosts to set up, by node.
-    pub(crate) hosts: Vec<usize>,
+    pub(crate) hosts: Vec<NodeId>,
     /// The place of the first of them among all remote hosts.
     pub(crate) first: u16,
     /// The program that runs instead of the flows; empty if there is none.
     pub(crate) command: Vec<String>,
     /// The programs of all hosts, with the hosts' nodes.
-    pub(crate) programs: Vec<(usize, Vec<String>)>,
+    pub(crate) programs: Vec<(NodeId, Vec<String>)>,
     /// The token of the tunnels.
     pub(crate) token: String,
     /// The port of the first tunnel, if the user chose it.
@@ -72,10 +69,10 @@ pub(crate) enum FromPart {
     Up,
     /// The answer to [`ToPart::Ping`].
     Pong,
-    /// A message to the half of a program that is not there.
+    /// A message to the copy of a program elsewhere.
     Message(Envelope),
     /// A host's task has ended.
-    Report(ReportLine),
+    Report(Report),
     /// The part has failed.
     Failed {
         /// The reason.
@@ -100,21 +97,6 @@ pub(crate) struct Ready {
     pub(crate) date_of_zero: u64,
 }
 
-/// [`Report`] as a message.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum ReportLine {
-    /// A sender has ended.
-    Sent(Sent),
-    /// A receiver has ended.
-    Received(Received),
-    /// The half of a flow's program is done, or what a host with a stack in the part sends and receives.
-    Done,
-    /// The half of a flow's program has ended with the run.
-    Half(Box<HalfRan>),
-    /// The user's program has exited, with this status of wait(2).
-    Exited(i32),
-}
-
 /// The results of a part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ended {
@@ -132,59 +114,84 @@ pub(crate) struct Ended {
     pub(crate) captures: Vec<(String, Vec<u8>)>,
     /// The lateness of the hosts' start, in nanoseconds.
     pub(crate) late_ns: u64,
-    /// The hosts with stacks in the part, by node, with their ends of flows.
-    pub(crate) stacks: Vec<(usize, Vec<EndedTransferLine>)>,
-}
-
-/// [`EndedTransfer`] as a line: flow, whether it sends, bytes, whether it is closed, counters.
-pub(crate) type EndedTransferLine = (usize, bool, u64, bool, Option<CountersLine>);
-
-/// Returns an end of a transfer as a line.
-pub(crate) fn ended_line(ended: &EndedTransfer) -> EndedTransferLine {
-    let counters = ended.counters.map(counters_line);
-    (ended.flow, ended.is_sender, ended.bytes, ended.is_closed, counters)
-}
-
-/// Returns the end of a transfer of a line.
-pub(crate) fn ended_of((flow, is_sender, bytes, is_closed, counters): EndedTransferLine) -> EndedTransfer {
-    EndedTransfer { flow, is_sender, bytes, is_closed, counters: counters.map(counters_of) }
-}
-
-impl From<Report> for ReportLine {
-    fn from(report: Report) -> Self {
-        match report {
-            Report::Sent(sent) => Self::Sent(sent),
-            Report::Received(received) => Self::Received(received),
-            Report::Half(half) => Self::Half(half),
-            // Whole programs run with the emulator, and so do those with a stack in its process.
-            Report::Done | Report::Ran(_) | Report::EndRan(_) => Self::Done,
-            Report::Exited(status) => Self::Exited(status.into_raw()),
-        }
-    }
-}
-
-impl From<ReportLine> for Report {
-    fn from(line: ReportLine) -> Self {
-        match line {
-            ReportLine::Sent(sent) => Self::Sent(sent),
-            ReportLine::Received(received) => Self::Received(received),
-            ReportLine::Done => Self::Done,
-            ReportLine::Half(half) => Self::Half(half),
-            ReportLine::Exited(raw) => Self::Exited(ExitStatus::from_raw(raw)),
-        }
-    }
+    /// The reports of the hosts with stacks in the part, by node.
+    pub(crate) stacks: Vec<(NodeId, Vec<TransferReport>)>,
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, SocketAddrV4};
+
+    use linux::tcp_info::{KernelCounts, TcpInfo};
+    use units::{Bytes, Duration, FlowId, Instant, PerSide, Side};
+    use workload::{Counters, ProgramConnection, ProgramLog, ProgramOutcome, SocketId};
+
     use super::*;
+    use crate::workload::ProgramReport;
+
+    const END: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7);
+
+    /// Sends a message through its encoding, and returns both as texts.
+    fn both_texts<T: std::fmt::Debug + Serialize + serde::de::DeserializeOwned>(message: &T) -> [String; 2] {
+        let bytes = postcard::to_stdvec(message).unwrap();
+        [format!("{message:?}"), format!("{:?}", postcard::from_bytes::<T>(&bytes).unwrap())]
+    }
 
     #[test]
-    fn an_exit_status_survives_as_a_message() {
-        let line = ReportLine::from(Report::Exited(ExitStatus::from_raw(7 << 8)));
-        let bytes = postcard::to_stdvec(&FromPart::Report(line)).unwrap();
-        let FromPart::Report(line) = postcard::from_bytes(&bytes).unwrap() else { panic!("it is a report") };
-        let Report::Exited(status) = Report::from(line) else { panic!("of an exit") };
-        assert_eq!(status.code(), Some(7));
+    fn the_results_of_a_part_survive_as_a_message() {
+        let info = TcpInfo { cwnd: 10, ssthresh: Some(7), bytes_acked: 1 << 40, ..TcpInfo::default() };
+        let sample = Sample { at: Instant::from_nanos(5), ends: [END, END], info };
+        let counters =
+            Counters { packets: 3, first_sent: Some(Instant::from_nanos(9)), ..Counters::default() };
+        let report = TransferReport {
+            flow: FlowId::new(1),
+            is_sender: true,
+            bytes: 1_000,
+            is_closed: true,
+            counters: Some(counters),
+            records: Vec::new(),
+        };
+        let ended = Ended {
+            samples: vec![("server".to_owned(), vec![sample])],
+            outputs: vec![(2, vec![0, 255])],
+            captures: vec![("server-device".to_owned(), vec![10, 13])],
+            late_ns: 77,
+            stacks: vec![(NodeId::new(3), vec![report])],
+            ..Ended::default()
+        };
+        let [sent, received] = both_texts(&FromPart::Ended(Box::new(ended)));
+        assert_eq!(sent, received);
+    }
+
+    #[test]
+    fn the_report_of_a_program_survives_as_a_message() {
+        let mut log = ProgramLog::default();
+        log.send_datagram(Instant::from_nanos(1), Side::From, Bytes(1_200));
+        let ends = PerSide::new(END, END);
+        let outcome = ProgramOutcome {
+            log,
+            is_done: true,
+            connections: vec![ProgramConnection {
+                socket: SocketId(4),
+                opener: Side::To,
+                ends,
+                records: PerSide::default(),
+            }],
+            all_closed: false,
+            received: 9,
+            counters: None,
+            broken: Some("reset".to_owned()),
+            woken_late_by: Duration::from_micros(123),
+            heard_late_by: Duration::from_nanos(1_234_567),
+        };
+        let report = ProgramReport {
+            flow: FlowId::new(0),
+            side: Side::From,
+            outcome: Some(outcome),
+            read: 8,
+            counts: KernelCounts::default(),
+        };
+        let [sent, received] = both_texts(&FromPart::Report(Report::Program(Box::new(report))));
+        assert_eq!(sent, received);
     }
 }

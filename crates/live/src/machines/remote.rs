@@ -16,7 +16,7 @@ use linux::channel::ReportSender;
 use linux::drops::Drops;
 use linux::sysctl::Sysctls;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use units::{Duration, Instant};
+use units::{Duration, Instant, NodeId};
 
 use super::control_stream::{FrameReader, FrameWriter};
 use super::datagram::Token;
@@ -26,8 +26,8 @@ use super::tunnel::Tunnel;
 use super::{Machine, Machines};
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::run::host::Report;
 use crate::run::options::Options;
+use crate::run::report::Report;
 use crate::run::start_barrier::StartBarrier;
 use crate::workload::MessageBus;
 
@@ -187,7 +187,7 @@ impl RemoteMachines {
     }
 
     /// Returns the tunnel to a node, if it is a host on another machine.
-    pub(crate) fn tunnel(&self, node: usize) -> Option<&Tunnel> {
+    pub(crate) fn tunnel(&self, node: NodeId) -> Option<&Tunnel> {
         self.parts.iter().find_map(|part| {
             let place = part.machine.hosts.iter().position(|host| *host == node)?;
             part.tunnels.get(place)
@@ -373,7 +373,7 @@ fn begins(machines: &Machines, options: &Options<'_>, token: Token) -> Vec<Begin
 /// Sends messages for copies of programs to their machines. The silence of its tunnels shows when a machine is lost.
 fn send_to_machines(bus: &MessageBus, stream: &Arc<FrameWriter>, machines: &[Machine]) {
     let stream = Arc::clone(stream);
-    let places: Vec<Vec<usize>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
+    let places: Vec<Vec<NodeId>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
     bus.set_remote(move |message| {
         if let Some(machine) = places.iter().position(|hosts| hosts.contains(&message.node)) {
             let _ = stream.write(machine, &ToPart::Message(message));
@@ -409,7 +409,7 @@ impl MessageReader {
     /// Handles a message. Returns it if it answers an order.
     fn handle(&self, machine: usize, message: FromPart) -> Option<Answer> {
         match message {
-            FromPart::Report(report) => self.reports.send(Ok(report.into())),
+            FromPart::Report(report) => self.reports.send(Ok(report)),
             FromPart::Up => {
                 if let Some(own) = self.own_up.get(machine) {
                     own.fetch_add(1, Ordering::SeqCst);

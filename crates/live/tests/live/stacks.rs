@@ -4,7 +4,7 @@ use lasthop_live::{LiveError, LiveOutcome, Options};
 use serde_json::{Value, json};
 use sim::{Spec, Workload};
 use stacks::{Assignment, Run, StackId};
-use units::Duration;
+use units::{Duration, NodeId};
 
 use crate::support::{config, download, live, possible_here, quick, reno};
 
@@ -12,7 +12,7 @@ use crate::support::{config, download, live, possible_here, quick, reno};
 fn with(names: [&str; 2]) -> Options<'static> {
     let mut stacks = Assignment::default();
     for (node, name) in names.into_iter().enumerate() {
-        stacks.set(node, StackId::named(name).expect("a stack that the test means to be there"));
+        stacks.set(NodeId::new(node), StackId::named(name).expect("a stack that the test means to be there"));
     }
     Options { stacks, ..reno() }
 }

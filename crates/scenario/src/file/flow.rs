@@ -5,9 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use sim::workload::Application;
 use units::text::{REMEDY, parse_duration};
 use units::{Bytes, Duration};
+use workload::Application;
 
 /// One connection, or several alike, over which `from` sends as fast as it can; or what a workload makes of it.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sim::workload::Application;
 use units::Bytes;
 use units::text::{write_bytes, write_duration};
+use workload::Application;
 
 use super::reach::Reach;
 use super::{Check, lines, place_of, reading};

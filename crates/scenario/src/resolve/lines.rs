@@ -1,8 +1,8 @@
 //! Directions of links by their names, "lasthop.down": what one carries, and its capacity as a trace.
 
 use link::ConfigError;
-use sim::workload::background::Line;
 use units::{Duration, Streams};
+use workload::workloads::background::Line;
 
 use crate::error::InputError;
 use crate::resolved::{Link, Resolved};

@@ -115,7 +115,7 @@ mod tests {
         let resolved = read(&with("smoltcp", "kernel"), &[]).unwrap();
         let stacks: Vec<_> = resolved.hosts.iter().map(|host| host.stack).collect();
         assert_eq!(stacks, [Some(Stack::Smoltcp), Some(Stack::Kernel)]);
-        assert_eq!(resolved.stacks().get(0), Some(Stack::Smoltcp.id()));
+        assert_eq!(resolved.stacks().get(units::NodeId::new(0)), Some(Stack::Smoltcp.id()));
         assert!(!read(GOOD, &[]).unwrap().json().contains("\"stack\""), "hashes of others stay as they were");
     }
 

@@ -22,7 +22,7 @@ use super::passage::{Blocks, Fate, Passage};
 use super::sent::{Content, DATAGRAM_HEADERS, Described, Extent, LONGEST_HEADERS, captured_len};
 use super::tables::direction;
 use super::{Kept, ROWS, Until, Verdicts};
-use crate::ids::{ConversationId, DirectionId, Heading, Id, LinkId};
+use crate::ids::{ConversationId, DirectionId, Heading, Id, LinkId, NodeId};
 use crate::packet::Packet;
 use crate::spec::{CapturePoint, Spec};
 
@@ -53,7 +53,7 @@ pub(super) struct Caught {
 impl Tap {
     pub(super) fn new(point: CapturePoint, spec: &Spec) -> Self {
         let leaving = match point {
-            CapturePoint::Link(link) => DirectionId::both(LinkId::from_index(link)).to_vec(),
+            CapturePoint::Link(link) => DirectionId::both(link).to_vec(),
             CapturePoint::Node(node) => (0..spec.links.len())
                 .flat_map(|link| {
                     DirectionId::both(LinkId::from_index(link)).into_iter().zip(spec.links[link].ends)
@@ -62,8 +62,8 @@ impl Tap {
                 .collect(),
         };
         let name = match point {
-            CapturePoint::Node(node) => spec.nodes[node].name.clone(),
-            CapturePoint::Link(link) => spec.links[link].name.clone(),
+            CapturePoint::Node(node) => spec.node(node).name.clone(),
+            CapturePoint::Link(link) => spec.link(link).name.clone(),
         };
         let extent = if spec.record.payload { Extent::Packet } else { Extent::Headers };
         let file = begin(&name, extent, spec).expect("memory takes every byte");
@@ -80,7 +80,7 @@ impl Tap {
 
     /// A packet has come to its end, the node `to`.
     pub(super) fn on_received(&mut self, at: Instant, to: u32, packet: &Packet) {
-        if self.point == CapturePoint::Node(to as usize) {
+        if self.point == CapturePoint::Node(NodeId::new(to as usize)) {
             self.catch(at, Direction::Inbound, packet);
         }
     }

@@ -26,7 +26,7 @@ use tcp::{Decision, Endpoint};
 use trace::ledger::{Diagnosis, Verdict};
 use units::{Bytes, Instant, PacketId};
 
-use crate::external::{ObservedFlow, ObservedRecord};
+use crate::external::ObservedFlow;
 use crate::ids::{CellId, ConversationId, DirectionId, FlowId, Id, Side};
 use crate::packet::Packet;
 use crate::spec::{NodeKind, RecordSpec, Spec};
@@ -34,6 +34,7 @@ use crate::summary::Summary;
 use capture::Tap;
 use passage::{Passage, Passages};
 use sent::{Extent, Register};
+use workload::ObservedRecord;
 
 /// Rows and bytes that are recorded of a run: those that became complete since they were last taken. Of each table and
 /// capture, all that was taken, in order, is the whole.

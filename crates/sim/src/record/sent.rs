@@ -11,7 +11,7 @@ use wire::udp::Datagram;
 use wire::{Flags, Parsed, Segment, Transport, ip};
 
 use crate::external::{ObservedConnection, ObservedFlow};
-use crate::ids::{Id, Side};
+use crate::ids::Side;
 use crate::packet::{Body, Packet};
 use crate::spec::Spec;
 

@@ -15,7 +15,7 @@ use crate::ids::{CellId, ConversationId, DirectionId, Id};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
-use crate::workload::Transfer;
+use workload::Transfer;
 
 pub(super) type Table = (&'static str, arrow_array::RecordBatch);
 
@@ -99,7 +99,7 @@ pub(super) fn queue(lengths: &[QueueLength], spec: &Spec) -> Table {
 pub(super) fn cell(blocks: &[(CellId, BlockRecord)], spec: &Spec) -> Table {
     let rows = || blocks.iter().map(|(_, block)| block);
     let user = |(cell, block): &(CellId, BlockRecord)| {
-        &*spec.links[spec.cells[cell.index()].users[block.user.index()].link].name
+        &*spec.link(spec.cells[cell.index()].users[block.user.index()].link).name
     };
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
@@ -271,5 +271,5 @@ fn host_of_end<'a>(register: &'a Register, spec: &'a Spec, end: u32) -> &'a str 
     let Some(flow) = register.flow_of(end / 2) else { return register.observed_host(end).unwrap_or("") };
     let flow = &spec.flows[flow as usize];
     let node = if end.is_multiple_of(2) { flow.from } else { flow.to };
-    &spec.nodes[node].name
+    &spec.node(node).name
 }
