@@ -1,9 +1,9 @@
 //! Messages over a pair of streams.
 //!
-//! A frame is the length of the message (4 bytes), the number of a machine (2 bytes), both in network byte order, and the
-//! message (postcard's wire format). In frames of the emulator's stream the number says which part the message is for, or
-//! comes from; a part ignores it. The process between the emulator and the parts passes messages on by their headers and
-//! does not read them.
+//! A frame is the length of the message (4 bytes), the number of a machine (2 bytes), both in network byte order, and
+//! the message (postcard's wire format). In frames of the emulator's stream the number says which part the message is
+//! for, or comes from; a part ignores it. The process between the emulator and the parts passes messages on by their
+//! headers and does not read them.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};

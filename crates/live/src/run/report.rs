@@ -2,9 +2,9 @@
 
 use std::process::ExitStatus;
 
+use linux::tcp_info::KernelCounts;
 use serde::{Deserialize, Serialize};
 
-use crate::run::bulk::{Received, Sent};
 use crate::workload::ProgramReport;
 
 /// The result of a host's task.
@@ -20,6 +20,36 @@ pub(crate) enum Report {
     Program(Box<ProgramReport>),
     /// The user's program has exited.
     Exited(#[serde(with = "exit_status")] ExitStatus),
+}
+
+/// The result of a sender.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Sent {
+    pub(crate) flow: String,
+    /// How the connection ended.
+    pub(crate) end: ConnectionEnd,
+    pub(crate) counts: KernelCounts,
+}
+
+/// How a connection ended, from the sender's view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ConnectionEnd {
+    /// Both directions were closed.
+    Closed,
+    /// The run ended first.
+    Stopped,
+    /// The kernel gave up; its error message.
+    Broken(String),
+}
+
+/// The result of a receiver.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Received {
+    pub(crate) flow: String,
+    /// Bytes that were read and checked.
+    pub(crate) bytes: u64,
+    /// When the last of them was read, in nanoseconds of the run.
+    pub(crate) last_read_ns: u64,
 }
 
 /// An exit status as a message: the status of wait(2).

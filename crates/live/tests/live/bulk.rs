@@ -1,4 +1,4 @@
-//! Bulk transfers between kernels, and what is told of them.
+//! Bulk transfers between kernels, and their results.
 
 use serde_json::json;
 use sim::{Amount, LinkSpec, NodeKind, NodeSpec};
