@@ -46,8 +46,8 @@ fn ring(candidates: impl IntoIterator<Item = (String, Arc<Config>)>) -> Vec<Cand
     ring
 }
 
-/// The candidate whose place is next to the key. Another profile in the repository takes over a part of one
-/// neighbour's keys, so that nearly all inputs keep their meaning.
+/// The candidate whose position is next to the key. A new profile takes over a part of one neighbour's keys, so that
+/// nearly all inputs keep their meaning.
 fn chosen(ring: &'static [Candidate], key: [u8; 2]) -> (&'static str, &'static Arc<Config>) {
     let key = u16::from_be_bytes(key);
     let next = ring.partition_point(|candidate| candidate.place < key);

@@ -1,4 +1,4 @@
-//! Any bytes as an IP packet. What parses without oddities can be written and read again.
+//! Any bytes as an IP packet. A packet that parses without oddities can be written and read again.
 
 use std::net::IpAddr;
 

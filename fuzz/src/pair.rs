@@ -10,9 +10,9 @@ use crate::config;
 /// Bytes of the input before the fates.
 const HEAD: usize = 8;
 
-/// Chooses two configurations and what the users do by the first eight bytes. Each byte after them is the fate of one
-/// packet, in the order of sending; packets after the last byte arrive. No side loses more than [`MOST_LOST`] packets in all:
-/// a sender that hears nothing for all its retries rightly gives up.
+/// The first eight bytes choose two configurations and the users' behaviour. Each byte after them is the fate of one
+/// packet, in the order of sending; packets after the last byte arrive. No side loses more than [`MOST_LOST`] packets
+/// in all: a sender that receives nothing for all its retries rightly gives up.
 pub fn run(bytes: &[u8]) {
     let Some((head, fates)) = bytes.split_first_chunk::<HEAD>() else { return };
     let [a, b, c, d, size, reply, habits, delay] = *head;
@@ -43,7 +43,7 @@ fn client_user(len: u64, habits: u8) -> User {
     User { reads: reads(habits >> 1), closes, ..User::sends_pattern(len) }
 }
 
-/// Of two users at least one closes without waiting for the other.
+/// At least one of the two users closes without waiting for the other.
 fn server_user(len: u64, habits: u8) -> User {
     let closes = if habits & 9 == 8 { Closes::AfterPeer } else { Closes::WhenWritten };
     User { reads: reads(habits >> 4), closes, ..User::sends_pattern(len) }
@@ -75,7 +75,7 @@ fn fates_of(fates: &[u8]) -> Fates {
     })
 }
 
-/// The fate that a byte stands for: half of them deliver.
+/// The fate that a byte encodes: half of the values deliver.
 fn fate(byte: u8) -> Fate {
     let later = Duration::from_millis(u64::from(byte & 0x1f).pow(2) * 2);
     match byte >> 5 {
@@ -87,8 +87,8 @@ fn fate(byte: u8) -> Fate {
     }
 }
 
-/// Packets of one side that are lost. A retry fails where the segment or its ACK is lost, so that at most twice as many fail in a
-/// row; a persistent configuration makes 60.
+/// Packets of one side that are lost. A retry fails where the segment or its ACK is lost, so that at most twice as many
+/// fail in a row; a persistent configuration makes 60.
 const MOST_LOST: u32 = 25;
 /// Simulated time in which every connection ends, whatever the pipe does.
 const LONGEST: Duration = Duration::from_secs(1_000_000);

@@ -21,13 +21,13 @@ pub(crate) struct Peer {
     name: &'static str,
     now: Instant,
     iss: Seq,
-    /// The sequence number behind everything that the endpoint has sent.
+    /// The first sequence number after all data that the endpoint has sent.
     sent_end: Seq,
     /// The highest of the endpoint's numbers that the peer has acknowledged.
     acked: Seq,
     /// The next number of the peer's own stream.
     next: Seq,
-    /// The sequence number behind everything that the peer has sent.
+    /// The first sequence number after all data that the peer has sent.
     reached: Seq,
     /// The highest number that the endpoint has acknowledged.
     endpoint_acked: Option<Seq>,
@@ -62,14 +62,14 @@ impl Peer {
         }
     }
 
-    /// Whether the endpoint has sent so much that further steps would only cost time.
+    /// Whether the endpoint has sent enough, so that further steps would only cost time.
     pub(crate) const fn has_seen_enough(&self) -> bool {
         self.segments > 20_000
     }
 
     /// The user writes.
     pub(crate) fn write(&mut self, len: u32) {
-        // What is written once the stream is closed is not taken.
+        // Data written after the stream is closed are refused.
         let before = self.endpoint.unsent();
         self.endpoint.write(Payload::Pattern { offset: self.written, len });
         if self.endpoint.unsent() > before {
@@ -99,7 +99,7 @@ impl Peer {
         self.now = end;
     }
 
-    /// Time passes, and the timers that ran out in it are told only at its end, as on a busy machine.
+    /// Time passes, and the timers that expire in it are handled only at its end, as on a busy machine.
     pub(crate) fn oversleep(&mut self, wait: Duration) {
         self.now += wait;
     }
@@ -150,7 +150,7 @@ impl Peer {
         self.deliver(segment);
     }
 
-    /// Hands a segment to the endpoint and remembers what it tells it.
+    /// Hands a segment to the endpoint and records its numbers.
     fn deliver(&mut self, segment: Segment) {
         let range = segment.seq_range();
         if range.start == self.next || self.next == IRS && segment.flags.contains(Flags::SYN) {
@@ -202,7 +202,7 @@ impl Peer {
         }
     }
 
-    /// The number at `part` 255ths of what is not acknowledged.
+    /// The number at `part` 255ths of the unacknowledged data.
     fn within_flight(&self, part: u8) -> Seq {
         let flight = u64::from(self.sent_end.since(self.acked));
         self.acked + (flight * u64::from(part) / 255) as u32
@@ -275,8 +275,8 @@ impl Peer {
         self.sent_end = if end.after(self.sent_end) { end } else { self.sent_end };
     }
 
-    /// Data belong at their place in the stream that was written, and new data lie within a window that was offered: it
-    /// begins at what is acknowledged (SND.UNA + SND.WND, RFC 9293 §3.8.6).
+    /// Data have their position in the written stream, and new data lie within an offered window, which begins at the
+    /// acknowledged data (SND.UNA + SND.WND, RFC 9293 §3.8.6).
     fn check_stream(&self, transmit: &Transmit) {
         let Transmit { segment, kind } = transmit;
         if segment.payload.is_empty() || *kind == Kind::KeepAlive {

@@ -9,7 +9,7 @@ use testkit::profile::repository;
 /// Where profiles and presets are found.
 static SEARCH: LazyLock<Search> = LazyLock::new(|| Search::new([repository()]));
 
-/// Resolves the text as a scenario. The canonical JSON of what is accepted resolves to the same, and its world runs
+/// Resolves the text as a scenario. The canonical JSON of an accepted scenario resolves to the same, and its world runs
 /// for some thousand instants.
 pub fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

@@ -1,26 +1,26 @@
-//! The TCP packets of a capture as they were on the wire, one row each: what two captures of one connection are joined by,
-//! and what a link is fitted to.
+//! The TCP packets of a capture as they were on the wire, one row each. Two captures of one connection are joined by
+//! these rows, and a link is fitted to them.
 //!
-//! Unlike the rows of `segments` they keep raw numbers, identification and timestamps, from which a packet is known again at
-//! the other end of its path. All rows are held in memory at once, some 130 bytes for each packet.
+//! Unlike the rows of `segments` they keep raw numbers, identification and timestamps, which identify a packet at the
+//! other end of its path. All rows are in memory at once, some 130 bytes for each packet.
 
 use std::io::Read;
 
 use arrow_array::RecordBatch;
 use parquet::Columns;
 use trace::capture::Capture;
-use trace::flow::{Judgement, Side, Sighting};
+use trace::flow::{Judgement, ObservedSegment, Side};
 use units::{Instant, PacketId, SeqRange};
 use wire::capture::{Frame, Interface, Reader};
 use wire::{Flags, Parsed, Segment, framing, ip};
 
-/// Reads a capture and gives its TCP packets, in the order of the file. What is torn is read up to the tear.
+/// Reads a capture and gives its TCP packets, in the order of the file. A truncated file is read up to the damage.
 ///
-/// `connection` is the place of the packet's connection in [`Report::connections`](crate::Report::connections) of the same
-/// capture; `time_ns` is nanoseconds since 1970.
+/// `connection` is the index of the packet's connection in [`Report::connections`](crate::Report::connections) of the
+/// same capture; `time_ns` is nanoseconds since 1970.
 #[must_use]
 pub fn packets<R: Read>(mut reader: Reader<R>) -> RecordBatch {
-    let mut reading = Reading::default();
+    let mut reading = PacketReader::default();
     let mut place = 0;
     while let Some(Ok(frame)) = reader.next() {
         reading.add(&frame, PacketId(place), reader.interfaces());
@@ -30,17 +30,17 @@ pub fn packets<R: Read>(mut reader: Reader<R>) -> RecordBatch {
 }
 
 #[derive(Default)]
-struct Reading {
+struct PacketReader {
     captures: Vec<Capture>,
-    rows: Vec<Row>,
+    rows: Vec<PacketRow>,
 }
 
-/// One packet; `flow` is the place of its point and that of its connection there.
-struct Row {
+/// One packet; `flow` is the index of its point and that of its connection there.
+struct PacketRow {
     at: Instant,
     flow: [usize; 2],
     packet: PacketId,
-    sighting: Sighting,
+    observed: ObservedSegment,
     seq: u32,
     ack: Option<u32>,
     flags: u16,
@@ -50,22 +50,22 @@ struct Row {
     blocks: Option<Box<str>>,
 }
 
-impl Reading {
+impl PacketReader {
     fn add(&mut self, frame: &Frame, packet: PacketId, interfaces: &[Interface]) {
         let point = frame.interface as usize;
         let Some(interface) = interfaces.get(point) else { return };
         self.captures.resize_with(self.captures.len().max(point + 1), Capture::new);
         let Some(bytes) = framing::ip_packet(interface.link_type, &frame.data) else { return };
         let Ok(parsed) = wire::parse(bytes) else { return };
-        let Some((flow, sighting)) = self.captures[point].handle_parsed(frame.at, packet, &parsed) else {
+        let Some((flow, observed)) = self.captures[point].handle_parsed(frame.at, packet, &parsed) else {
             return;
         };
         let Some(segment) = parsed.segment() else { return };
-        self.rows.push(Row {
+        self.rows.push(PacketRow {
             at: frame.at,
             flow: [point, flow],
             packet,
-            sighting,
+            observed,
             seq: segment.seq.0,
             ack: segment.flags.contains(Flags::ACK).then_some(segment.ack.0),
             flags: segment.flags.bits(),
@@ -77,7 +77,7 @@ impl Reading {
     }
 
     fn finish(self) -> RecordBatch {
-        // The connections of a point stand behind all those of the points before it.
+        // The connections of a point follow all those of the points before it.
         let first = self.captures.iter().scan(0, |sum, capture| {
             let first = *sum;
             *sum += capture.flows().len();
@@ -86,23 +86,23 @@ impl Reading {
         let first: Vec<_> = first.collect();
         let judged = self.judgements();
         let rows = || self.rows.iter();
-        let judgement = |row: &Row| judged.get(&row.packet);
+        let judgement = |row: &PacketRow| judged.get(&row.packet);
         Columns::default()
             .u64("time_ns", rows().map(|row| row.at.saturating_since(Instant::START).as_nanos()))
             .u32("connection", rows().map(|row| (first[row.flow[0]] + row.flow[1]) as u32))
-            .boolean("from_opener", rows().map(|row| row.sighting.sender == Side::Opener))
+            .boolean("from_opener", rows().map(|row| row.observed.sender == Side::Opener))
             .u64("packet", rows().map(|row| row.packet.0))
             .u32("size", rows().map(|row| row.size))
             .u32("seq", rows().map(|row| row.seq))
-            .u32("len", rows().map(|row| row.sighting.len))
+            .u32("len", rows().map(|row| row.observed.len))
             .maybe_u64("ack", rows().map(|row| row.ack.map(u64::from)))
-            .u64("window", rows().map(|row| row.sighting.window.0))
+            .u64("window", rows().map(|row| row.observed.window.0))
             .u32("flags", rows().map(|row| u32::from(row.flags)))
             .maybe_u64("identification", rows().map(|row| row.identification.map(u64::from)))
             .maybe_u64("timestamp", rows().map(|row| row.stamps.map(|stamps| u64::from(stamps[0]))))
             .maybe_u64("echo", rows().map(|row| row.stamps.map(|stamps| u64::from(stamps[1]))))
             .maybe_text("sack", rows().map(|row| row.blocks.as_deref()))
-            .text("kind", rows().map(|row| crate::rows::kind_id(row.sighting.kind)))
+            .text("kind", rows().map(|row| crate::rows::kind_id(row.observed.kind)))
             .maybe_boolean("needless", rows().map(|row| judgement(row)?.needed.map(|needed| !needed)))
             .maybe_text("confidence", rows().map(|row| judgement(row).map(|found| found.confidence.id())))
             .finish()
@@ -115,7 +115,7 @@ impl Reading {
     }
 }
 
-/// Bytes of the IP packet as it was sent, whatever the capture cut off; IPv4 options and extension headers left out.
+/// Bytes of the IP packet as it was sent, even if the capture is shorter; without IPv4 options and extension headers.
 fn size_of(parsed: &Parsed, segment: &Segment) -> u32 {
     let header = match parsed.header {
         ip::Header::V4(_) => ip::v4::HEADER_LEN,

@@ -1,7 +1,9 @@
-//! What is visible of QUIC: its connections by address and connection ID, datagrams each way, and the spin bit.
+//! The visible part of QUIC: its connections by address and connection ID, datagrams in each direction, and the spin
+//! bit.
 //!
-//! Everything else is encrypted (RFC 9312 §2). A connection is known from a long header of a version that we know; short
-//! headers are its own when they go between its addresses, or, after a migration, bear a connection ID that it announced.
+//! Everything else is encrypted (RFC 9312 §2). A connection is recognised by a long header of a known version. A short
+//! header belongs to it if it travels between its addresses or, after a migration, carries a connection ID that the
+//! connection announced.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,7 +19,7 @@ pub struct QuicConnection {
     pub point: String,
     /// The client's address and port at first, then the server's.
     pub ends: [String; 2],
-    /// The version of the first long header: 1 or 2; others, drafts among them, by their number.
+    /// The version of the first long header: 1 or 2; others, including drafts, by their number.
     pub version: u32,
     /// The connection IDs that each side chose, as hexadecimal digits, in the order of their appearance.
     pub connection_ids: [Vec<String>; 2],
@@ -31,36 +33,37 @@ pub struct QuicConnection {
     pub bytes: [u64; 2],
     /// Datagrams that begin with a long header: the handshake.
     pub long_headers: [u64; 2],
-    /// Changes of the spin bit, each way: two in a row are a round trip apart (RFC 9000 §17.4). None or one: it is not used.
+    /// Number of changes of the spin bit in each direction: two consecutive ones are a round trip apart (RFC 9000
+    /// §17.4). With none or one it is not used.
     pub spin_changes: [u64; 2],
     /// The shortest time between two changes of the client's bit, in seconds.
     pub spin_rtt_min_s: Option<f64>,
-    /// The mean of these times.
+    /// The mean time between two such changes, in seconds.
     pub spin_rtt_mean_s: Option<f64>,
 }
 
 /// The QUIC connections at one point.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Quic {
-    connections: Vec<Seen>,
+    connections: Vec<TrackedConnection>,
     by_ends: BTreeMap<[SocketAddr; 2], usize>,
     by_id: BTreeMap<Vec<u8>, usize>,
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct TrackedConnection {
     ends: [SocketAddr; 2],
-    /// The client's address of now, where it has moved.
+    /// The client's present address, if it has migrated.
     client: SocketAddr,
     version: u32,
     ids: [Vec<Vec<u8>>; 2],
     first: Instant,
     last: Instant,
-    sides: [Side; 2],
+    sides: [SideCounts; 2],
 }
 
 #[derive(Clone, Debug, Default)]
-struct Side {
+struct SideCounts {
     datagrams: u64,
     bytes: u64,
     long_headers: u64,
@@ -110,7 +113,7 @@ impl Quic {
         }
     }
 
-    /// What is to be told; times from `began`.
+    /// The report, with times from `began`.
     pub(crate) fn report(&self, point: &str, began: Instant) -> Vec<QuicConnection> {
         self.connections.iter().map(|seen| seen.report(point, began)).collect()
     }
@@ -133,7 +136,7 @@ impl Quic {
         match long {
             Some(header) if is_known(header.version) => {
                 let index = self.connections.len();
-                self.connections.push(Seen::new(at, source, destination, header.version));
+                self.connections.push(TrackedConnection::new(at, source, destination, header.version));
                 self.by_ends.insert(key, index);
                 Some(index)
             }
@@ -171,7 +174,7 @@ impl Quic {
     }
 }
 
-impl Seen {
+impl TrackedConnection {
     fn new(at: Instant, client: SocketAddr, server: SocketAddr, version: u32) -> Self {
         Self {
             ends: [client, server],
@@ -205,7 +208,7 @@ impl Seen {
     }
 }
 
-impl Side {
+impl SideCounts {
     fn add(&mut self, at: Instant, bytes: u32, first: u8, long: bool) {
         self.datagrams += 1;
         self.bytes += u64::from(bytes);
@@ -238,7 +241,7 @@ impl LongHeader {
     }
 }
 
-/// A connection ID behind its length.
+/// A connection ID after its length.
 fn id(bytes: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let (&len, rest) = bytes.split_first()?;
     let len = usize::from(len);
@@ -253,10 +256,10 @@ const fn is_known(version: u32) -> bool {
 /// RFC 9369 §3.1.
 const VERSION_2: u32 = 0x6b33_43cf;
 
-/// The first byte, the version, and two IDs of 20 bytes behind their lengths.
+/// The first byte, the version, and two IDs of 20 bytes after their lengths.
 const LONGEST_HEAD: usize = 47;
 
-/// IDs that are kept of each side.
+/// Number of IDs kept for each side.
 const MOST_IDS: usize = 16;
 
 #[cfg(test)]

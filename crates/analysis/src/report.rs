@@ -1,7 +1,7 @@
-//! What is said of a capture: its points, its connections, and what each side of a connection did.
+//! The report on a capture: its points, its connections, and the counts of both sides of each connection.
 
 use serde::Serialize;
-use trace::flow::{Confidence, Flow, Half, Kind, Side, Sighting};
+use trace::flow::{Confidence, Flow, HalfConnection, ObservedSegment, SegmentKind, Side};
 use units::{Bytes, Duration, Instant};
 use wire::{Flags, Segment};
 
@@ -11,29 +11,29 @@ use crate::quic::QuicConnection;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Points of observation: one for each interface.
-    pub points: Vec<Point>,
+    pub points: Vec<PointReport>,
     /// When the first packet was seen, in seconds since 1970.
     pub began_s: f64,
     /// From the first packet to the last, in seconds.
     pub length_s: f64,
     /// The TCP connections, by point, in the order of their first packets.
-    pub connections: Vec<Connection>,
+    pub connections: Vec<TcpConnection>,
     /// The QUIC connections, by point, as far as they can be seen.
     pub quic: Vec<QuicConnection>,
-    /// What ended the reading before the end of the file.
+    /// The error that ended the reading before the end of the file.
     pub error: Option<String>,
 }
 
 /// A point of observation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Point {
+pub struct PointReport {
     /// Its name, if the file has one.
     pub name: String,
     /// Frames that were captured.
     pub frames: u64,
     /// Frames that hold no IP packet.
     pub not_ip: u64,
-    /// IP packets that are no TCP, or parts of fragmented ones.
+    /// IP packets that are not TCP, or parts of fragmented ones.
     pub not_tcp: u64,
     /// Packets that could not be read.
     pub unreadable: u64,
@@ -41,8 +41,8 @@ pub struct Point {
 
 /// A TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Connection {
-    /// Who opened it and to whom, with the point where several were captured.
+pub struct TcpConnection {
+    /// Its name: opener and peer, with the point if there are several.
     pub flow: String,
     /// When its first packet was seen, in seconds from the first packet of the capture.
     pub start_s: f64,
@@ -50,24 +50,24 @@ pub struct Connection {
     pub completed: bool,
     /// Whether a reset was seen.
     pub reset: bool,
-    /// The place in `senders` of the side that sent more data.
+    /// Index in `senders` of the side that sent more data.
     pub bulk_sender: usize,
     /// The side that opened it, and the other.
-    pub senders: [Sender; 2],
+    pub senders: [SideReport; 2],
 }
 
-/// What one side of a connection sent, and what came back.
+/// Counts of one side of a connection: sent packets and received acknowledgments.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sender {
+pub struct SideReport {
     /// Its address and port.
     pub host: String,
-    /// Packets, and of them those that carry nothing but an acknowledgment.
+    /// Packets sent.
     pub packets: u64,
-    /// Packets that are nothing but an acknowledgment.
+    /// Packets that carry only an acknowledgment.
     pub pure_acks: u64,
-    /// Segments that carry data, retransmissions among them.
+    /// Segments with data, including retransmissions.
     pub data_segments: u64,
-    /// Bytes of data, retransmissions among them.
+    /// Bytes of data, including retransmissions.
     pub data_bytes: u64,
     /// Bytes of data that were sent for the first time.
     pub unique_bytes: u64,
@@ -75,11 +75,11 @@ pub struct Sender {
     pub acknowledged_bytes: u64,
     /// Segments with data, SYN or FIN that had been sent before.
     pub retransmissions: u64,
-    /// Of these, those that were needless by what the acknowledgments tell.
+    /// Retransmissions that were needless according to the acknowledgments.
     pub needless: u64,
-    /// Of these, those of which nothing was seen that tells.
+    /// Retransmissions without evidence in either direction.
     pub undecided: u64,
-    /// Timeouts, as far as they show.
+    /// Timeouts, as far as they can be inferred.
     pub timeouts: u64,
     /// Entries into fast retransmit.
     pub fast_retransmits: u64,
@@ -87,11 +87,11 @@ pub struct Sender {
     pub tail_loss_probes: u64,
     /// Probes of a closed window, and keep-alives.
     pub probes: u64,
-    /// Duplicate ACKs that came to it.
+    /// Duplicate ACKs received.
     pub duplicate_acks: u64,
-    /// Duplicate SACK blocks that came to it.
+    /// Duplicate SACK blocks received.
     pub duplicate_sacks: u64,
-    /// Acknowledgments to it of data that the capture does not have.
+    /// Acknowledgments received of data that the capture does not have.
     pub unseen: u64,
     /// Segments that it sent with SACK blocks.
     pub sacks_sent: u64,
@@ -103,28 +103,28 @@ pub struct Sender {
     pub mss: Option<u16>,
     /// The largest segment that it sent, in bytes of data.
     pub largest_segment: u32,
-    /// The most sequence numbers that it had in flight, in bytes.
+    /// The largest amount in flight, in bytes of sequence numbers.
     pub largest_flight: u64,
     /// Data that it sent before the first acknowledgment of any, in bytes.
     pub initial_window: u64,
-    /// The longest time between two packets of its own, in seconds.
+    /// The longest time between two packets sent, in seconds.
     pub longest_pause_s: f64,
-    /// Round-trip times that were measured, by segments that were sent once.
+    /// Number of round-trip times measured, on segments that were sent once.
     pub rtt_samples: u64,
-    /// The shortest of them, in seconds.
+    /// The shortest round-trip time, in seconds.
     pub rtt_min_s: Option<f64>,
     /// Their mean.
     pub rtt_mean_s: Option<f64>,
     /// The longest.
     pub rtt_max_s: Option<f64>,
-    /// From the first SYN, or the first packet, to the last acknowledgment of something new.
+    /// Time from the first SYN, or the first packet, to the last acknowledgment of new data, in seconds.
     pub elapsed_s: Option<f64>,
-    /// Acknowledged bytes over that time.
+    /// Acknowledged bytes over that time, in bytes per second.
     #[serde(rename = "throughput_Bps")]
     pub throughput_bps: Option<f64>,
 }
 
-/// What is counted of one side while its packets pass.
+/// Running counts of one side.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Activity {
     packets: u64,
@@ -142,29 +142,35 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    /// The side sent a segment; `flight` is what it has in flight with it.
-    pub(crate) fn on_sent(&mut self, at: Instant, segment: &Segment, sighting: &Sighting, flight: Bytes) {
+    /// The side sent a segment; `flight` is its amount in flight, this segment included.
+    pub(crate) fn on_sent(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        observed: &ObservedSegment,
+        flight: Bytes,
+    ) {
         self.packets += 1;
-        self.pure_acks += u64::from(sighting.kind == Kind::Ack);
+        self.pure_acks += u64::from(observed.kind == SegmentKind::Ack);
         self.sacks += u64::from(!segment.options.sack.as_slice().is_empty());
-        let closed = sighting.window.is_zero() && !segment.flags.intersects(Flags::SYN.with(Flags::RST));
+        let closed = observed.window.is_zero() && !segment.flags.intersects(Flags::SYN.with(Flags::RST));
         self.zero_windows += u64::from(closed);
-        self.largest_window = self.largest_window.max(sighting.window);
+        self.largest_window = self.largest_window.max(observed.window);
         self.mss = self.mss.or(segment.options.mss);
-        self.largest_segment = self.largest_segment.max(sighting.len);
+        self.largest_segment = self.largest_segment.max(observed.len);
         self.largest_flight = self.largest_flight.max(flight);
-        self.count_initial_window(sighting, flight);
+        self.count_initial_window(observed, flight);
         let pause = self.last_sent.map_or(Duration::ZERO, |last| at.saturating_since(last));
         self.longest_pause = self.longest_pause.max(pause);
         self.last_sent = Some(at);
     }
 
-    /// As long as nothing but the SYN is acknowledged, all data is in flight.
-    fn count_initial_window(&mut self, sighting: &Sighting, flight: Bytes) {
-        if sighting.len == 0 || self.first_ack_seen {
+    /// As long as only the SYN is acknowledged, all data are in flight.
+    fn count_initial_window(&mut self, observed: &ObservedSegment, flight: Bytes) {
+        if observed.len == 0 || self.first_ack_seen {
             return;
         }
-        let sent = sighting.seq + u64::from(sighting.len) - 1;
+        let sent = observed.seq + u64::from(observed.len) - 1;
         if flight.0 == sent {
             self.initial_window = sent;
         } else {
@@ -173,7 +179,7 @@ impl Activity {
     }
 }
 
-impl Connection {
+impl TcpConnection {
     pub(crate) fn of(flow: &Flow, name: String, activities: &[Activity; 2], began: Instant) -> Self {
         let sides = [Side::Opener, Side::Answerer];
         Self {
@@ -182,12 +188,12 @@ impl Connection {
             completed: sides.iter().all(|side| flow.completed(*side)),
             reset: flow.is_reset(),
             bulk_sender: flow.bulk_sender() as usize,
-            senders: sides.map(|side| Sender::of(flow, side, &activities[side as usize])),
+            senders: sides.map(|side| SideReport::of(flow, side, &activities[side as usize])),
         }
     }
 }
 
-impl Sender {
+impl SideReport {
     fn of(flow: &Flow, side: Side, activity: &Activity) -> Self {
         let half = flow.half(side);
         let counters = half.counters();
@@ -232,8 +238,8 @@ impl Sender {
     }
 }
 
-/// Retransmissions that were needless, and those of which nothing tells.
-fn judged(half: &Half) -> (u64, u64) {
+/// Numbers of needless and of undecided retransmissions.
+fn judged(half: &HalfConnection) -> (u64, u64) {
     half.judgements().iter().fold((0, 0), |(needless, undecided), judgement| {
         let unknown = judgement.confidence == Confidence::Unknown;
         (needless + u64::from(judgement.needed == Some(false)), undecided + u64::from(unknown))

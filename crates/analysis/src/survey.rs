@@ -1,4 +1,4 @@
-//! The first reading of a capture: its connections, and what is to be said of their packets.
+//! The first reading of a capture: its connections, and the verdicts on their packets.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -11,20 +11,20 @@ use wire::capture::{Frame, Interface, ReadError, Reader};
 use wire::{Parsed, Transport, framing};
 
 use crate::quic::{Quic, QuicConnection};
-use crate::report::{Activity, Connection, Point, Report};
+use crate::report::{Activity, PointReport, Report, TcpConnection};
 
-/// What one reading of a capture found.
+/// The result of the first reading.
 #[derive(Debug, Default)]
 pub struct Survey {
-    points: Vec<Seen>,
+    points: Vec<PointSurvey>,
     began: Option<Instant>,
     ended: Option<Instant>,
     error: Option<ReadError>,
 }
 
-/// What was seen at one point of observation.
+/// The traffic at one point of observation.
 #[derive(Debug)]
-struct Seen {
+struct PointSurvey {
     interface: Interface,
     capture: Capture,
     activities: Vec<[Activity; 2]>,
@@ -33,7 +33,7 @@ struct Seen {
     not_ip: u64,
 }
 
-/// What is known of a connection when its packets are read for the second time.
+/// The results on a connection that the second reading needs.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) name: String,
@@ -43,7 +43,7 @@ pub(crate) struct Known {
 }
 
 impl Survey {
-    /// Reads a capture to its end. Where it is torn or damaged, what was read before counts.
+    /// Reads a capture to its end, or to the damage if it is truncated or damaged.
     pub fn read<R: Read>(mut reader: Reader<R>) -> Self {
         let mut survey = Self::default();
         let mut place = 0;
@@ -61,10 +61,10 @@ impl Survey {
         survey
     }
 
-    /// What is to be told.
+    /// The report.
     #[must_use]
     pub fn report(&self) -> Report {
-        let points = self.points.iter().map(|seen| Point {
+        let points = self.points.iter().map(|seen| PointReport {
             name: seen.interface.name.clone(),
             frames: seen.frames,
             not_ip: seen.not_ip,
@@ -87,10 +87,10 @@ impl Survey {
         self.began.unwrap_or(Instant::START)
     }
 
-    /// What is known of the connections of each point, in the order of their first packets.
+    /// The results on the connections of each point, in the order of their first packets.
     pub(crate) fn known(&self) -> Vec<Vec<Known>> {
         let several = self.points.len() > 1;
-        let of_point = |seen: &Seen| {
+        let of_point = |seen: &PointSurvey| {
             let known = seen.capture.flows().iter().map(|flow| Known {
                 name: name_of(flow, several.then_some(seen.interface.name.as_str())),
                 bulk_sender: flow.bulk_sender(),
@@ -110,12 +110,14 @@ impl Survey {
         self.points.iter().flat_map(|seen| seen.quic.report(&seen.interface.name, began)).collect()
     }
 
-    fn connections(&self, began: Instant) -> Vec<Connection> {
+    fn connections(&self, began: Instant) -> Vec<TcpConnection> {
         let several = self.points.len() > 1;
         let all = self.points.iter().flat_map(|seen| {
             let point = several.then_some(seen.interface.name.as_str());
             let flows = seen.capture.flows().iter().zip(&seen.activities);
-            flows.map(move |(flow, activities)| Connection::of(flow, name_of(flow, point), activities, began))
+            flows.map(move |(flow, activities)| {
+                TcpConnection::of(flow, name_of(flow, point), activities, began)
+            })
         });
         all.collect()
     }
@@ -130,7 +132,7 @@ impl Survey {
             return;
         };
         let Ok(parsed) = wire::parse(bytes) else {
-            // Counted by the capture, which reads it in vain.
+            // The capture counts packets that it cannot read.
             drop(seen.capture.handle_packet(frame.at, packet, bytes));
             return;
         };
@@ -138,19 +140,19 @@ impl Survey {
             let [source, destination] = ends(&parsed, [datagram.source_port, datagram.destination_port]);
             seen.quic.handle_datagram(frame.at, source, destination, datagram);
         }
-        if let Some((index, sighting)) = seen.capture.handle_parsed(frame.at, packet, &parsed) {
+        if let Some((index, observed)) = seen.capture.handle_parsed(frame.at, packet, &parsed) {
             seen.activities.resize_with(seen.activities.len().max(index + 1), Default::default);
             let flow = &seen.capture.flows()[index];
             if let Some(segment) = parsed.segment() {
-                let own = &mut seen.activities[index][sighting.sender as usize];
-                own.on_sent(frame.at, segment, &sighting, flow.half(sighting.sender).flight());
+                let own = &mut seen.activities[index][observed.sender as usize];
+                own.on_sent(frame.at, segment, &observed, flow.half(observed.sender).flight());
             }
         }
     }
 
     fn add_points(&mut self, interfaces: &[Interface]) {
         let new = interfaces.iter().skip(self.points.len());
-        self.points.extend(new.map(|interface| Seen {
+        self.points.extend(new.map(|interface| PointSurvey {
             interface: interface.clone(),
             capture: Capture::new(),
             activities: Vec::new(),
@@ -169,7 +171,7 @@ fn ends(parsed: &Parsed, ports: [u16; 2]) -> [SocketAddr; 2] {
     ]
 }
 
-/// A connection's name: who opened it and to whom, behind the point where several were captured.
+/// A connection's name: opener and peer, after the name of the point if there are several.
 fn name_of(flow: &Flow, point: Option<&str>) -> String {
     let [opener, answerer] = flow.ends();
     let ends = format!("{opener}-{answerer}");

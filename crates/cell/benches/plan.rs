@@ -1,5 +1,5 @@
-//! 735 users in 21 cells for 50 simulated seconds, half with voice and half with web, as in Landström 2008 chapter 7, without a
-//! TCP: web objects come as a whole. Prints CPU seconds; `plan SCHEDULER` for one scheduler.
+//! 735 users in 21 cells for 50 simulated seconds, half with voice and half with web, as in Landström 2008 chapter 7,
+//! without TCP: a web object arrives as a whole. Prints CPU seconds; `plan SCHEDULER` for one scheduler.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use lasthop_cell::{Cell, Config, PlacedUser, UserConfig, UserId, users};
 use link::Packet;
 use units::{Bytes, Duration, Instant, PacketId, Rate, Stream, Streams};
 
-/// A packet without anything in it.
+/// An empty packet.
 struct Blank {
     user: u32,
     size: u64,

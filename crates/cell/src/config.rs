@@ -1,6 +1,6 @@
-//! What can be set of a cell plan: layout, radio, link adaptation, retransmissions, scheduler.
+//! The configuration of a cell plan: layout, radio, link adaptation, retransmissions, scheduler.
 //!
-//! Defaults that the document behind the model (Landström 2008, chapter 7) gives are its; where it leaves a constant
+//! Defaults are those of the document that describes the model (Landström 2008, chapter 7); where it leaves a constant
 //! open, the default cites another source.
 
 use link::ConfigError;
@@ -10,6 +10,7 @@ use units::text::{PacketsOrBytes, Probability};
 use units::{Duration, Rate};
 
 use crate::adaptation::{BlockErrors, CATEGORY_6_SIZES, CATEGORY_10, FixedErrors, Formats};
+use crate::check::{at_least, refuse};
 use crate::decibel::ratio;
 use crate::mobility::{MobilityConfig, Motion};
 use crate::quantity::{Decibels, Degrees, Hertz, Metres, Speed, Watts};
@@ -24,7 +25,7 @@ use crate::scheduler::{SchedulerChoice, Service, max_rate};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Where the sites stand.
+    /// Positions of the sites.
     pub layout: LayoutConfig,
     /// Powers, losses, fading.
     pub radio: RadioConfig,
@@ -36,18 +37,19 @@ pub struct Config {
     pub users_per_tti: u32,
     /// Transmission time interval. 2 ms for HSDPA (3GPP TS 25.308 §5.1).
     pub tti: Duration,
-    /// How users move and are handed over; without it they stand still, as in Landström 2008 §7.5.1.
+    /// Motion and handover of users. Default: users do not move, as in Landström 2008 §7.5.1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mobility: Option<MobilityConfig>,
 }
 
-/// Where the sites stand.
+/// Positions of the sites.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LayoutConfig {
     /// Sites of three sectors each: 1, 7 or 19. 7 in Landström 2008 §7.5.1.
     pub sites: u32,
-    /// Distance between neighbouring sites. Open in the document; 1000 m as 3GPP TR 25.942 §5.1.1 has it for macro cells.
+    /// Distance between neighbouring sites. Open in the document; 1000 m as 3GPP TR 25.942 §5.1.1 has it for macro
+    /// cells.
     pub site_distance: Metres,
 }
 
@@ -82,7 +84,7 @@ pub struct RadioConfig {
     pub shadowing_correlation: Probability,
     /// The multipath profile. Typical Urban in Landström 2008 §7.5.1.
     pub multipath: Multipath,
-    /// Speed of the users: of their fading, and with `mobility` of their motion. 3 km/h in Landström 2008 §7.5.1.
+    /// Speed of the users: for their fading, and with `mobility` for their motion. 3 km/h in Landström 2008 §7.5.1.
     pub speed: Speed,
     /// Share of the own sector's power that interferes after multipath. Open in the document; 0.4 (3GPP TR 25.942
     /// §5.1.4: an orthogonality factor of 0.4 in macro cells).
@@ -101,7 +103,7 @@ pub enum Serving {
     /// The one with the strongest signal, shadowing counted.
     #[default]
     Strongest,
-    /// The one in whose area it is: of the nearest site, the sector that points nearest to it.
+    /// The sector in whose area it is: that of the nearest site whose antenna points closest to it.
     Nearest,
 }
 
@@ -128,14 +130,14 @@ pub enum Multipath {
 pub struct AdaptationConfig {
     /// The table of block sizes.
     pub blocks: Blocks,
-    /// Codes of spreading factor 16 that a sector has for the channel, 15 of 16 (3GPP TS 25.308 §5.1); with blocks of LTE, its
-    /// resource blocks, 50 in 10 MHz (3GPP TS 36.101 table 5.6-1).
+    /// Codes of spreading factor 16 that a sector has for the channel, 15 of 16 (3GPP TS 25.308 §5.1); with blocks of
+    /// LTE, its resource blocks, 50 in 10 MHz (3GPP TS 36.101 table 5.6-1).
     pub codes: u32,
     /// How block errors come about.
     pub errors: Errors,
     /// How long a user is not sent to after an error. 12 ms in Landström 2008 §7.1.
     pub error_pause: Duration,
-    /// Age of the reported quality when it is used, in whole TTIs. 0 in the document, whose estimation is perfect.
+    /// Age of the reported quality on use, a whole number of TTIs. 0 in the document, whose estimation is perfect.
     pub report_delay: Duration,
     /// Whether the receiver adds up the signal of all attempts (chase combining). With errors by the curve only.
     pub chase_combining: bool,
@@ -151,8 +153,8 @@ pub enum Blocks {
     Category10,
     /// The first 23 sizes of table 7D, up to 9719 bits: Landström 2008 §7.5.1 has 23 sizes and does not say which.
     Landstrom,
-    /// The 15 indicators of LTE (3GPP TS 36.213 table 7.2.3-1), over any number of the channel's resource blocks. Spreading
-    /// and codes are none.
+    /// The 15 indicators of LTE (3GPP TS 36.213 table 7.2.3-1), over any number of the channel's resource blocks.
+    /// Spreading and codes are none.
     Lte,
     /// Sizes of one's own.
     #[serde(untagged)]
@@ -194,13 +196,13 @@ pub struct UserConfig {
     /// Delay budget of its packets: older ones are dropped. Without one nothing is dropped for its age.
     #[serde(default)]
     pub budget: Option<Duration>,
-    /// The rate that its service needs at least; MRmin and M-LWDF go by it. 13.6 kbit/s for voice and 64 kbit/s for web in
-    /// Landström 2008 §7.4.
+    /// The rate that its service needs at least; MRmin and M-LWDF go by it. 13.6 kbit/s for voice and 64 kbit/s for web
+    /// in Landström 2008 §7.4.
     pub min_rate: Rate,
     /// Most that waits for it; more is dropped. Without a limit nothing is.
     #[serde(default)]
     pub queue_limit: Option<PacketsOrBytes>,
-    /// Its speed, where it is not that of the others.
+    /// Its speed, if it differs from `radio.speed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
     /// Where it goes, on straight ways: 0° is east, 90° north. Without it, in a direction at random.
@@ -474,18 +476,6 @@ fn check_blocks(blocks: &[CustomBlock], codes: u32) -> Result<(), ConfigError> {
         }
     }
     Ok(())
-}
-
-pub(crate) fn at_least(key: &str, value: f64, least: f64, unit: &str) -> Result<(), ConfigError> {
-    if value.is_finite() && value >= least {
-        return Ok(());
-    }
-    let number = |number: f64| format!("{number} {unit}").trim_end().to_owned();
-    refuse(key, &format!("{} is too little", number(value)), &format!("write {} or more", number(least)))
-}
-
-pub(crate) fn refuse(key: &str, message: &str, help: &str) -> Result<(), ConfigError> {
-    Err(ConfigError::new(key, message, help))
 }
 
 /// Spreading factor of the codes of HS-PDSCH (3GPP TS 25.211 §5.3.3.13).

@@ -1,4 +1,4 @@
-//! What a cell adds up.
+//! Counters of a cell.
 
 use units::{Bytes, Duration};
 

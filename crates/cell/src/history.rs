@@ -1,8 +1,8 @@
-//! What a user has had: the averages that schedulers go by.
+//! Past throughput of a user: the averages that schedulers use.
 //!
 //! An elastic user's average counts from the start of its transfer and is updated all the time. A delay-bound user's is
-//! filtered exponentially, with 90 % of the weight on the delay budget: after a budget of silence a tenth of it is left, so
-//! that a user who was silent is preferred at first (Landström 2008 §7.4).
+//! filtered exponentially, with 90 % of the weight on the delay budget: after one budget without traffic a tenth of it
+//! is left, so that a user that was idle is preferred at first (Landström 2008 §7.4).
 
 use units::{Bytes, Duration, Instant};
 
@@ -44,7 +44,7 @@ impl History {
         Self { mean, min_rate, tokens: (0.0, at) }
     }
 
-    /// A packet of `flow` comes into an empty queue or behind others: the first of another flow begins a transfer.
+    /// A packet of `flow` arrives: the first packet of another flow begins a transfer.
     pub(crate) fn on_arrival(&mut self, now: Instant, packet_flow: u64) {
         if let Mean::SinceStart { flow, began, delivered_bits } = &mut self.mean
             && *flow != Some(packet_flow)
@@ -64,7 +64,7 @@ impl History {
         match &mut self.mean {
             Mean::SinceStart { delivered_bits, .. } => *delivered_bits += bits,
             Mean::Filtered { budget, rate, at } => {
-                // What is delivered at once counts as a rate over an instant: the filter's derivative at zero.
+                // A delivery at one instant counts as a rate over an instant: the filter's derivative at zero.
                 *rate = decayed(*rate, now - *at, *budget) + bits * DECADE / budget.as_secs_f64();
                 *at = now;
             }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_steady_rate_is_its_own_average() {
         let mut history = voice();
-        // 34 bytes each 20 ms are 13.6 kbit/s; the mean over a period of what the filter says.
+        // 34 bytes every 20 ms are 13.6 kbit/s; the mean of the filter's output over a period.
         (0..100).for_each(|frame| history.on_delivered(at(frame * 20), Bytes(34)));
         let period =
             (0..200).map(|step| history.mean_rate(at(1_980) + Duration::from_micros(step * 100), TTI));

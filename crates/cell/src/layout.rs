@@ -1,9 +1,9 @@
-//! Where the sites stand: a hexagonal grid of three-sector sites, wrapped around so that no site has an edge.
+//! Positions of the sites: a hexagonal grid of three-sector sites, wrapped around so that no site has an edge.
 //!
 //! A plan of N sites (1, 7 or 19: a centre with 0, 1 or 2 rings) tiles the plane when it is repeated at six
-//! translations. Each site is therefore heard from the nearest of seven images of it, and every cell sees the
-//! same surroundings (Ghosh, Zhang, Andrews and Muhamed 2010, "Fundamentals of LTE", §11.1; 3GPP TR 25.892
-//! annex A.3 assumes the same). Lengths are in metres, angles in radians, counted from east, anticlockwise.
+//! translations. The signal of each site therefore comes from the nearest of its seven images, and every cell has the
+//! same surroundings (Ghosh, Zhang, Andrews and Muhamed 2010, "Fundamentals of LTE", §11.1; 3GPP TR 25.892 annex A.3
+//! assumes the same). Lengths are in metres, angles in radians, counted from east, anticlockwise.
 
 use std::f64::consts::{FRAC_PI_3, PI, TAU};
 
@@ -70,7 +70,7 @@ impl Layout {
         self.sites.len() * SECTORS_PER_SITE as usize
     }
 
-    /// Where a site stands.
+    /// Position of a site.
     #[must_use]
     pub fn site(&self, site: SiteId) -> Point {
         self.sites[site.index()]
@@ -99,7 +99,7 @@ impl Layout {
         self.images[1..].iter().all(|image| own <= nearest(*image))
     }
 
-    /// The same place in the plan itself: who leaves the plan comes in again on the other side.
+    /// The same place inside the plan: a user that leaves the plan enters it again on the other side.
     #[must_use]
     pub fn wrapped(&self, mut place: Point) -> Point {
         while !self.contains(place) {
@@ -110,7 +110,7 @@ impl Layout {
         place
     }
 
-    /// The sector in whose area a place is: of the nearest site, the one that points nearest to it.
+    /// The sector in whose area a place is: that of the nearest site whose antenna points closest to it.
     #[must_use]
     pub fn sector_at(&self, place: Point) -> SectorId {
         let bearings = (0..self.sites.len() as u32).map(|site| (site, self.bearing(SiteId(site), place)));

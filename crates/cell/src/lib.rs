@@ -1,17 +1,19 @@
 //! A shared downlink channel of HSDPA as a state machine that does no input or output.
 //!
 //! Users of several sectors share one carrier. In each TTI every sector ranks the users that have data, gives the first
-//! the power and codes of its highest rate, and what is left to the next. Quality goes by place, shadowing, multipath and
-//! what the other sectors send at present. The model is that of Landström 2008, chapter 7; what that document leaves open
-//! is a parameter with a cited default.
+//! the power and codes of its highest rate, and the remainder to the next. Quality depends on position, shadowing,
+//! multipath and the power that the other sectors send at present. The model is that of Landström 2008, chapter 7;
+//! constants that the document leaves open are parameters with cited defaults.
 //!
-//! Read first: [`Config`] for what can be set, then `cell.rs`, the course of a TTI. `layout.rs`, `radio/` and `users.rs`
-//! say how well a user hears; `adaptation/` what a quality carries; `scheduler/` has one file for each scheduler.
+//! Read first: [`Config`], then `cell/mod.rs`, the order of events in a TTI. `layout.rs`, `radio/` and `users.rs`
+//! compute signal quality; `adaptation/` the transport format for a quality; `scheduler/` has one file for each
+//! scheduler.
 //!
-//! This crate never asks the time, reads no file, and knows nothing of what is inside a packet.
+//! This crate reads no clock and no file, and does not look at the contents of a packet.
 
 pub mod adaptation;
 mod cell;
+mod check;
 pub mod config;
 mod counters;
 pub mod decibel;

@@ -10,7 +10,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::text::REMEDY;
 
-/// A unit and how many of the canonical unit it is, or a level in dBm.
+/// A unit and its size in canonical units, or a level in dBm.
 type Unit = (&'static str, Scale);
 
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ macro_rules! quantity {
             /// Reads a number and a unit.
             ///
             /// # Errors
-            /// What is wrong with the text, and what would be right.
+            /// The error in the text, and the remedy.
             pub fn parse(text: &str) -> Result<Self, String> {
                 parse(text, $what, $example, &[$(($unit, $scale)),*]).map(Self)
             }

@@ -12,7 +12,7 @@ use units::{Bytes, Duration, Instant};
 pub(crate) struct UserQueue<P> {
     waiting: VecDeque<Waiting<P>>,
     bytes: Bytes,
-    /// When the oldest packet came, while one waits: asked for in every TTI, and nearer than the packet itself.
+    /// Arrival of the oldest packet, while one waits: read in every TTI, and closer in memory than the packet itself.
     oldest: Instant,
 }
 
@@ -59,7 +59,7 @@ impl<P> UserQueue<P> {
         if self.is_empty() { Duration::ZERO } else { now - self.oldest }
     }
 
-    /// The packets of which a block with so many bytes carries anything.
+    /// The packets of which a block with `bytes` bytes carries a part.
     pub(crate) fn carried(&mut self, mut bytes: Bytes) -> impl Iterator<Item = &mut Waiting<P>> {
         self.waiting.iter_mut().take_while(move |waiting| {
             let takes = !bytes.is_zero();
@@ -68,7 +68,7 @@ impl<P> UserQueue<P> {
         })
     }
 
-    /// A block with so many bytes has got through: the next packet that is whole with it, until there is none.
+    /// A block with `bytes` bytes was received: returns the next packet that it completes, until there is none.
     pub(crate) fn complete(&mut self, bytes: &mut Bytes) -> Option<Waiting<P>> {
         let oldest = self.waiting.front_mut()?;
         let taken = oldest.left.min(*bytes);

@@ -1,4 +1,4 @@
-//! Random numbers from a named stream, in ways that are pinned.
+//! Random numbers from a named stream, by fixed algorithms.
 
 use std::f64::consts::TAU;
 

@@ -1,4 +1,4 @@
-//! Where the users are: each is dropped over the plan until it comes to the sector that is to serve it.
+//! Positions of the users: each is placed at random until it falls to the sector that is to serve it.
 
 use units::{Stream, Streams};
 
@@ -8,10 +8,10 @@ use crate::identity::{SECTORS_PER_SITE, SectorId, SiteId};
 use crate::layout::{Layout, Point, angle_between};
 use crate::random::unit;
 
-/// A user's place, the sector that serves it, and its mean gain to each sector.
+/// A user's position, the sector that serves it, and its mean gain to each sector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placement {
-    /// Where it stands.
+    /// Its position.
     pub place: Point,
     /// The sector that serves it.
     pub sector: SectorId,
@@ -47,9 +47,9 @@ pub(crate) fn gains(layout: &Layout, radio: &RadioConfig, place: Point, shadowin
     gains
 }
 
-/// A user at random that `sector` serves: its place is uniform in a circle around the plan, kept if inside it, and drawn
-/// anew, with its shadowing, until it is `sector`'s (Landström 2008 §7.5.2: the same number in every cell). It
-/// draws from the streams `place` and `shadowing` below `streams`, so that one more user moves no other.
+/// A user at random that `sector` serves: its place is uniform in a circle around the plan, kept if inside it, and
+/// drawn anew, with its shadowing, until it is `sector`'s (Landström 2008 §7.5.2: the same number in every cell). It
+/// draws from the streams `place` and `shadowing` below `streams`, so that adding a user moves no other.
 #[must_use]
 pub fn drop_user(layout: &Layout, radio: &RadioConfig, sector: SectorId, streams: &Streams) -> Placement {
     let (mut places, mut shadowing) = (streams.stream("place"), streams.stream("shadowing"));
@@ -61,7 +61,7 @@ pub fn drop_user(layout: &Layout, radio: &RadioConfig, sector: SectorId, streams
     }
 }
 
-/// As many users in each sector; those of sector 0 first. The n-th draws from the streams below `user.n`.
+/// The same number of users in each sector; those of sector 0 first. The n-th draws from the streams below `user.n`.
 #[must_use]
 pub fn drop_users(
     layout: &Layout,

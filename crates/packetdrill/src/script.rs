@@ -9,7 +9,7 @@ pub struct Script {
     pub options: Vec<ScriptOption>,
     /// Shell commands that run before the first event.
     pub init: Option<Command>,
-    /// What happens, in order.
+    /// The events, in order.
     pub events: Vec<Event>,
     /// Shell commands that run after the last event.
     pub cleanup: Option<Command>,
@@ -42,7 +42,7 @@ pub struct Event {
     pub line: u32,
     /// When it happens.
     pub time: EventTime,
-    /// What happens.
+    /// The action.
     pub action: Action,
 }
 
@@ -61,7 +61,7 @@ pub enum EventTime {
     RelativeRange(Duration, Duration),
 }
 
-/// What happens.
+/// An action of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A segment comes in, or is expected to go out.
@@ -88,13 +88,13 @@ pub enum Direction {
 pub struct Packet {
     /// Which way it goes.
     pub direction: Direction,
-    /// What is said of the ECN field.
+    /// The expectation on the ECN field.
     pub ecn: Option<EcnField>,
     /// Its flags.
     pub flags: Flags,
     /// First sequence number.
     pub start: u32,
-    /// Sequence number behind the last byte.
+    /// First sequence number after the last byte.
     pub end: u32,
     /// Bytes of payload.
     pub payload: u32,
@@ -102,7 +102,7 @@ pub struct Packet {
     pub ack: Option<u32>,
     /// Window field, unscaled.
     pub window: Option<u16>,
-    /// Options, or none said (`<...>`: any).
+    /// Options; `<...>` means any.
     pub options: Options,
 }
 
@@ -144,7 +144,7 @@ pub struct Flags {
     pub ae: bool,
 }
 
-/// What a packet says of its options.
+/// The options of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Options {
     /// These, in this order; none where nothing is written.
@@ -166,7 +166,7 @@ pub enum TcpOption {
     WindowScale(u8),
     /// SACK permitted.
     SackPermitted,
-    /// SACK blocks, each from its first sequence number to that behind its last.
+    /// SACK blocks, each from its first sequence number to the first after it.
     Sack(Vec<(u32, u32)>),
     /// Timestamps: the sender's clock, and the echo.
     Timestamps {
@@ -181,10 +181,10 @@ pub enum TcpOption {
     Other(String),
 }
 
-/// A system call and what it is expected to give.
+/// A system call and its expected result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// For a call that blocks: how long after its own beginning it ends.
+    /// For a blocking call: when it ends, relative to its start.
     pub until: Option<EventTime>,
     /// Its name.
     pub name: String,

@@ -1,5 +1,5 @@
-//! Every script under `scripts/packetdrill` as a test of its own: the folder says how it ends, its first line with which
-//! words.
+//! Every script under `scripts/packetdrill` as a separate test: its folder gives the expected end, its first line the
+//! message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn scripts(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// What a script fails with, or nothing.
+/// The failure of a script, if any.
 fn outcome(file: &Path) -> Result<Result<Option<String>, Refusal>, Failed> {
     let script = parse(&fs::read_to_string(file)?)?;
     let profile = json!({ "recovery": { "algorithm": "sack-6675" } });
@@ -59,7 +59,7 @@ fn refusal(file: &Path) -> Result<String, Failed> {
     }
 }
 
-/// The first line of a script says how it ends.
+/// The first line of a script has the message.
 fn says(file: &Path, got: &str) -> Result<(), Failed> {
     let text = fs::read_to_string(file)?;
     let expected = text.lines().next().and_then(|line| line.strip_prefix("// ")).unwrap_or_default();

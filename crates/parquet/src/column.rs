@@ -19,7 +19,7 @@ pub(crate) struct Column {
     pub(crate) nullable: bool,
 }
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Boolean,
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 /// The pages of one column of a row group.
 pub(crate) struct Pages {
     pub(crate) bytes: Vec<u8>,
-    /// How many of the bytes are the dictionary's page; 0 without one.
+    /// Length of the dictionary's page in bytes; 0 without one.
     pub(crate) dictionary: usize,
     pub(crate) encoding: i32,
 }
@@ -44,7 +44,7 @@ const DICTIONARY_PAGE: i32 = 2;
 
 impl Column {
     /// # Errors
-    /// If the type of the field is not one that [`Kind`] has.
+    /// If [`Kind`] has no member for the type of the field.
     pub(crate) fn of(field: &Field) -> io::Result<Self> {
         let kind = match field.data_type() {
             DataType::Boolean => Kind::Boolean,
@@ -121,7 +121,7 @@ impl Column {
     }
 }
 
-/// How many texts, and a page of them.
+/// Number of texts, and a page of them.
 type Dictionary = (usize, Vec<u8>);
 
 fn put_integers<T: ArrowPrimitiveType>(
@@ -135,7 +135,7 @@ fn put_integers<T: ArrowPrimitiveType>(
     (encodings::DELTA_BINARY_PACKED, None)
 }
 
-/// Texts by their places in a dictionary, in the order in which they come; or as they are, where most differ.
+/// Texts as indices into a dictionary, in order of appearance; or plain, if most of them differ.
 fn put_texts(out: &mut Vec<u8>, array: &ArrayRef) -> (i32, Option<Dictionary>) {
     let texts = || array.as_string::<i32>().iter().flatten();
     let mut places = BTreeMap::new();
@@ -158,7 +158,7 @@ fn put_texts(out: &mut Vec<u8>, array: &ArrayRef) -> (i32, Option<Dictionary>) {
     (encodings::RLE_DICTIONARY, Some((places.len(), page)))
 }
 
-/// For each value whether it is there: 1, or 0 for null. The bytes are counted first.
+/// For each value 1, or 0 for null. The length in bytes comes first.
 fn put_definition_levels(out: &mut Vec<u8>, array: &ArrayRef) {
     let there: Vec<u32> = (0..array.len()).map(|row| u32::from(!array.is_null(row))).collect();
     let mut levels = Vec::new();
@@ -167,7 +167,7 @@ fn put_definition_levels(out: &mut Vec<u8>, array: &ArrayRef) {
     out.append(&mut levels);
 }
 
-/// Appends a page and its header (`PageHeader`), of which `more` is what its type has.
+/// Appends a page and its header (`PageHeader`); `more` writes the fields of the page's type.
 fn put_page(out: &mut Vec<u8>, page_type: i32, body: &[u8], more: impl FnOnce(&mut thrift::Fields<'_>)) {
     thrift::structure(out, |header| {
         header.i32(1, page_type);

@@ -1,7 +1,7 @@
-//! A table put together column by column.
+//! Builds a table column by column.
 //!
-//! Whole numbers are signed and have 64 bits, whatever they count: readers subtract one from another, and a difference of
-//! unsigned numbers that is below zero wraps in pandas and polars alike.
+//! All whole numbers are signed and have 64 bits, because readers subtract them, and a negative difference of unsigned
+//! numbers wraps in pandas and polars.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Columns {
         self.add(name, Int64Array::from_iter_values(values), false)
     }
 
-    /// A column of counts. One above 2^63 − 1 is written as that.
+    /// A column of counts. Counts above 2^63 − 1 are written as that number.
     #[must_use]
     pub fn u64(self, name: &str, values: impl Iterator<Item = u64>) -> Self {
         self.i64(name, values.map(signed))
@@ -109,7 +109,7 @@ impl Columns {
     /// The table.
     ///
     /// # Panics
-    /// If the columns have not the same number of rows.
+    /// If the columns differ in their number of rows.
     #[must_use]
     pub fn finish(self) -> RecordBatch {
         RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.arrays)

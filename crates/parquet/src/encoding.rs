@@ -24,7 +24,7 @@ pub(crate) fn hybrid(out: &mut Vec<u8>, values: &[u32], width: u32) {
     put_literals(out, &mut literals, width);
 }
 
-/// Groups of eight values; the last of all may be short, and is filled up with zeros.
+/// Groups of eight values; the last group may be short, and is padded with zeros.
 fn put_literals(out: &mut Vec<u8>, literals: &mut Vec<u32>, width: u32) {
     if !literals.is_empty() {
         let groups = literals.len().div_ceil(GROUP);
@@ -35,7 +35,7 @@ fn put_literals(out: &mut Vec<u8>, literals: &mut Vec<u32>, width: u32) {
     }
 }
 
-/// Values of `width` bits each, from the lowest bit of the first byte on.
+/// Values of `width` bits each, starting at the lowest bit of the first byte.
 fn pack(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
     let (mut bits, mut held): (u128, u32) = (0, 0);
     for value in values {
@@ -52,7 +52,7 @@ fn pack(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
     }
 }
 
-/// "Delta Encoding (DELTA_BINARY_PACKED = 5)" of numbers that are `bits` wide, 32 or 64: differences wrap at that width.
+/// "Delta Encoding (DELTA_BINARY_PACKED = 5)" of numbers of `bits` bits, 32 or 64: differences wrap at that width.
 pub(crate) fn deltas(out: &mut Vec<u8>, values: &[i64], bits: u32) {
     varint(out, BLOCK as u64);
     varint(out, (BLOCK / MINIBLOCK) as u64);
@@ -65,7 +65,7 @@ pub(crate) fn deltas(out: &mut Vec<u8>, values: &[i64], bits: u32) {
     }
 }
 
-/// The least difference, then how far each is above it: in miniblocks, each as wide as its largest needs.
+/// The smallest difference, then the excess of each difference over it, in miniblocks as wide as their largest value.
 fn put_block(out: &mut Vec<u8>, steps: &[i64], bits: u32) {
     let least = steps.iter().copied().min().unwrap_or(0);
     varint(out, zigzag(least));
@@ -83,7 +83,7 @@ fn put_block(out: &mut Vec<u8>, steps: &[i64], bits: u32) {
     }
 }
 
-/// "Plain (PLAIN = 0)" of booleans: a bit each.
+/// "Plain (PLAIN = 0)" of booleans: one bit each.
 pub(crate) fn booleans(out: &mut Vec<u8>, values: impl Iterator<Item = bool>) {
     pack(out, values.map(u64::from), 1);
 }
@@ -94,7 +94,7 @@ pub(crate) fn text(out: &mut Vec<u8>, value: &str) {
     out.extend_from_slice(value.as_bytes());
 }
 
-/// How many values are packed together, and how many alike make a run.
+/// Number of values packed together, and number of equal values that form a run.
 const GROUP: usize = 8;
 
 /// "the block size is a multiple of 128", "the number of values in each miniblock is a multiple of 32".

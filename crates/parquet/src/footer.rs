@@ -1,4 +1,4 @@
-//! The footer: what a file says of its columns and row groups (`FileMetaData` and below).
+//! The footer: a file's description of its columns and row groups (`FileMetaData` and below).
 
 use crate::column::{Column, Pages};
 use crate::thrift::{self, Fields};

@@ -17,7 +17,7 @@ pub(crate) struct Fields<'a> {
     last: u8,
 }
 
-/// Writes a struct whose fields `write` gives.
+/// Writes a struct with the fields that `write` writes.
 pub(crate) fn structure(out: &mut Vec<u8>, write: impl FnOnce(&mut Fields<'_>)) {
     let mut fields = Fields { out, last: 0 };
     write(&mut fields);
@@ -90,7 +90,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Seven bits a byte, the lowest first; all bytes but the last have the high bit set.
+/// Seven bits per byte, the lowest first; all bytes except the last have the high bit set.
 pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -99,7 +99,7 @@ pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// A signed number as an unsigned one that is small where the number is near zero.
+/// Maps a signed number to an unsigned one, so that numbers near zero stay small.
 pub(crate) const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
@@ -107,5 +107,5 @@ pub(crate) const fn zigzag(value: i64) -> u64 {
 /// Ends a struct.
 const STOP: u8 = 0;
 
-/// From this length on, the length of a list stands behind its head.
+/// From this length on, the length of a list follows its header.
 const LONG_LIST: usize = 15;

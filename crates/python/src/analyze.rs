@@ -1,4 +1,4 @@
-//! Captures of anybody's.
+//! Analysis of captures.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -12,8 +12,8 @@ use crate::error::Failure;
 use crate::files::{FileError, TableFile};
 use crate::table::Table;
 
-/// Reads a capture and returns what is to be told of it, as JSON (see `analysis::Report`); with a path, its packets are
-/// written there as the table `segments`.
+/// Reads a capture and returns its report as JSON (see `analysis::Report`); with a path, its packets are written there
+/// as the table `segments`.
 #[pyfunction]
 #[pyo3(signature = (capture, segments=None))]
 pub(crate) fn analyze(

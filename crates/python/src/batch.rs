@@ -14,10 +14,11 @@ use stacks::Assignment;
 use crate::error::Failure;
 use crate::run::{Record, Run, SLICE, with_record};
 
-/// Runs resolved scenarios, each under several seeds, on `workers` threads. `scenarios` are texts of JSON with what to
-/// record; `runs` are places of scenarios with a seed. `finished` is called now and then, in this thread, with the runs
-/// that have ended since: pairs of a run's place and its `Run`, or the exception that it raised. It returns the
-/// scenarios that are to be given up, whose other runs are not started. What it raises ends the batch.
+/// Runs resolved scenarios, each with several seeds, on `workers` threads. `scenarios` are JSON texts with the tables
+/// and captures to record; `runs` are indices of scenarios with a seed. `finished` is called from time to time, in this
+/// thread, with the runs that have ended since the last call: pairs of a run's index and its `Run`, or the exception
+/// that it raised. It returns the scenarios to be given up, whose other runs are not started. An exception in it ends
+/// the batch.
 #[pyfunction]
 pub(crate) fn run_batch(
     py: Python<'_>,
@@ -52,7 +53,7 @@ struct Case {
     spec: OnceLock<Result<(Spec, Assignment), scenario::InputError>>,
 }
 
-/// What came of a run: nothing, where its scenario was given up.
+/// The result of a run; none if its scenario was given up.
 type Ended = (usize, Option<Result<Run, Failure>>);
 
 impl Batch {
@@ -65,14 +66,14 @@ impl Batch {
             }
             drop(sender);
             let told = self.tell(&receiver, finished);
-            // A worker that waits to be heard finds nobody there any more.
+            // A worker that waits to send its result finds the channel closed.
             self.stopped.store(true, Ordering::Relaxed);
             drop(receiver);
             told
         })
     }
 
-    /// Takes runs until there are no more.
+    /// Takes runs until none is left.
     fn work(&self, ended: &SyncSender<Ended>) {
         loop {
             let place = self.next.fetch_add(1, Ordering::Relaxed);
@@ -138,7 +139,7 @@ impl Case {
     }
 }
 
-/// A run that has ended, with those that end right after it: each time that Python is told costs it something.
+/// A run that has ended, with those that end directly after it, because each call of Python costs time.
 fn gather(first: Option<Ended>, ended: &Receiver<Ended>) -> Vec<Ended> {
     let mut news: Vec<Ended> = first.into_iter().collect();
     while !news.is_empty()
@@ -160,10 +161,10 @@ fn object(py: Python<'_>, (place, result): Ended) -> PyResult<(usize, Py<PyAny>)
     Ok((place, object))
 }
 
-/// Runs that may have ended without Python having heard of it.
+/// Number of ended runs that may wait for Python.
 const WAITING: usize = 256;
 
-/// How soon after another a run must end to be told of together with it.
+/// Largest time between the ends of two runs that are reported together.
 const GAP: Duration = Duration::from_millis(5);
 
 /// How long Python waits for a run before it looks for signals.

@@ -1,6 +1,6 @@
 //! Every Rust error as the Python exception that it is: the one place where the two trees meet.
 //!
-//! The classes are Python's own (`lasthop.errors`), so that their words and exit statuses stand there alone.
+//! The classes are in Python (`lasthop.errors`), so that their messages and exit statuses are defined only there.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::files::FileError;
 
-/// Whatever can go wrong behind a call from Python.
+/// An error of a call from Python.
 pub(crate) enum Failure {
     /// A file, key or value is wrong.
     Input(scenario::InputError),
@@ -26,12 +26,12 @@ pub(crate) enum Failure {
     Capture {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         error: wire::capture::ReadError,
     },
     /// A result could not be written.
     File(FileError),
-    /// Python raised: Ctrl-C, or what a progress callback raised.
+    /// An exception of Python: Ctrl-C, or one of a progress callback.
     Python(PyErr),
 }
 

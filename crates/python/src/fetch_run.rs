@@ -13,10 +13,11 @@ use crate::interrupt::look;
 use crate::run::{Run, json_of};
 
 /// Opens a connection to a real server through the links of a resolved scenario, whose hosts are "server" and "client".
-/// `talk` is called in a thread of its own with the descriptor of a stream socket, which it owns: what it writes there the
-/// server reads. Without `server` the far end of the links is asked. Returns the run, and what the connection did.
+/// `talk` is called in its own thread with the descriptor of a stream socket, which it owns: the server reads the bytes
+/// that it writes. Without `server` the connection goes to the far end of the links. Returns the run, and a report on
+/// the connection.
 ///
-/// Call it in a process of its own, before there is a second thread.
+/// It must be called in a separate process, before a second thread exists.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keywords of one call in Python")]
 pub(crate) fn fetch(
@@ -75,7 +76,7 @@ fn run(
     }
 }
 
-/// A conversation that Python leads. What it raises is printed: it has its own way to say what went wrong.
+/// A conversation led by Python. Its exceptions are printed: it reports errors by its own means.
 pub(crate) fn conversation(talk: Py<PyAny>) -> Conversation {
     Box::new(move |stream| {
         let descriptor = stream.into_raw_fd();

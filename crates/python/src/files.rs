@@ -28,7 +28,7 @@ impl RecordFiles {
         Self { folder: folder.to_owned(), tables: BTreeMap::new(), captures: BTreeMap::new() }
     }
 
-    /// Appends what was recorded.
+    /// Appends records.
     pub(crate) fn write(&mut self, records: &Records) -> Result<(), FileError> {
         for (name, batch) in &records.tables {
             let path = self.folder.join(format!("{name}.parquet"));
@@ -95,7 +95,7 @@ impl TableFile {
     }
 }
 
-/// Writes one table whose rows are all there.
+/// Writes one complete table.
 pub(crate) fn write_table(path: &Path, batches: &[RecordBatch]) -> Result<(), FileError> {
     let write = || {
         let Some(first) = batches.first() else { return Ok(()) };

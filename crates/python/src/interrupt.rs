@@ -1,4 +1,4 @@
-//! What a run does for Python now and then: it sees to signals (Ctrl-C), and calls the progress callback.
+//! What a run does for Python from time to time: it handles signals (Ctrl-C) and calls the progress callback.
 
 use std::ops::ControlFlow;
 

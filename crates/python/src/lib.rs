@@ -1,8 +1,9 @@
 //! `lasthop._native`: a shell over `scenario`, `sim` and `live`, and nothing else.
 //!
-//! Values cross as JSON texts, tables through the Arrow C data interface (`table`) or as files (`files`), errors through
-//! one map (`error`). The interpreter lock is released while a run goes on (`run`); it is taken now and then to see to
-//! Ctrl-C (`interrupt`). The Python side of each function is in `python/lasthop/_native.pyi`, which a test holds equal to what is here.
+//! Values cross as JSON texts, tables through the Arrow C data interface (`table`) or as files (`files`), errors
+//! through one map (`error`). The interpreter lock is released during a run (`run`); it is taken from time to time to
+//! handle Ctrl-C (`interrupt`). The signature of each function is in `python/lasthop/_native.pyi`; a test compares it
+//! with this crate.
 //!
 //! This crate must never decide anything: no protocol, no default, no statistics.
 

@@ -12,19 +12,20 @@ use crate::error::Failure;
 use crate::interrupt::look;
 use crate::run::{Run, json_of};
 
-/// Programs in hosts, by name, each with the file for what it writes or an empty name.
+/// Programs in hosts, by name, each with the file for its output or an empty name.
 type Programs = Vec<(String, Vec<String>, String)>;
-/// A command, and the file in which what it writes is kept, or an empty name.
+/// A command, and the file for its output or an empty name.
 type Command = (Vec<String>, String);
 /// Machines: what each is called, where its datagrams go, the first port if it is chosen, its hosts.
 type Given = Vec<(String, String, Option<u16>, Vec<String>)>;
 
-/// Runs a resolved scenario between kernels; with a `command`, that is run in the first host instead of the flows.
-/// What the command writes is shown as well as kept. `programs` run in hosts until the run is over. `progress` is called now
-/// and then with the run's time in seconds, and what it raises ends the run. Hosts of `machines` are there: their parts are spoken with over the descriptors `streams`, to read
-/// and to write, which are taken over.
+/// Runs a resolved scenario between kernels; a `command` runs in the first host instead of the flows. Its output is
+/// shown as well as stored. `programs` run in hosts until the end of the run. `progress` is called from time to time
+/// with the run's time in seconds; an exception in it ends the run. Hosts of `machines` run there: this function
+/// communicates with their parts over the descriptors `streams`, one to read and one to write each, and takes ownership
+/// of them.
 ///
-/// Call it in a process of its own, before there is a second thread.
+/// It must be called in a separate process, before a second thread exists.
 #[pyfunction]
 #[pyo3(name = "live", signature = (resolved_json, command=Command::default(), programs=vec![], progress=None, machines=vec![], streams=(-1, -1)))]
 pub(crate) fn run_live(
@@ -53,9 +54,10 @@ pub(crate) fn run_live(
     Ok(Run::new(json_of(&outcome.summary), outcome.tables, outcome.captures))
 }
 
-/// Runs a machine's part of a run in real time, as the other end of the descriptors `streams` says, which are taken over.
+/// Runs a machine's part of a run in real time, as directed over the descriptors `streams`, of which it takes
+/// ownership.
 ///
-/// Call it in a process of its own, before there is a second thread, and end the process behind it.
+/// It must be called in a separate process, before a second thread exists, and the process must end after it.
 #[pyfunction]
 pub(crate) fn live_part(py: Python<'_>, streams: (RawFd, RawFd)) -> Result<(), Failure> {
     let streams = take_over(streams)?;

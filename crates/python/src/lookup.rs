@@ -1,4 +1,4 @@
-//! What there is: algorithms, schemas, and what this machine can do. All as JSON.
+//! Lists, as JSON: algorithms, schemas, and the capabilities of this machine.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ fn entry(entry: &tcp::registry::EntryInfo) -> serde_json::Value {
     serde_json::json!({ "id": entry.id, "summary": entry.summary, "source": entry.source })
 }
 
-/// The registries of everything that a scenario names besides TCPs: of links, workloads and topologies.
+/// The registries of links, workloads and topologies, that is, everything that a scenario names besides TCPs.
 #[pyfunction]
 pub(crate) fn registries() -> String {
     let of_links = link::registries().map(|registry| {
@@ -59,7 +59,7 @@ pub(crate) fn schema(kind: &str) -> PyResult<String> {
     scenario::schema_text(kind).ok_or_else(known)
 }
 
-/// What real-time runs need of this machine, each with a remedy if it is not there.
+/// The requirements of real-time runs on this machine, each with a remedy if it is missing.
 #[pyfunction]
 pub(crate) fn doctor() -> String {
     serde_json::to_string(&live::doctor()).expect("checks are texts and booleans")

@@ -7,7 +7,7 @@ use scenario::{InputError, Place, Search};
 
 use crate::error::Failure;
 
-/// Runs the text of a packetdrill script, which stands in the file `source`, against the TCP of a profile; the result as
+/// Runs the text of a packetdrill script from the file `source` against the TCP of a profile, and returns the result as
 /// JSON.
 #[pyfunction]
 pub(crate) fn packetdrill(text: &str, source: &str, profile: &str, library: &str) -> Result<String, Failure> {
@@ -25,7 +25,7 @@ pub(crate) fn packetdrill(text: &str, source: &str, profile: &str, library: &str
         .map_err(|refusal| wrong(refusal.line, refusal.what, refusal.remedy))?;
     let failure = outcome.failure.as_ref();
     let timeline = failure.map(|failure| {
-        let entry = |entry: &::packetdrill::Entry| {
+        let entry = |entry: &::packetdrill::TimelineEvent| {
             serde_json::json!({ "at_s": entry.at, "line": entry.line, "text": entry.text })
         };
         failure.timeline.iter().map(entry).collect::<Vec<_>>()
@@ -41,7 +41,7 @@ pub(crate) fn packetdrill(text: &str, source: &str, profile: &str, library: &str
     .to_string())
 }
 
-/// The text of a file of commands: where the script says, else under one of the folders above it.
+/// The text of a file of commands: at the path in the script, otherwise below one of the parent folders.
 fn read(folder: &Path, name: &str) -> Option<String> {
     let folder = std::path::absolute(folder).ok()?;
     let short = name.trim_start_matches("../");

@@ -12,10 +12,10 @@ use crate::error::Failure;
 use crate::interrupt::look;
 use crate::run::json_of;
 
-/// Forwards traffic between two places through the links of a scenario until a signal's handler raises; what it raises is
-/// raised here too, but for KeyboardInterrupt, which is the ordinary end: then the last state is returned as JSON.
+/// Forwards traffic between two places through the links of a scenario until a signal's handler raises. Its exception
+/// is raised here too, except KeyboardInterrupt, which is the ordinary end: then the last state is returned as JSON.
 ///
-/// `announce` is called with each line that people should know, `show` with the state every second.
+/// `announce` is called with each message to the user, `show` with the state every second.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keywords of one call in Python")]
 pub(crate) fn router(
@@ -45,14 +45,14 @@ pub(crate) fn router(
     }
 }
 
-/// What is asked of a router.
+/// The request to a router.
 struct Asked {
     name: String,
     between: [String; 2],
     reload: Reload,
 }
 
-/// Runs it; what a signal's handler raised is beside its last state.
+/// Runs the router; returns its last state, and the exception of a signal's handler.
 fn run(
     spec: &Spec,
     asked: Asked,

@@ -17,7 +17,7 @@ use crate::files::RecordFiles;
 use crate::interrupt::check_in;
 use crate::table::Table;
 
-/// What came out of one run.
+/// The result of one run.
 #[pyclass(frozen, module = "lasthop._native")]
 pub(crate) struct Run {
     summary: String,
@@ -68,9 +68,9 @@ impl Run {
     }
 }
 
-/// Runs a resolved scenario. `record` replaces what the scenario says is kept. With a `folder`, tables and captures are
-/// written there as the run goes on, and the answer has none. `progress` is called with the run's time in seconds, and
-/// what it raises ends the run.
+/// Runs a resolved scenario. `record` replaces the scenario's choice of tables and captures. With a `folder`, tables
+/// and captures are written there during the run, and the result has none. `progress` is called with the run's time in
+/// seconds; an exception in it ends the run.
 #[pyfunction]
 #[pyo3(signature = (resolved_json, record=None, progress=None, folder=None))]
 pub(crate) fn run(
@@ -127,7 +127,7 @@ fn outcome_of(resolved: &Resolved, progress: Option<&Py<PyAny>>) -> Result<Outco
     Ok(world.finish())
 }
 
-/// Runs with the records going to files, or nowhere, so that memory holds only what is not complete.
+/// Runs with records written to files or discarded, so that memory holds only incomplete ones.
 fn outcome_without_records(
     mut files: Option<RecordFiles>,
     resolved: &Resolved,

@@ -51,8 +51,8 @@ pub(crate) fn parse_scenario(
     Ok(scenario::parse(text, source, &overrides, seed, &Search::new([library]))?.into())
 }
 
-/// Raises `InputError` where a host of a scenario has the kernel's stack, with the place where that is written: there is no
-/// kernel in virtual time. The scenario is that of a file or a name, or of a `text`.
+/// Raises `InputError` where a host of a scenario has the kernel's stack, with the place where that is written: there
+/// is no kernel in virtual time. The scenario is that of a file or a name, or of a `text`.
 #[pyfunction]
 #[pyo3(signature = (source, text, library, overrides=vec![]))]
 pub(crate) fn check_virtual_time(
@@ -64,8 +64,8 @@ pub(crate) fn check_virtual_time(
     Ok(scenario::check_virtual_time(source, text, &overrides, &Search::new([library]))?)
 }
 
-/// Reads a study by folder or name and returns it resolved, as JSON (see `scenario::study::Study`); of cases that are in none of
-/// the `wanted` tables without their scenarios. No table stands for all.
+/// Reads a study by folder or name and returns it resolved, as JSON (see `scenario::study::Study`), without the
+/// scenarios of cases that are in none of the `wanted` tables. An empty list means all tables.
 #[pyfunction]
 #[pyo3(signature = (source, library, wanted=vec![]))]
 pub(crate) fn load_study(source: &str, library: &str, wanted: Vec<String>) -> Result<String, Failure> {
@@ -79,8 +79,8 @@ pub(crate) fn study_parts(source: &str, library: &str) -> Result<Vec<(PathBuf, V
     Ok(parts.into_iter().map(|part| (part.file, part.tables)).collect())
 }
 
-/// The opportunities to send 1500 bytes that a direction of a link ("lasthop.down") gives in so many seconds, as a
-/// trace in Mahimahi's format.
+/// The opportunities to send 1500 bytes that a direction of a link ("lasthop.down") gives in `seconds`, as a trace in
+/// Mahimahi's format.
 #[pyfunction]
 pub(crate) fn link_trace(resolved_json: &str, link: &str, seconds: f64) -> Result<String, Failure> {
     let length = units::Duration::from_secs_f64(seconds);

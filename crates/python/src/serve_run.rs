@@ -14,13 +14,14 @@ use crate::fetch_run::profile_of;
 use crate::interrupt::look;
 use crate::run::{Run, json_of};
 
-/// Serves real clients through the links of the first of some resolved scenarios, whose hosts are "server" and "client";
-/// connections have the TCPs of the scenarios' servers, in turn. `answer` is called in a thread of its own with the
-/// descriptor of each connection's stream socket, which it owns; `tell` with what each has done, as JSON.
+/// Serves real clients through the links of the first of some resolved scenarios, whose hosts are "server" and
+/// "client"; connections have the TCPs of the scenarios' servers, in turn. `answer` is called in its own thread with
+/// the descriptor of each connection's stream socket, which it owns; `tell` with the report on each connection, as
+/// JSON.
 ///
 /// It ends with the `command`, or where a signal's handler raises; what that raises is raised here too, but for
-/// KeyboardInterrupt, the ordinary end. Returns the run, and the command's exit status. Call it before there is a second
-/// thread.
+/// KeyboardInterrupt, the ordinary end. Returns the run, and the command's exit status. Call it before there is a
+/// second thread.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "they are keywords of one call in Python")]
 pub(crate) fn serve(
@@ -86,7 +87,7 @@ fn run(
     Ok((outcome, raised))
 }
 
-/// An answer that Python gives. What it raises is printed: the connection is closed then.
+/// An answer given by Python. Its exceptions are printed, and the connection is closed.
 fn answering(answer: Py<PyAny>) -> Answer {
     Arc::new(move |stream: UnixStream| {
         let descriptor = stream.into_raw_fd();

@@ -8,8 +8,8 @@ use sim::Spec;
 use crate::error::Failure;
 use crate::interrupt::look;
 
-/// Runs a program behind the links of a resolved scenario with two hosts, the outside and the inside, and returns its exit
-/// status. `outside` is a program at the far end; `announce` is called with each line that people should know.
+/// Runs a program behind the links of a resolved scenario with two hosts, the outside and the inside, and returns its
+/// exit status. `outside` is a program at the far end; `announce` is called with each message to the user.
 ///
 /// Call it before there is a second thread.
 #[pyfunction]

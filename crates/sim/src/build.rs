@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use units::{Bytes, Instant, Streams};
 use wire::Segment;
+use workload::Workload;
 
 use crate::cells::Cells;
 use crate::connection::{Connection, Egress};
@@ -22,7 +23,6 @@ use crate::schedule::Schedule;
 use crate::spec::{CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, Spec};
 use crate::stop::MOST_PACKETS_INSIDE;
 use crate::tcb_sharing::TcbSharing;
-use workload::Workload;
 
 /// Why no world can be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -33,7 +33,7 @@ pub(crate) struct Packet {
     /// When it was sent; only where that is measured.
     pub(crate) sent: Instant,
     /// The recorder's description of it, and its present passage.
-    pub(crate) described: u32,
+    pub(crate) row: u32,
     pub(crate) passage: u32,
 }
 

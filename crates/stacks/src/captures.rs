@@ -5,7 +5,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 
 use sim::{ExternalEvent, ExternalFate, ExternalPacket, FlowSpec, FlowSummary, MilestoneSummary, Spec};
 use trace::capture::Capture;
-use trace::flow::{Flow, Half, Side};
+use trace::flow::{Flow, HalfConnection, Side};
 use units::{Bytes, FlowId, Instant, PacketId};
 use wire::Transport;
 
@@ -31,8 +31,8 @@ impl HostCaptures {
         }
     }
 
-    /// Makes empty captures for `hosts` hosts of `spec`, between which `flows` run. They note when a flow reaches one of the
-    /// milestones.
+    /// Makes empty captures for `hosts` hosts of `spec`, between which `flows` run. They note when a flow reaches one
+    /// of the milestones.
     #[must_use]
     pub fn new(spec: &Spec, hosts: usize, flows: &[FlowSpec]) -> Self {
         let mut milestones: Vec<Bytes> =
@@ -88,7 +88,8 @@ impl HostCaptures {
         self.captures[host].flows().iter().rev().find(|flow| flow.ends() == ends)
     }
 
-    /// Returns the latest connection captured at `host` between two ends, whichever opened it, and the side of the first.
+    /// Returns the latest connection captured at `host` between two ends, whichever opened it, and the side of the
+    /// first.
     #[must_use]
     pub fn connection(&self, host: usize, ends: [SocketAddrV4; 2]) -> Option<(&Flow, Side)> {
         let ends = ends.map(SocketAddr::V4);
@@ -119,16 +120,16 @@ fn datagram_ends(packet: &[u8]) -> Option<[SocketAddrV4; 2]> {
     ])
 }
 
-/// Returns the statistics of a flow with one connection, captured at the host that opens it and sends. A flow without packets
-/// has only its names.
+/// Returns the statistics of a flow with one connection, captured at the host that opens it and sends. A flow without
+/// packets has only its names.
 #[must_use]
 pub fn summarise(spec: &FlowSpec, names: [&str; 2], captured: Option<&Flow>) -> FlowSummary {
     let connections: Vec<_> = captured.map(|flow| (flow, Side::Opener)).into_iter().collect();
     summarise_all(spec, names, &connections)
 }
 
-/// Returns the statistics of a flow with all its connections, captured at the flow's `from`, each with the side that is there.
-/// Milestones are those of the first connection, as in virtual time.
+/// Returns the statistics of a flow with all its connections, captured at the flow's `from`, each with the side that is
+/// there. Milestones are those of the first connection, as in virtual time.
 #[must_use]
 pub fn summarise_all(spec: &FlowSpec, names: [&str; 2], connections: &[(&Flow, Side)]) -> FlowSummary {
     let [from, to] = names.map(str::to_owned);
@@ -159,7 +160,7 @@ pub fn summary_of(flow: &Flow, side: Side) -> FlowSummary {
 }
 
 /// Adds what a sender did on one connection.
-fn add(sender: &Half, summary: &mut FlowSummary) {
+fn add(sender: &HalfConnection, summary: &mut FlowSummary) {
     let (counters, diagnosis) = (sender.counters(), sender.diagnosis());
     summary.bytes += sender.acked().0;
     summary.segments_sent += counters.data_segments;

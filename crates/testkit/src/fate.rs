@@ -4,7 +4,7 @@ use rand::{Rng, RngExt};
 use units::{Duration, Instant, Streams};
 use wire::Segment;
 
-use crate::pair::Side;
+use crate::side::Side;
 
 /// The fate of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub enum Fate {
     Deliver,
     /// It is lost.
     Drop,
-    /// It is damaged. The receiver's checksum rejects it, so the effect is that of a loss.
+    /// It is damaged. The receiver's checksum rejects it, so that the effect is that of a loss.
     Corrupt,
-    /// It arrives with a congestion mark (RFC 3168 §5), where its sender understands marks.
+    /// It arrives with a congestion mark (RFC 3168 §5), if its sender is ECN-capable.
     Mark,
     /// It arrives, and a copy arrives this much later.
     Duplicate(Duration),

@@ -2,8 +2,8 @@
 //! every pairing of sender and receiver.
 //!
 //! The ends are all shipped profiles, and every recovery with every acknowledgment policy and set of options, combined
-//! with varying algorithms of the other axes. Connections are numbered: first come all pairings of shipped profiles, then
-//! those of the combinations. The number is also the seed.
+//! with varying algorithms of the other axes. Connections are numbered: first come all pairings of shipped profiles,
+//! then those of the combinations. The number is also the seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Ends {
         Self { shipped: shipped(), drawn: combinations() }
     }
 
-    /// Returns how many shipped profiles and how many combinations there are.
+    /// Returns the numbers of shipped profiles and of combinations.
     #[must_use]
     pub const fn counts(&self) -> (usize, usize) {
         (self.shipped.len(), self.drawn.len())
@@ -72,7 +72,7 @@ impl Ends {
     /// Runs one connection.
     ///
     /// # Errors
-    /// What was wrong, with the names of both ends.
+    /// The error, with the names of both ends.
     pub fn run(&self, number: u64) -> Result<(), String> {
         let [(sends, sender), (receives, receiver)] = self.pairing(number);
         let outcome = catch_unwind(AssertUnwindSafe(|| connect(number, sender, receiver)));
@@ -97,7 +97,7 @@ fn patient() -> Value {
     json!({ "msl": "1 s", "retries": 60, "syn_retries": 60 })
 }
 
-/// Every shipped profile whose receiver acknowledges only what has arrived.
+/// Every shipped profile whose receiver acknowledges only received data.
 fn shipped() -> Vec<End> {
     let read = |name: String| {
         let profile = named(&name).unwrap_or_else(|wrong| panic!("{wrong}"));

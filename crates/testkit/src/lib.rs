@@ -3,7 +3,7 @@
 //! - [`pair`]: two endpoints and a clock, with a fate for each packet between them.
 //! - [`fate`]: losses, duplicates and delays of packets, by a list or by a seeded draw.
 //! - [`timeline`]: scripts of segments that are played against one endpoint.
-//! - [`integrity`]: numbered connections over bad pipes, whose streams must arrive whole.
+//! - [`integrity`]: numbered connections over bad pipes, whose streams must arrive complete.
 //! - [`suite`]: the checks that every registered algorithm must pass.
 //! - [`profile`]: profiles with overrides.
 //!
@@ -13,5 +13,6 @@ pub mod fate;
 pub mod integrity;
 pub mod pair;
 pub mod profile;
+mod side;
 pub mod suite;
 pub mod timeline;

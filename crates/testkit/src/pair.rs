@@ -11,15 +11,7 @@ use units::{Bytes, Duration, Instant, Seq};
 use wire::{Payload, Segment};
 
 use crate::fate::{Fate, Fates, Passing, all_arrive};
-
-/// One of the two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
-    /// The end that opens actively.
-    Client,
-    /// The end that opens passively.
-    Server,
-}
+pub use crate::side::Side;
 
 /// One end with its user.
 #[derive(Debug)]
@@ -88,17 +80,6 @@ pub struct Pair {
     keep_sent: bool,
     steps: u64,
     step_limit: u64,
-}
-
-impl Side {
-    /// Returns the other end.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::Client => Self::Server,
-            Self::Server => Self::Client,
-        }
-    }
 }
 
 impl User {

@@ -50,7 +50,7 @@ pub fn names() -> Vec<String> {
 /// Reads a TOML file.
 ///
 /// # Errors
-/// Names the file, and what is wrong with it.
+/// Names the file and the error.
 pub fn read(file: &Path) -> Result<Value, String> {
     let text = std::fs::read_to_string(file).map_err(|wrong| format!("{}: {wrong}", file.display()))?;
     toml::from_str(&text).map_err(|wrong| format!("{}: {}", file.display(), wrong.message()))
@@ -59,15 +59,15 @@ pub fn read(file: &Path) -> Result<Value, String> {
 /// Returns the root folder of the repository.
 ///
 /// # Panics
-/// Never where the crate stands in its place.
+/// Never inside the repository.
 #[must_use]
 pub fn repository() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("the crate lies two folders below the repository")
 }
 
-/// Returns `base` with every key of `overrides` laid over it, table by table. An axis with another algorithm is replaced
-/// whole, as the parameters of one algorithm are not those of another.
+/// Returns `base` with every key of `overrides` laid over it, table by table. An axis with another algorithm is
+/// replaced whole, as the parameters of one algorithm are not those of another.
 #[must_use]
 pub fn overridden(base: &Value, overrides: &Value) -> Value {
     let (Value::Object(base), Value::Object(overrides)) = (base, overrides) else { return overrides.clone() };
@@ -91,7 +91,8 @@ pub fn nested(path: &str, value: Value) -> Value {
 /// The key that names an axis's algorithm.
 const ALGORITHM: &str = "algorithm";
 
-/// Returns every recovery with every style after a timeout that it supports, each with a name and the keys that it needs.
+/// Returns every recovery with every style after a timeout that it supports, each with a name and the keys that it
+/// needs.
 #[must_use]
 pub fn recoveries() -> Vec<(String, Value)> {
     let combined =

@@ -1,4 +1,4 @@
-//! What misbehaving receivers gain (Savage et al. 1999), and what the defences leave of it.
+//! The gain of misbehaving receivers (Savage et al. 1999), with and without defences.
 
 use serde_json::{Value, json};
 use testkit::fate::{Fates, all_arrive, drop_numbers};
@@ -71,7 +71,7 @@ fn spoofed_duplicates_gain_nothing_where_inflation_is_limited_or_with_sack() {
 #[test]
 fn optimistic_acks_are_faster_and_cost_the_stream() {
     let optimistic = json!({ "algorithm": "optimistic", "ahead": "1 segments" });
-    // With one segment its first ACK would be of what was never sent.
+    // With one segment its first ACK would cover data that were never sent.
     let weak = overridden(&of_1999(), &json!({ "initial_window": "4 segments" }));
     assert!(round_trips(&weak, &optimistic) <= round_trips(&weak, &honest()));
     let received = |ack: &Value| {

@@ -20,7 +20,7 @@ struct Chaos<R> {
     draw: R,
     endpoint: Endpoint,
     now: Instant,
-    /// What the peer knows: the highest numbers seen so far.
+    /// The peer's knowledge: the highest numbers seen so far.
     our_next: Seq,
     peer_next: Seq,
     written: u64,
@@ -28,7 +28,7 @@ struct Chaos<R> {
 }
 
 impl<R: Rng> Chaos<R> {
-    /// A number at or near one that means something.
+    /// A number at or near a significant one.
     fn near(&mut self, seq: Seq) -> Seq {
         match self.draw.random_range(0..10) {
             0..=5 => seq,
@@ -112,7 +112,7 @@ impl<R: Rng> Chaos<R> {
         self.observe();
     }
 
-    /// What is read is the stream in order, whatever came between.
+    /// The data read are the stream in order, whatever arrived in between.
     fn check(&mut self, payload: &Payload) -> bool {
         let mut bytes = vec![];
         payload.write_to(&mut bytes);

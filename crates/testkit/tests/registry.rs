@@ -1,5 +1,4 @@
-//! Every registered algorithm of every axis through the suites of `testkit::suite`, each check as a test of
-//! its own.
+//! Every registered algorithm of every axis through the suites of `testkit::suite`, each check as a separate test.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use testkit::suite::{Case, all};

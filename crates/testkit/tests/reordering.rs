@@ -1,4 +1,4 @@
-//! What segments that come late cost: one flow at 60 ms × 1 Mbit/s, a buffer of one bandwidth-delay product, and
+//! The cost of late segments: one flow at 60 ms × 1 Mbit/s, a buffer of one bandwidth-delay product, and
 //! a link that delivers some segments 40 or 120 ms late and out of order (Landström 2008 §4.6.2).
 
 use rand::RngExt;
@@ -14,7 +14,7 @@ const ONE_WAY: Duration = Duration::from_millis(30);
 const TRANSMISSION: Duration = Duration::from_millis(8);
 const BUFFER: Duration = Duration::from_millis(60);
 
-/// A bottleneck with a drop-tail buffer, behind it one segment in so many thousand that is late.
+/// A bottleneck with a drop-tail buffer, after which `late` segments in a thousand are late.
 fn bottleneck(seed: u64, late: u32, by: Duration, transmission: Duration) -> Fates {
     let mut draws = Streams::new(seed).stream("late");
     let mut free = Instant::START;
@@ -55,7 +55,7 @@ fn profile(name: &str) -> Value {
     overridden(&named(name).unwrap(), &keys)
 }
 
-/// What is left of the throughput without late segments when three in a hundred are late, over three seeds.
+/// The share of the throughput without late segments when three in a hundred are late, over three seeds.
 fn share(name: &str, by: u64) -> f64 {
     let profile = profile(name);
     let sum =
@@ -82,12 +82,12 @@ fn twice_the_round_trip_leaves_aix_its_throughput_and_takes_it_from_ncr_and_stan
 }
 
 /// Claims 5 and 8 of Landström 2008 §4.6.2, at 100 Mbit/s: the window is larger than the buffer that a program keeps
-/// filled, there is always a gap somewhere, and repairs overtake what is late.
+/// filled, there is always a gap, and repairs overtake late segments.
 #[test]
 fn at_high_rates_aix_fills_the_link_though_gap_follows_gap() {
     let fast = Duration::from_micros(80);
-    // There are 100,000 segments. Slow start with gaps takes some four seconds, and where the pipe is counted the repair
-    // of what it overran six more.
+    // There are 100,000 segments. Slow start with gaps takes some four seconds, and, with a counted pipe, the repair of
+    // its overshoot six more.
     for (repair, run) in [("sack-6675", 12), ("sack1", 20)] {
         let aix = overridden(&named("landstrom-aix").unwrap(), &json!({ "recovery": { "repair": repair } }));
         for by in [40, 120].map(Duration::from_millis) {

@@ -1,6 +1,6 @@
-//! SACK loss recovery against RFC 6675 written down once more, as slowly and literally as it stands there:
-//! every segment that a sender lets out in recovery must be the one that NextSeg() names, with room in the
-//! pipe of SetPipe(), and it must not stop while there is one.
+//! SACK loss recovery compared with a slow and literal implementation of RFC 6675: every segment that a sender sends in
+//! recovery must be the one that NextSeg() names, with room in the pipe of SetPipe(), and it must not stop while there
+//! is one.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -33,14 +33,14 @@ struct Letter {
 #[derive(Clone, Copy)]
 struct Recovery {
     point: u64,
-    /// HighRxt: behind the highest segment sent again.
+    /// HighRxt: the end of the highest retransmitted segment.
     high_rxt: u64,
     rescued: bool,
     /// Step 4.3 is still to be done.
     first: bool,
 }
 
-/// What NextSeg() names.
+/// The result of NextSeg().
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     Again(u64),
@@ -80,7 +80,7 @@ impl Letter {
         if let Some(hole) = candidates().next() {
             return Some(Named::Again(hole));
         }
-        // The highest that is outstanding and was not SACKed, within what was out when recovery began.
+        // The highest outstanding segment that was not SACKed, of those outstanding when recovery began.
         let last = (self.una..recovery.point).rev().find(holes)?;
         (!recovery.rescued && last + 1 == recovery.point && last >= highest && last >= recovery.high_rxt)
             .then_some(Named::Rescue(last))
@@ -153,7 +153,7 @@ impl Letter {
     }
 }
 
-/// A sender, a receiver, and what is on the way between them.
+/// A sender, a receiver, and the segments between them.
 struct World<R> {
     draw: R,
     loss: u32,

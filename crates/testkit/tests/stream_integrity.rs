@@ -1,4 +1,4 @@
-//! What is written arrives, byte for byte and once: the first ten thousand connections of
+//! Written data arrive, byte for byte and once: the first ten thousand connections of
 //! `testkit::integrity`. `make soak` runs a million.
 
 use testkit::integrity::Ends;

@@ -1,4 +1,4 @@
-//! Every timeline under `scripts/tcp` as a test of its own.
+//! Every timeline under `scripts/tcp` as a separate test.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use testkit::profile::repository;

@@ -52,7 +52,7 @@ fn a_loss_three_gigabytes_after_another_is_repaired_as_fast() {
                         return Fate::Deliver;
                     }
                     packets += 1;
-                    // The second loss lies behind the 2^31 numbers in which the first was remembered.
+                    // The second loss comes after the 2^31 numbers in which the first was remembered.
                     let doomed = packets == 100 || packets == (5 << 29) / 60_000;
                     if doomed { Fate::Drop } else { Fate::Deliver }
                 }),

@@ -1,8 +1,8 @@
-//! What happened: from records of the world, or from any capture, to flows and causes.
+//! Diagnosis: flows and the causes of their retransmissions, from the world's records or from a capture.
 //!
 //! - [`ledger`]: the verdict on each retransmission and timeout of a flow whose losses are known.
 //! - [`capture`]: the flows among the packets seen at a point, as they pass or from a file.
-//! - [`flow`]: one flow, what each side sent and what made it send things again.
+//! - [`flow`]: one flow, the segments of each side and the causes of its retransmissions.
 
 pub mod capture;
 pub mod flow;

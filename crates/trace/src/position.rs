@@ -2,9 +2,8 @@
 
 use units::{Seq, SeqRange};
 
-/// Turns sequence numbers into positions that grow for ever, by taking each number for the place
-/// nearest to the highest one met so far. Right as long as no step is over 2³¹, which is what a
-/// window allows (RFC 7323 §2.3: at most 2³⁰).
+/// Turns sequence numbers into positions that never wrap, by taking each number for the position nearest to the highest
+/// one so far. This is right as long as no step exceeds 2³¹; a window allows 2³⁰ (RFC 7323 §2.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Positions {
     highest: Option<u64>,
@@ -18,7 +17,7 @@ pub(crate) struct Span {
 }
 
 impl Positions {
-    /// The position of `seq`, which moves the highest on.
+    /// The position of `seq`; updates the highest position.
     pub fn of(&mut self, seq: Seq) -> u64 {
         let position = self.place(seq);
         self.highest = self.highest.max(Some(position));
@@ -31,10 +30,10 @@ impl Positions {
         self.highest
     }
 
-    /// The position of `seq`, which the peer may have made up: the highest stays.
+    /// The position of `seq`, without updating the highest: the peer may have invented it.
     #[must_use]
     pub fn place(&self, seq: Seq) -> u64 {
-        // The first turn of the circle is turn 1, so that what lies a little before it has room.
+        // The first turn of the circle is turn 1, so that positions shortly before it stay positive.
         let highest = self.highest.unwrap_or(TURN + u64::from(seq.0));
         let step = seq.since(Seq(highest as u32)) as i32;
         highest.saturating_add_signed(i64::from(step))
@@ -50,7 +49,7 @@ impl Positions {
 }
 
 impl Span {
-    /// How many positions are inside.
+    /// Number of positions inside.
     pub(crate) const fn len(self) -> u64 {
         self.end.saturating_sub(self.start)
     }

@@ -1,12 +1,12 @@
-//! Who a packet is.
+//! The identity of a packet.
 
 use std::fmt;
 
 /// The identity of one packet on the wire, unique in a run, given by the world at birth.
 ///
-/// A retransmission is a new packet; a copy made by a link is a new packet too. Each flow numbers
-/// its packets in a series of its own, so that another flow changes no packet's identity. Within a
-/// series identities grow in the order of birth: the earlier of two copies has the smaller one.
+/// A retransmission is a new packet; a copy made by a link is a new packet too. Each flow numbers its packets in its
+/// own series, so that adding a flow changes no packet's identity. Within a series identities grow in the order of
+/// birth: the earlier of two copies has the smaller one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u64);
 
@@ -40,7 +40,7 @@ impl fmt::Display for PacketId {
     }
 }
 
-/// Half of the identity for each: 4 thousand million flows, and as many packets of each.
+/// Half of the bits for each: 2³² flows, and 2³² packets of each.
 const SERIES_SHIFT: u32 = 32;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The ground floor of lasthop: the quantities that every other crate speaks in.
+//! The quantities that every other crate uses.
 //!
 //! - [`Instant`] and [`Duration`]: integer nanoseconds of the run's own clock.
 //! - [`Bytes`], [`Rate`]: sizes and speeds that cannot be mixed up.

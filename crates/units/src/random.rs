@@ -1,13 +1,13 @@
 //! Named random streams.
 //!
-//! Each random process of a run draws from a stream of its own, seeded by the master seed and the
-//! process's path ("link.lasthop.down.error"). So adding a component changes no other's draws, and
-//! two TCPs that are compared under one seed meet the very same delays and losses.
+//! Each random process of a run draws from its own stream, seeded by the master seed and the process's path
+//! ("link.lasthop.down.error"). Adding a component therefore changes no other component's draws, and two TCPs compared
+//! under one seed meet the same delays and losses.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// One process's own source of random numbers. Its values depend on seed and path alone, on any
+/// The source of random numbers of one process. Its values depend on seed and path alone, on any
 /// machine: the generator (xoshiro256++, Blackman and Vigna 2019) is pinned by its algorithm.
 pub type Stream = Xoshiro256PlusPlus;
 

@@ -13,7 +13,7 @@ pub struct Seq(pub u32);
 pub struct SeqRange {
     /// First number inside.
     pub start: Seq,
-    /// First number behind it.
+    /// First number after it.
     pub end: Seq,
 }
 
@@ -42,7 +42,7 @@ impl Seq {
         !self.before(other)
     }
 
-    /// How many numbers lie from `earlier` up to this one.
+    /// Number of steps from `earlier` to this one.
     #[must_use]
     pub const fn since(self, earlier: Self) -> u32 {
         self.0.wrapping_sub(earlier.0)
@@ -68,7 +68,7 @@ impl SeqRange {
         Self { start, end: Seq(start.0.wrapping_add(len)) }
     }
 
-    /// How many numbers are inside.
+    /// Number of sequence numbers inside.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.end.since(self.start)

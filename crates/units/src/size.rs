@@ -32,7 +32,7 @@ impl Bytes {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The difference, or zero where `other` is more.
+    /// The difference, or zero if `other` is larger.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -44,7 +44,7 @@ impl Bytes {
         Self(self.0.saturating_add_signed(change))
     }
 
-    /// How many whole `unit`s fit; zero units for a unit of zero.
+    /// Number of whole `unit`s that fit; zero for a unit of zero.
     #[must_use]
     pub const fn whole(self, unit: Self) -> u64 {
         match self.0.checked_div(unit.0) {
@@ -55,7 +55,7 @@ impl Bytes {
 }
 
 impl Rate {
-    /// A rate of so many bits per second.
+    /// A rate in bits per second.
     #[must_use]
     pub const fn from_bits_per_sec(bits: u64) -> Self {
         Self(bits)
@@ -67,7 +67,7 @@ impl Rate {
         self.0
     }
 
-    /// How long `size` takes at this rate, rounded up to a nanosecond, so that a link never
+    /// Time that `size` takes at this rate, rounded up to a nanosecond, so that a link never
     /// runs faster than its rate. A rate of zero never finishes: [`Duration::MAX`].
     #[must_use]
     pub const fn time_for(self, size: Bytes) -> Duration {

@@ -17,7 +17,7 @@ pub struct Duration(u64);
 impl Instant {
     /// The start of the run.
     pub const START: Self = Self(0);
-    /// Later than everything: the time of what never happens.
+    /// Later than every other instant: the time of an event that never happens.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the start.
@@ -75,8 +75,8 @@ impl Duration {
         Self(secs * 1_000_000_000)
     }
 
-    /// A length from fractional seconds, rounded to the nearest nanosecond; negative and
-    /// not-a-number become zero, what is too long becomes [`Duration::MAX`].
+    /// A length from fractional seconds, rounded to the nearest nanosecond; negative and not-a-number become zero,
+    /// longer times become [`Duration::MAX`].
     #[must_use]
     pub fn from_secs_f64(secs: f64) -> Self {
         // `as` saturates and maps NaN to 0, which is what the doc promises.
@@ -119,7 +119,7 @@ impl Duration {
         Self((self.0 as f64 * factor).round() as u64)
     }
 
-    /// The length doubled `times` times, without overflow: what a back-off needs.
+    /// The length doubled `times` times, without overflow, as a back-off needs.
     #[must_use]
     pub const fn doubled(self, times: u32) -> Self {
         match 1_u64.checked_shl(times) {

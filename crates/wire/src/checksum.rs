@@ -40,7 +40,7 @@ impl Checksum {
         self.sum += last.iter().map(|byte| u64::from(*byte) << 8).sum::<u64>();
     }
 
-    /// The checksum of what was added: zero over data that includes its right checksum.
+    /// The checksum of the added data: zero if the data include their correct checksum.
     pub(crate) fn finish(self) -> u16 {
         let mut sum = self.sum;
         while sum > 0xffff {

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// A Fast Open cookie, by which a server recognises the address of a client (RFC 7413 §4.1); one without bytes asks for a
-/// cookie.
+/// A Fast Open cookie, by which a server recognises the address of a client (RFC 7413 §4.1); one without bytes asks for
+/// a cookie.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FastOpenCookie {
     len: u8,
-    /// The bytes behind `len` are 0.
+    /// The bytes after `len` are 0.
     bytes: [u8; Self::LONGEST],
 }
 

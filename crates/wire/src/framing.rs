@@ -1,6 +1,6 @@
 //! From a link-layer frame to the IP packet inside.
 
-use crate::capture::LinkType;
+use crate::frame::LinkType;
 
 /// The IP packet in `frame`, or `None` where there is none: another protocol, an unknown link
 /// type, or a frame that is cut off before it.
@@ -19,7 +19,7 @@ pub fn ip_packet(link_type: LinkType, frame: &[u8]) -> Option<&[u8]> {
     .filter(|packet| matches!(packet.first().map(|byte| byte >> 4), Some(4 | 6)))
 }
 
-/// What follows the addresses of an Ethernet frame, perhaps behind VLAN tags (IEEE 802.1Q).
+/// The IP packet of an Ethernet frame without its addresses, possibly after VLAN tags (IEEE 802.1Q).
 fn ethernet(mut rest: &[u8]) -> Option<&[u8]> {
     while let [0x81, 0x00, _, _, behind @ ..] | [0x88, 0xa8, _, _, behind @ ..] = rest {
         rest = behind;

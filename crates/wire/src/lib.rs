@@ -1,18 +1,20 @@
-//! What travels on the wire: TCP segments as values, headers as bytes, and captures as files.
+//! Wire formats: TCP segments as values, headers as bytes, and captures as files.
 //!
 //! Read [`Segment`] first: it is the form in which the TCP endpoint, the world and the analysis
 //! pass segments around.
 //!
-//! - [`emit_ipv4`], [`emit_ipv6`] and [`parse`]: whole packets, from values to bytes and back. The
-//!   formats are in [`ip`], [`tcp`] and [`udp`]. What comes from outside may be anything: a packet
-//!   that cannot be read is a [`ParseError`], one that is only odd says so in its [`Oddity`]s.
+//! - [`emit_ipv4`], [`emit_ipv6`] and [`parse`]: whole packets, from values to bytes and back. The formats are in
+//!   [`ip`], [`tcp`] and [`udp`]. Input may be anything: a packet that cannot be read is a [`ParseError`], a packet
+//!   that is only unusual has [`Oddity`]s.
 //! - [`capture`]: reading pcap and pcapng files alike; [`pcap`] and [`pcapng`]: writing them.
 //! - [`framing`]: from a link-layer frame to the IP packet inside.
 //! - [`offload`]: packets that a kernel leaves to be segmented or to get their checksums.
 
 pub mod capture;
 mod checksum;
+mod error;
 mod fast_open;
+mod frame;
 pub mod framing;
 pub mod ip;
 pub mod offload;
@@ -26,11 +28,12 @@ mod source;
 pub mod tcp;
 pub mod udp;
 
+pub use error::ParseError;
 pub use fast_open::FastOpenCookie;
 pub use option_layout::OptionLayout;
 pub use packet::{
-    Oddity, ParseError, Parsed, Transport, emit_ipv4, emit_ipv4_behind, emit_ipv6, emit_udp_ipv4,
-    emit_udp_ipv4_behind, emit_udp_ipv6, parse,
+    Oddity, Parsed, Transport, emit_ipv4, emit_ipv4_behind, emit_ipv6, emit_udp_ipv4, emit_udp_ipv4_behind,
+    emit_udp_ipv6, parse,
 };
 pub use payload::{Data, Payload};
 pub use segment::{AccEcn, AccEcnOrder, Ecn, Flags, Options, SackBlocks, Segment, Timestamps};

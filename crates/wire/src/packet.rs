@@ -5,23 +5,23 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use crate::checksum::Checksum;
 use crate::ip::{self, Protocol, v4, v6};
 use crate::udp::Datagram;
-use crate::{Ecn, Segment, tcp, udp};
+use crate::{Ecn, ParseError, Segment, tcp, udp};
 
 /// A packet that could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// The IP header.
     pub header: ip::Header,
-    /// What it carries.
+    /// The payload.
     pub transport: Transport,
     /// Bytes of payload that were sent and are not here, because a capture cut them off: what
     /// [`Segment::seq_len`] is short of.
     pub missing: u32,
-    /// What is odd about it; nothing, for a sound packet.
+    /// Its oddities; none for a valid packet.
     pub oddities: Vec<Oddity>,
 }
 
-/// What a packet carries.
+/// The payload of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// A TCP segment.
@@ -34,7 +34,7 @@ pub enum Transport {
     Other(Protocol),
 }
 
-/// What can be odd about a packet that could be read.
+/// An oddity of a packet that could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Oddity {
     /// The checksum of the IPv4 header is wrong.
@@ -46,42 +46,6 @@ pub enum Oddity {
     Options,
     /// The end of the packet was not captured.
     CutOff,
-}
-
-/// Why a packet could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ParseError {
-    /// Neither version 4 nor 6.
-    #[error("IP version {0}: 4 and 6 are known")]
-    Version(u8),
-    /// A header is not all there.
-    #[error("the {header} header is cut off: it takes {need} bytes, and {have} are there")]
-    CutOff {
-        /// Which header.
-        header: &'static str,
-        /// How many bytes it takes, as far as is known.
-        need: usize,
-        /// How many there are.
-        have: usize,
-    },
-    /// A header says that it is shorter than it can be.
-    #[error("the {header} header says that its length is {said} bytes: {least} is the least")]
-    HeaderLength {
-        /// Which header.
-        header: &'static str,
-        /// What it says.
-        said: usize,
-        /// The least that is possible.
-        least: usize,
-    },
-    /// An IPv4 packet that says that it is shorter than its header.
-    #[error("the IPv4 header of {header_len} bytes says that the whole packet has {said}")]
-    TotalLength {
-        /// What it says.
-        said: usize,
-        /// How long its header is.
-        header_len: usize,
-    },
 }
 
 impl Parsed {
@@ -104,7 +68,7 @@ pub fn emit_ipv4(source: Ipv4Addr, destination: Ipv4Addr, identification: u16, s
     emit_ipv4_behind(v4::Header::new(source, destination, Protocol::TCP, identification), segment)
 }
 
-/// The same behind a header of the caller's, to which the segment adds its ECN field.
+/// The same after a given header, to which the segment adds its ECN field.
 ///
 /// # Panics
 /// As [`emit_ipv4`].
@@ -150,7 +114,7 @@ pub fn emit_udp_ipv4(
     emit_udp_ipv4_behind(v4::Header::new(source, destination, Protocol::UDP, identification), datagram)
 }
 
-/// The same behind a header of the caller's.
+/// The same after a given header.
 ///
 /// # Panics
 /// As [`emit_udp_ipv4`].
@@ -180,8 +144,8 @@ pub fn emit_udp_ipv6(source: Ipv6Addr, destination: Ipv6Addr, datagram: &Datagra
     out
 }
 
-/// Reads the IP packet that `bytes` hold. Bytes behind its end are passed over; an end that was
-/// not captured is an [`Oddity`], as are wrong checksums.
+/// Reads the IP packet that `bytes` hold. Bytes after its end are ignored; an end that was not captured is an
+/// [`Oddity`], as are wrong checksums.
 ///
 /// # Errors
 /// If a header is cut off or contradicts itself.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 /// A run of bytes of a stream.
 ///
-/// Bulk transfers send a *pattern*: byte `i` of the stream is [`Payload::pattern_byte`]`(i)`, so a
-/// payload is named by its place in the stream alone, costs no memory, and the receiver can still
-/// tell if a byte is not the one that belongs there. Programs that have something to say send real
-/// bytes, shared and not copied.
+/// Bulk transfers send a *pattern*: byte `i` of the stream is [`Payload::pattern_byte`]`(i)`, so that a payload is
+/// described by its position in the stream, costs no memory, and the receiver can still detect a wrong byte. Programs
+/// with real data send bytes, shared and not copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// `len` bytes of the pattern, from stream position `offset`.

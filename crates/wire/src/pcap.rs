@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 
 use units::Instant;
 
-use crate::capture::{Frame, Interface, LinkType, ReadError};
+use crate::frame::{Frame, Interface, LinkType, ReadError};
 use crate::source::{Endian, Fields, Source};
 
 /// Writes a pcap file, little-endian, with nanoseconds.
@@ -22,7 +22,7 @@ impl<W: Write> Writer<W> {
     pub fn new(mut out: W, link_type: LinkType) -> io::Result<Self> {
         out.write_all(&NANOSECONDS.to_le_bytes())?;
         out.write_all(&[2, 0, 4, 0])?; // Version 2.4.
-        out.write_all(&[0; 8])?; // Time zone and accuracy, which nobody uses.
+        out.write_all(&[0; 8])?; // Time zone and accuracy, both unused.
         out.write_all(&SNAP_LEN.to_le_bytes())?;
         out.write_all(&u32::from(link_type.0).to_le_bytes())?;
         Ok(Self { out })
@@ -34,7 +34,7 @@ impl<W: Write> Writer<W> {
     /// If the system cannot write.
     pub fn write(&mut self, frame: &Frame) -> io::Result<()> {
         let nanos = frame.at.as_nanos();
-        let seconds = (nanos / NANOS_PER_SEC) as u32; // Until 2106, as the format has it.
+        let seconds = (nanos / NANOS_PER_SEC) as u32; // Until 2106.
         let captured = frame.data.len() as u32;
         for number in [seconds, (nanos % NANOS_PER_SEC) as u32, captured, frame.original_len.max(captured)] {
             self.out.write_all(&number.to_le_bytes())?;
@@ -42,7 +42,7 @@ impl<W: Write> Writer<W> {
         self.out.write_all(&frame.data)
     }
 
-    /// Writes out what is buffered and gives the output back.
+    /// Writes buffered bytes and returns the output.
     ///
     /// # Errors
     /// If the system cannot write.
@@ -52,7 +52,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Byte order and resolution, which the first four bytes tell.
+/// Byte order and resolution, given by the first four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     endian: Endian,
@@ -80,7 +80,7 @@ pub(crate) struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the head, whose first four bytes have been read.
+    /// Reads the header, whose first four bytes have been read.
     pub(crate) fn open(mut source: Source<R>, variant: Variant) -> Result<Self, ReadError> {
         let head = source.exactly(20, "file header", 0)?;
         let mut fields = Fields::new(&head, variant.endian);
@@ -89,7 +89,7 @@ impl<R: Read> Reader<R> {
             Some((fields.u32()?, fields.u32()?))
         };
         let (snap_len, link_type) = read().expect("the head has 20 bytes");
-        // The high bits tell of frame check sequences.
+        // The high bits describe frame check sequences.
         let link_type = LinkType(link_type as u16);
         let interface = [Interface { name: String::new(), description: String::new(), link_type, snap_len }];
         Ok(Self { source, variant, interface, over: false })

@@ -8,7 +8,7 @@ use crate::{FastOpenCookie, OptionLayout, Payload};
 
 /// One TCP segment.
 ///
-/// The fields stand in memory as they stand here: what every segment has comes first, and SACK blocks, which few have, last.
+/// The fields are in memory in this order: those of every segment come first, and SACK blocks, which few have, last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
@@ -24,10 +24,10 @@ pub struct Segment {
     pub destination_port: u16,
     /// The control bits.
     pub flags: Flags,
-    /// The window field as it stands in the header, not yet scaled.
+    /// The window field of the header, not scaled.
     pub window: u16,
-    /// The packet's ECN field. It stands in the IP header (RFC 3168 §5); it is kept here because only the
-    /// two ends of a connection, and queues that mark, ever look at it.
+    /// The packet's ECN field, part of the IP header (RFC 3168 §5). It is kept here because only the ends of a
+    /// connection, and queues that mark, read it.
     pub ecn: Ecn,
     /// The options.
     pub options: Options,
@@ -53,7 +53,7 @@ pub enum Ecn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);
 
-/// The options that we know. Padding and unknown options are not kept.
+/// The known options. Padding and unknown options are not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Options {
@@ -65,7 +65,7 @@ pub struct Options {
     pub window_scale: Option<u8>,
     /// Selective acknowledgments are welcome; on a SYN (RFC 2018 §2).
     pub sack_permitted: bool,
-    /// In which order they stand in the header. A parsed segment does not say it.
+    /// Their order in the header. Parsing does not determine it.
     pub layout: OptionLayout,
     /// Counts of bytes that arrived with each ECN field (RFC 9768 §3.2.3).
     pub accecn: Option<AccEcn>,
@@ -84,17 +84,17 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// The AccECN option (RFC 9768 §3.2.3): how many bytes of payload have arrived with each ECN field, by counters of 24 bits.
-/// It says all three of them, or the first ones of its order.
+/// The AccECN option (RFC 9768 §3.2.3): the number of payload bytes received with each ECN field, as counters of 24
+/// bits. It has all three of them, or the first ones of its order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccEcn {
     order: AccEcnOrder,
     count: u8,
-    /// The counters in the order of the option, as they stand in it; those behind `count` are 0.
+    /// The counters in the order and format of the option; those after `count` are 0.
     fields: [[u8; 3]; 3],
 }
 
-/// The order of the counters in an AccECN option, which its kind says (RFC 9768 figure 3).
+/// The order of the counters in an AccECN option, given by its kind (RFC 9768 figure 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccEcnOrder {
     /// AccECN0: ECT(0), CE, ECT(1).
@@ -239,7 +239,7 @@ impl Ecn {
         }
     }
 
-    /// What a congested queue makes of it; `None` where it must drop the packet.
+    /// The codepoint after marking by a congested queue; `None` if it must drop the packet.
     #[must_use]
     pub const fn marked(self) -> Option<Self> {
         match self {
@@ -301,7 +301,7 @@ impl Options {
         mss + scale + timestamps + tail + sack + accecn
     }
 
-    /// Bytes of SACK-permitted, where it does not ride in the two NOPs of the timestamps, and of Fast Open.
+    /// Bytes of Fast Open, and of SACK-permitted unless it replaces the two NOPs of the timestamps.
     const fn tail_len(&self) -> u32 {
         let has_timestamps = self.timestamps.is_some();
         let permitted = match self.sack_permitted {
@@ -335,7 +335,7 @@ impl AccEcn {
         option
     }
 
-    /// The option of these counters, in its order, as they stand in a header.
+    /// The option with these counters, in the given order, from the bytes of a header.
     #[must_use]
     pub(crate) fn from_fields(order: AccEcnOrder, counters: &[[u8; 3]]) -> Self {
         let mut fields = [[0; 3]; 3];
@@ -350,25 +350,25 @@ impl AccEcn {
         self.order
     }
 
-    /// The counters as they stand in a header.
+    /// The counters as bytes of a header.
     #[must_use]
     pub fn fields(&self) -> &[[u8; 3]] {
         &self.fields[..self.count as usize]
     }
 
-    /// Bytes that arrived as ECT(0), modulo 2^24, with the initial value of 1; where it is told.
+    /// Bytes that arrived as ECT(0), modulo 2^24, with the initial value of 1; if the option has it.
     #[must_use]
     pub fn ect0(&self) -> Option<u32> {
         self.counter(if self.order == AccEcnOrder::Ect0First { 0 } else { 2 })
     }
 
-    /// Bytes that arrived as CE, modulo 2^24; where it is told.
+    /// Bytes that arrived as CE, modulo 2^24; if the option has it.
     #[must_use]
     pub fn ce(&self) -> Option<u32> {
         self.counter(1)
     }
 
-    /// Bytes that arrived as ECT(1), modulo 2^24, with the initial value of 1; where it is told.
+    /// Bytes that arrived as ECT(1), modulo 2^24, with the initial value of 1; if the option has it.
     #[must_use]
     pub fn ect1(&self) -> Option<u32> {
         self.counter(if self.order == AccEcnOrder::Ect0First { 2 } else { 0 })
@@ -378,7 +378,7 @@ impl AccEcn {
         self.fields().get(place).map(|[high, middle, low]| u32::from_be_bytes([0, *high, *middle, *low]))
     }
 
-    /// Bytes that an option with so many counters takes, padded to a multiple of four.
+    /// Size of an option with `count` counters in bytes, padded to a multiple of four.
     #[must_use]
     pub const fn padded_len(count: u8) -> u32 {
         (2 + 3 * count as u32).next_multiple_of(4)
@@ -441,7 +441,7 @@ impl fmt::Debug for SackBlocks {
     }
 }
 
-/// Where the ACE field stands among the flags.
+/// Shift of the ACE field within the flags.
 const ACE_SHIFT: u16 = 6;
 
 #[cfg(test)]

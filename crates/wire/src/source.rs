@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::capture::ReadError;
+use crate::frame::ReadError;
 
 /// A file being read.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum Endian {
     Little,
 }
 
-/// A piece of a file, whose numbers are read from its front.
+/// A piece of a file, from whose front numbers are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a> {
     bytes: &'a [u8],
@@ -35,8 +35,8 @@ impl<R: Read> Source<R> {
         self.at
     }
 
-    /// The next `len` bytes, or as many as there are. Takes no memory for what is not there, so
-    /// that a damaged length costs nothing.
+    /// The next `len` bytes, or fewer at the end of the file. Allocates no memory for missing bytes, so that a damaged
+    /// length costs nothing.
     pub(crate) fn up_to(&mut self, len: u64) -> Result<Vec<u8>, ReadError> {
         let mut bytes = Vec::new();
         let read = self.input.by_ref().take(len).read_to_end(&mut bytes);
@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
         Self { bytes, endian }
     }
 
-    /// The next `len` bytes, if there are so many.
+    /// The next `len` bytes, if there are enough.
     pub(crate) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.bytes.split_at_checked(len)?;
         self.bytes = rest;

@@ -37,7 +37,7 @@ pub(crate) fn encode(datagram: &Datagram, pseudo: Checksum, out: &mut Vec<u8>) {
     datagram.payload.write_to(out);
     let mut checksum = pseudo;
     checksum.add(&out[start..]);
-    // RFC 768: a checksum of zero is sent as all ones, for zero means that there is none.
+    // RFC 768: a checksum of zero is sent as all ones, because zero means no checksum.
     let sum = match checksum.finish() {
         0 => u16::MAX,
         sum => sum,
@@ -48,7 +48,7 @@ pub(crate) fn encode(datagram: &Datagram, pseudo: Checksum, out: &mut Vec<u8>) {
 /// Decodes the datagram that `bytes` hold, of which a capture may have cut off the end.
 ///
 /// # Errors
-/// If the header is cut off, or says that the datagram is shorter than its header.
+/// If the header is truncated, or its length field is less than the header.
 pub fn decode(bytes: &[u8]) -> Result<Datagram, ParseError> {
     let cut_off = || ParseError::CutOff { header: "UDP", need: HEADER_LEN, have: bytes.len() };
     let head: &[u8; HEADER_LEN] = bytes.first_chunk().ok_or_else(cut_off)?;
@@ -65,7 +65,7 @@ pub fn decode(bytes: &[u8]) -> Result<Datagram, ParseError> {
     })
 }
 
-/// Whether the datagram says that it has no checksum, which IPv4 allows.
+/// Whether the datagram has no checksum, which IPv4 allows.
 pub(crate) fn without_checksum(bytes: &[u8]) -> bool {
     bytes.get(6..8) == Some(&[0, 0])
 }

@@ -117,7 +117,7 @@ proptest! {
         bytes[at] ^= 1 << bit;
         match parse(&bytes) {
             Err(_) => {}
-            // IPv6 has no checksum of its header: what the bit made another version is not noticed.
+            // IPv6 has no checksum of its header: a bit error in it that changes the version is not detected.
             Ok(Parsed { header: Header::V6(_), .. }) => prop_assert_eq!((at, bit), (0, 5)),
             // Bits that make it another protocol or a fragment break the header's checksum.
             Ok(parsed) => prop_assert!(

@@ -1,5 +1,5 @@
-//! What we write, as tshark and tcptrace read it. Where a tool is not installed its test says so
-//! loudly and checks nothing.
+//! Our captures as tshark and tcptrace read them. If a tool is not installed, its test prints a warning and checks
+//! nothing.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -19,7 +19,7 @@ const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const MOBILE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const MSS: u32 = 1000;
 
-/// What the tool prints for these arguments; `None`, and a loud word, where it is not installed.
+/// The tool's output for these arguments; `None`, and a warning, if it is not installed.
 fn output(tool: &str, arguments: &[&str], file: &Path) -> Option<String> {
     let Ok(ran) = Command::new(tool).args(arguments).arg(file).output() else {
         eprintln!(
@@ -31,7 +31,7 @@ fn output(tool: &str, arguments: &[&str], file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
-/// tshark with every checksum verified; it takes the file last, behind `-r`.
+/// tshark with every checksum verified; it takes the file last, after `-r`.
 fn tshark(more: &[&str], file: &Path) -> Option<String> {
     let checks =
         ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"];

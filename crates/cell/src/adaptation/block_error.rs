@@ -1,11 +1,12 @@
-//! Whether a transport block gets through.
+//! Whether a transport block is received.
 
+use super::indicator::{DB_PER_STEP, OFFSET};
 use crate::decibel::{decibels, ratio};
 
-/// What a block met on the air.
+/// The conditions under which a block is received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reception {
-    /// Signal-to-interference ratio that it was received with, as a ratio; with chase combining, the sum over attempts.
+    /// Signal-to-interference ratio on reception, as a ratio; with chase combining, the sum over attempts.
     pub quality: f64,
     /// The ratio that its format needs.
     pub needs: f64,
@@ -26,7 +27,7 @@ pub enum BlockErrors {
 /// Fixed probabilities of an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixedErrors {
-    /// Where the quality carries the smallest format at least.
+    /// If the quality suffices for the smallest format.
     pub usual: f64,
     /// Below that.
     pub below_smallest: f64,
@@ -46,12 +47,12 @@ impl BlockErrors {
 
 /// The indicator, as a real number, of a format that needs this ratio.
 fn indicator_of(needs: f64) -> f64 {
-    (decibels(needs) / super::DB_PER_STEP + super::OFFSET).clamp(1.0, 30.0)
+    (decibels(needs) / DB_PER_STEP + OFFSET).clamp(1.0, 30.0)
 }
 
 fn curve(sir_db: f64, cqi: f64) -> f64 {
     let steepness = 2.0 / (libm::sqrt(3.0) - libm::log10(cqi));
-    // The exponent in decades, as a ratio of ten times as many decibels.
+    // The exponent in decades, as a ratio of ten times the number of decibels.
     let odds = ratio(10.0 * steepness * (sir_db - 1.03 * cqi + 17.3));
     libm::pow(1.0 + odds, -1.0 / 0.7)
 }
@@ -74,7 +75,7 @@ mod tests {
     #[test]
     fn at_its_threshold_a_block_fails_about_once_in_ten_and_less_with_more_signal() {
         for cqi in [1, 5, 10, 16, 22, 30] {
-            let needs = super::super::threshold_db(cqi);
+            let needs = super::super::indicator::threshold_db(cqi);
             let at = BlockErrors::Curve.probability(&met(needs, needs));
             // The indicator is made for at most 10 % (TS 25.214 §6A.2); the fit is that within a factor of about two.
             assert!((0.04..0.25).contains(&at), "{cqi}: {at}");

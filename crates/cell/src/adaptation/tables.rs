@@ -1,7 +1,7 @@
-//! The transport formats of HSDPA (3GPP TS 25.214 §6A.2, tables 7A and 7D), each of one size, and of LTE (3GPP TS 36.213
-//! table 7.2.3-1), whose size goes by the resource blocks that a user gets.
+//! The transport formats of HSDPA (3GPP TS 25.214 §6A.2, tables 7A and 7D), each of one size, and of LTE (3GPP TS
+//! 36.213 table 7.2.3-1), whose size depends on the resource blocks that a user gets.
 
-use super::threshold_db;
+use super::indicator::threshold_db;
 use crate::decibel::ratio;
 
 /// A transport format: one size of transport block.
@@ -11,14 +11,14 @@ pub struct Format {
     pub bits: u32,
     /// Codes of spreading factor 16 that it occupies, or resource blocks.
     pub codes: u32,
-    /// Least signal-to-interference ratio that it needs, as a ratio.
+    /// Required signal-to-interference ratio, as a ratio.
     pub needs: f64,
 }
 
-/// The formats that a channel has, by growing size; the channel-quality indicator `n` stands for the n-th.
+/// The formats of a channel, in order of size; the channel-quality indicator `n` means the n-th.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formats {
-    /// Those of LTE as they are with all resource blocks.
+    /// The formats of LTE with all resource blocks.
     formats: Vec<Format>,
     /// Whether a block may have any part of its codes, and then that part of its bits: LTE's resource blocks.
     divisible: bool,
@@ -30,12 +30,13 @@ pub const LTE_EFFICIENCIES: [f64; 15] = [
     5.1152, 5.5547,
 ];
 
-/// Resource elements for data in a pair of resource blocks, which is 1 ms long: 12 subcarriers in 14 symbols, without three
-/// symbols of control and 12 elements of reference signals (3GPP TS 36.211 §6.2.3, §6.7, §6.10.1).
+/// Resource elements for data in a pair of resource blocks, which is 1 ms long: 12 subcarriers in 14 symbols, without
+/// three symbols of control and 12 elements of reference signals (3GPP TS 36.211 §6.2.3, §6.7, §6.10.1).
 const LTE_ELEMENTS: f64 = 120.0;
 
 /// The gap Γ to Shannon's law at a bit error rate of 5 · 10⁻⁵, −ln(5 · BER) / 1.5: a spectral efficiency η needs a
-/// signal-to-interference ratio of Γ (2^η − 1) (Piro, Baldo and Miozzo 2011, "An LTE module for the ns-3 network simulator").
+/// signal-to-interference ratio of Γ (2^η − 1) (Piro, Baldo and Miozzo 2011, "An LTE module for the ns-3 network
+/// simulator").
 const LTE_GAP: f64 = 5.529;
 
 /// Sizes in bits and codes of the indicators 1 to 30, for user equipment of category 10 (TS 25.214 table 7D). The first
@@ -73,8 +74,8 @@ pub const CATEGORY_10: &[(u32, u32)] = &[
     (25_558, 15),
 ];
 
-/// Sizes that user equipment of categories 1 to 6 has: its indicators 23 to 30 are as 22, with less power (TS 25.214
-/// table 7A).
+/// Number of sizes of user equipment of categories 1 to 6: its indicators 23 to 30 mean the size of 22 with less power
+/// (TS 25.214 table 7A).
 pub const CATEGORY_6_SIZES: usize = 22;
 
 impl Formats {
@@ -87,7 +88,7 @@ impl Formats {
         Self::custom(formats.collect())
     }
 
-    /// The 15 formats of LTE over so many resource blocks.
+    /// The 15 formats of LTE with `resource_blocks` resource blocks.
     #[must_use]
     pub fn lte(resource_blocks: u32) -> Self {
         let format = |efficiency: f64| Format {
@@ -98,7 +99,7 @@ impl Formats {
         Self { formats: LTE_EFFICIENCIES.map(format).to_vec(), divisible: true }
     }
 
-    /// Formats of sizes and thresholds of one's own, by growing size.
+    /// Formats with given sizes and thresholds, in order of size.
     #[must_use]
     pub const fn custom(formats: Vec<Format>) -> Self {
         Self { formats, divisible: false }
@@ -110,7 +111,7 @@ impl Formats {
         self.divisible
     }
 
-    /// The part of a divisible format that holds `wanted` bits, or of which there are `codes` left, if that is less.
+    /// The part of a divisible format that holds `wanted` bits, or that uses the `codes` left, whichever is smaller.
     #[must_use]
     pub fn part(&self, format: Format, codes: u32, wanted: u32) -> Format {
         let each = f64::from(format.bits) / f64::from(format.codes);
@@ -119,7 +120,7 @@ impl Formats {
         Format { bits: (each * f64::from(codes)) as u32, codes, needs: format.needs }
     }
 
-    /// The formats, by growing size.
+    /// The formats, in order of size.
     #[must_use]
     pub fn all(&self) -> &[Format] {
         &self.formats

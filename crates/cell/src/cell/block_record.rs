@@ -1,4 +1,4 @@
-//! What the table of blocks is made of.
+//! The rows of the table of blocks.
 
 use units::{Bytes, Instant};
 
@@ -9,13 +9,13 @@ use crate::identity::{SectorId, UserId};
 pub struct BlockRecord {
     /// When the TTI began.
     pub at: Instant,
-    /// To whom.
+    /// Receiving user.
     pub user: UserId,
-    /// By which sector.
+    /// Sending sector.
     pub sector: SectorId,
     /// Signal-to-interference ratio after despreading; with chase combining, of all attempts.
     pub quality: f64,
-    /// Size of the block.
+    /// Size of the block in bits.
     pub bits: u32,
     /// Bytes of the user's data in it.
     pub bytes: Bytes,

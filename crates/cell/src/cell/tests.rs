@@ -1,12 +1,13 @@
 use proptest::prelude::*;
 use units::text::{Packets, PacketsOrBytes, Probability};
-use units::{PacketId, Rate};
+use units::{PacketId, Rate, Streams};
 
 use super::*;
-use crate::config::{AdaptationConfig, Errors, Multipath, RadioConfig};
+use crate::config::{AdaptationConfig, Errors, Multipath, RadioConfig, UserConfig};
 use crate::layout::Point;
 use crate::quantity::Speed;
 use crate::scheduler::{SchedulerChoice, max_rate, mr_delay, proportional_fair, round_robin};
+use crate::users::Placement;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TestPacket {
@@ -28,7 +29,7 @@ impl Packet for TestPacket {
     }
 }
 
-/// Everything that happened, in order.
+/// Every event, in order.
 #[derive(Default)]
 pub(super) struct Log(pub(super) Vec<(Instant, u64, Event)>);
 
@@ -49,7 +50,7 @@ pub(super) fn at(milliseconds: u64) -> Instant {
     Instant::START + Duration::from_millis(milliseconds)
 }
 
-/// A channel without fading, errors or interference: what is sent gets through.
+/// A channel without fading, errors or interference, on which every block is received.
 pub(super) fn config(scheduler: SchedulerChoice) -> Config {
     Config {
         scheduler,
@@ -88,7 +89,7 @@ pub(super) fn voice(gain: f64, budget: u64) -> (UserConfig, Placement) {
     (UserConfig { budget: Some(Duration::from_millis(budget)), ..user }, placement)
 }
 
-/// So near to the site that the best format gets through, whatever the fading of this seed.
+/// A distance at which the best format is received, whatever the fading of this seed.
 const NEAR: f64 = 1e-7;
 
 pub(super) fn cell(config: &Config, users: &[(UserConfig, Placement)]) -> Cell<TestPacket> {
@@ -210,8 +211,8 @@ fn late_voice_goes_before_faster_web() {
     assert!((22..=60).contains(&voice.0), "with 40 ms left it is sent: {voice:?}");
 }
 
-/// Equal, independent users that always have data: PF gives each the same share of the slots, and all together more than one
-/// alone would get, as each is served while its channel is good (for Rayleigh fading and a rate that is linear in
+/// Equal, independent users that always have data: PF gives each the same share of the slots, and all together more
+/// than one alone, because each is served while its channel is good (for Rayleigh fading and a rate that is linear in
 /// the quality, 1 + 1/2 + … + 1/n times as much: Knopp and Humblet 1995).
 #[test]
 fn proportional_fair_shares_slots_equally_and_gains_from_fading() {

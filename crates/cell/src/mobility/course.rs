@@ -9,7 +9,7 @@ use crate::layout::{Layout, Point};
 use crate::random::unit;
 use crate::users::inside;
 
-/// Where a user is, and where it goes.
+/// Position and direction of a user.
 #[derive(Debug)]
 pub(crate) struct Course {
     place: Point,
@@ -24,7 +24,7 @@ pub(crate) struct Course {
 enum Goal {
     /// A point at distance 1 in the direction that it keeps.
     Direction(Point),
-    /// The place where it goes next.
+    /// The next destination.
     Waypoint(Point),
 }
 
@@ -51,7 +51,7 @@ impl Course {
         self.place
     }
 
-    /// Goes on for so many seconds; the way in metres.
+    /// Moves for `seconds`, and returns the distance in metres.
     pub(crate) fn advance(&mut self, layout: &Layout, seconds: f64) -> f64 {
         let way = self.speed * seconds;
         let mut left = way;

@@ -7,7 +7,8 @@ use crate::decibel::decibels;
 use crate::identity::SectorId;
 use crate::users::strongest;
 
-/// What a user knows of the sectors: its averaged measurements, and which sector has been better than its own since when.
+/// A user's measurements of the sectors: averages, and the sector that has been better than its own, with the time
+/// since when.
 #[derive(Debug)]
 pub(crate) struct Trigger {
     /// Averages in decibels, one for each sector.
@@ -21,8 +22,8 @@ impl Trigger {
         Self { averages: gains.iter().map(|gain| decibels(*gain)).collect(), better: None }
     }
 
-    /// New measurements; the sector to which the user is handed over by them, if it is. Every sector sends its pilot with the
-    /// same power, so gains stand for signals.
+    /// Takes new measurements, and returns the target if they cause a handover. Every sector sends its pilot with the
+    /// same power, so that gains represent signals.
     pub(crate) fn measure(
         &mut self,
         now: Instant,
@@ -60,7 +61,8 @@ mod tests {
         MobilityConfig { filter, time_to_trigger: Duration::from_millis(400), ..MobilityConfig::default() }
     }
 
-    /// Measures every 200 ms sectors at these levels in decibels; number of the measurement that hands over, and to which.
+    /// Measures every 200 ms sectors at these levels in decibels; number of the measurement that hands over, and to
+    /// which.
     fn handed_over(filter: u32, levels: &[[f64; 3]]) -> Option<(usize, u32)> {
         let gains = |levels: &[f64; 3]| levels.map(ratio);
         let mut trigger = Trigger::new(&gains(&levels[0]));

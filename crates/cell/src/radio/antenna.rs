@@ -9,12 +9,12 @@ pub struct Antenna {
     pub peak: f64,
     /// Angle θ₃dB between the directions in which half the power goes out, in radians.
     pub beamwidth: f64,
-    /// Largest attenuation A_m in decibels, behind the antenna.
+    /// Largest attenuation A_m in decibels, to the rear of the antenna.
     pub front_to_back: f64,
 }
 
 impl Antenna {
-    /// The gain, as a ratio, at `angle` radians from where it points.
+    /// The gain, as a ratio, at `angle` radians from the direction of the antenna.
     #[must_use]
     pub fn gain(&self, angle: f64) -> f64 {
         let turn = angle / self.beamwidth;

@@ -1,9 +1,9 @@
 //! The radio: from a place to the signal quality of each TTI.
 //!
-//! The mean gain between a user and a sector is antenna × path loss × shadowing and stays while the user stands
-//! still ([`Gains`]); the signal of the serving sector fades with the multipath on top of it ([`fading::Fading`]).
-//! Interference comes from all other sectors by the power that each sends at present, and from the own sector by what
-//! multipath leaves of the codes' orthogonality ([`Budget`]).
+//! The mean gain between a user and a sector is antenna × path loss × shadowing and is constant while the user does not
+//! move ([`Gains`]); the signal of the serving sector fades with the multipath on top of it ([`fading::Fading`]).
+//! Interference comes from all other sectors, by the power that each sends at present, and from the user's own sector,
+//! as multipath reduces the codes' orthogonality ([`Budget`]).
 
 pub mod antenna;
 pub mod fading;
@@ -36,7 +36,7 @@ impl Gains {
         self.gains.extend_from_slice(to_sectors);
     }
 
-    /// A user has moved: its gain to each sector is another.
+    /// Sets the gains of a user that has moved.
     pub(crate) fn set(&mut self, user: UserId, to_sectors: &[f64]) {
         self.gains[user.index() * self.sectors..][..self.sectors].copy_from_slice(to_sectors);
     }
@@ -71,8 +71,8 @@ impl Budget {
     }
 
     /// The ratio of signal to interference and noise of a user after despreading, if its sector gives it all the power
-    /// of the shared channel. `sent` is the power that each sector sends; the own sector is reckoned with what it
-    /// sends at full power.
+    /// of the shared channel. `sent` is the power that each sector sends; the user's own sector counts with its full
+    /// power.
     #[must_use]
     pub fn quality(&self, gains: &[f64], own: SectorId, fading: f64, sent: &[f64]) -> f64 {
         let heard: f64 = gains.iter().zip(sent).map(|(gain, power)| gain * power).sum();

@@ -1,8 +1,8 @@
-//! Log-normal shadowing: obstacles near the user shade all sites alike, those on the way each by itself.
+//! Log-normal shadowing: obstacles near the user shadow all sites equally, those along the path each site separately.
 //!
-//! The shadowing between a user and site j in decibels is σ (√ρ Z₀ + √(1 − ρ) Z_j) with independent standard normal
-//! Z: its deviation is σ, and between two sites it is correlated by ρ (3GPP TR 25.942 §4.1.1.3: ρ = 0.5). The
-//! sectors of one site have the same.
+//! The shadowing between a user and site j in decibels is σ (√ρ Z₀ + √(1 − ρ) Z_j) with independent standard normal Z:
+//! its deviation is σ, and between two sites it is correlated by ρ (3GPP TR 25.942 §4.1.1.3: ρ = 0.5). The sectors of
+//! one site have the same shadowing.
 
 use units::Stream;
 
@@ -25,7 +25,7 @@ impl Shadowing {
         (0..sites).map(|_| self.deviation * (common + own * normal(stream))).collect()
     }
 
-    /// The shadowing of a user who was at `shadowing` before it moved, where that counts by `correlation`: r s + √(1 − r²) s′
+    /// The shadowing of a user after a motion, from `shadowing` before it with weight `correlation`: r s + √(1 − r²) s′
     /// with a new draw s′, which keeps the deviation and the correlation between sites.
     pub(crate) fn drift(&self, shadowing: &mut [f64], correlation: f64, stream: &mut Stream) {
         let fresh = libm::sqrt(1.0 - correlation * correlation);

@@ -1,6 +1,6 @@
 //! Values in system calls.
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::{ParseError, Parser};
 use crate::script::Expression;
 
@@ -42,17 +42,17 @@ impl Parser<'_> {
             return self.integer("a number").map(|value| Expression::Integer(-value));
         }
         match self.peek_kind(0) {
-            Some(Kind::Integer(value)) => {
+            Some(TokenKind::Integer(value)) => {
                 self.next += 1;
                 Ok(Expression::Integer(*value))
             }
-            Some(Kind::Text(text)) => {
+            Some(TokenKind::Text(text)) => {
                 self.next += 1;
-                // "text"... is a string that goes on in any way.
+                // "text"... is a string with any continuation.
                 self.takes("...");
                 Ok(Expression::Text(text.clone()))
             }
-            Some(Kind::Word(_)) => self.named(),
+            Some(TokenKind::Word(_)) => self.named(),
             _ => Err(self.unexpected("a value: a number, a name, a string, [ … ], { … } or ...")),
         }
     }

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use super::ParseError;
+use super::error::ParseError;
 
 /// A token and the line on which it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub line: u32,
-    pub kind: Kind,
+    pub kind: TokenKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     Integer(i64),
     /// A number with a point, as written.
     Decimal(String),
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Code(String),
 }
 
-/// Signs, longer ones before those that they begin with.
+/// Signs, the longer ones before their prefixes.
 const SIGNS: &[&str] = &[
     "...", "..", "<", ">", "(", ")", "[", "]", "{", "}", "=", ",", ":", "|", "+", "~", "*", "-", "&", ".",
     "/", "!",
@@ -37,7 +37,7 @@ impl Token {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for TokenKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(value) => write!(f, "{value}"),
@@ -51,7 +51,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The tokens of a text whose first line has this number.
+/// The tokens of a text; `first_line` is the number of its first line.
 pub(super) fn tokens(text: &str, first_line: u32) -> Result<Vec<Token>, ParseError> {
     let mut lexer = Lexer { rest: text, line: first_line };
     let mut tokens = Vec::new();
@@ -72,12 +72,14 @@ impl<'a> Lexer<'a> {
         let line = self.line;
         let Some(first) = self.rest.chars().next() else { return Ok(None) };
         let kind = match first {
-            '`' => Kind::Command(self.between("`", "`", "a command")?.to_owned()),
-            '%' if self.rest.starts_with("%{") => Kind::Code(self.between("%{", "}%", "code")?.to_owned()),
-            '"' => Kind::Text(self.between("\"", "\"", "a string")?.to_owned()),
+            '`' => TokenKind::Command(self.between("`", "`", "a command")?.to_owned()),
+            '%' if self.rest.starts_with("%{") => {
+                TokenKind::Code(self.between("%{", "}%", "code")?.to_owned())
+            }
+            '"' => TokenKind::Text(self.between("\"", "\"", "a string")?.to_owned()),
             '0'..='9' => self.number()?,
             '.' if self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) => self.number()?,
-            _ if first.is_ascii_alphabetic() || first == '_' => Kind::Word(self.word().to_owned()),
+            _ if first.is_ascii_alphabetic() || first == '_' => TokenKind::Word(self.word().to_owned()),
             _ => self.sign()?,
         };
         Ok(Some(Token { line, kind }))
@@ -98,7 +100,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Goes on by so many bytes, and counts lines.
+    /// Advances by `bytes`, and counts lines.
     fn advance(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(bytes);
         self.line += u32::try_from(taken.matches('\n').count()).unwrap_or(u32::MAX);
@@ -126,13 +128,13 @@ impl<'a> Lexer<'a> {
         self.advance(end)
     }
 
-    fn number(&mut self) -> Result<Kind, ParseError> {
+    fn number(&mut self) -> Result<TokenKind, ParseError> {
         let line = self.line;
         let bad = |text: &str| ParseError { line, message: format!("{text} is no number; write digits") };
         if let Some(hex) = self.rest.strip_prefix("0x") {
             let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
             let text = self.advance(end + 2);
-            return i64::from_str_radix(&text[2..], 16).map(Kind::Integer).map_err(|_| bad(text));
+            return i64::from_str_radix(&text[2..], 16).map(TokenKind::Integer).map_err(|_| bad(text));
         }
         let whole = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
         let after = &self.rest[whole..];
@@ -142,19 +144,19 @@ impl<'a> Lexer<'a> {
             let text = self.advance(whole);
             // A blob of hexadecimal digits that begins with a decimal one, as cookies do.
             if self.rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                return Ok(Kind::Word(format!("{text}{}", self.word())));
+                return Ok(TokenKind::Word(format!("{text}{}", self.word())));
             }
-            return text.parse().map(Kind::Integer).map_err(|_| bad(text));
+            return text.parse().map(TokenKind::Integer).map_err(|_| bad(text));
         }
         let part = after[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len() - 1);
-        Ok(Kind::Decimal(self.advance(whole + 1 + part).to_owned()))
+        Ok(TokenKind::Decimal(self.advance(whole + 1 + part).to_owned()))
     }
 
-    fn sign(&mut self) -> Result<Kind, ParseError> {
+    fn sign(&mut self) -> Result<TokenKind, ParseError> {
         match SIGNS.iter().find(|sign| self.rest.starts_with(**sign)) {
             Some(sign) => {
                 self.advance(sign.len());
-                Ok(Kind::Sign(sign))
+                Ok(TokenKind::Sign(sign))
             }
             None => {
                 let first = self.rest.chars().next().unwrap_or(' ');

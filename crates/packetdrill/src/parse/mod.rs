@@ -1,25 +1,18 @@
 //! Reads a script from its text.
 //!
-//! `lexer.rs` cuts the text into tokens, each with its line; the other files read what they are named after.
+//! `lexer.rs` divides the text into tokens with their lines; each other file reads the construct that it is named
+//! after.
 
+mod error;
 mod expression;
 mod lexer;
 mod packet;
 mod time;
 
-use lexer::{Kind, Token};
+pub use error::ParseError;
+use lexer::{Token, TokenKind};
 
 use crate::script::{Action, Call, Command, Event, Script, ScriptOption};
-
-/// A text that is not a script.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {message}")]
-pub struct ParseError {
-    /// Line in the file, from 1.
-    pub line: u32,
-    /// What is wrong, and what would be right.
-    pub message: String,
-}
 
 /// Reads a script.
 ///
@@ -45,7 +38,7 @@ pub fn parse(text: &str) -> Result<Script, ParseError> {
     Ok(Script { options, init, events, cleanup })
 }
 
-/// The options, each on a line of its own before all else, and what follows them.
+/// The options, each on a separate line at the beginning, and the text after them.
 fn head(text: &str) -> Result<(Vec<ScriptOption>, &str, u32), ParseError> {
     let mut options = Vec::new();
     let (mut rest, mut line) = (text, 1);
@@ -79,7 +72,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.next)
     }
 
-    fn peek_kind(&self, ahead: usize) -> Option<&'a Kind> {
+    fn peek_kind(&self, ahead: usize) -> Option<&'a TokenKind> {
         self.tokens.get(self.next + ahead).map(|token| &token.kind)
     }
 
@@ -91,14 +84,14 @@ impl<'a> Parser<'a> {
 
     /// Takes the next token if it is this sign.
     fn takes(&mut self, sign: &str) -> bool {
-        let is = matches!(self.peek_kind(0), Some(Kind::Sign(found)) if *found == sign);
+        let is = matches!(self.peek_kind(0), Some(TokenKind::Sign(found)) if *found == sign);
         self.next += usize::from(is);
         is
     }
 
     /// Takes the next token if it is this word.
     fn takes_word(&mut self, word: &str) -> bool {
-        let is = matches!(self.peek_kind(0), Some(Kind::Word(found)) if found == word);
+        let is = matches!(self.peek_kind(0), Some(TokenKind::Word(found)) if found == word);
         self.next += usize::from(is);
         is
     }
@@ -108,7 +101,7 @@ impl<'a> Parser<'a> {
     }
 
     fn integer(&mut self, meaning: &str) -> Result<i64, ParseError> {
-        if let Some(Kind::Integer(value)) = self.peek_kind(0) {
+        if let Some(TokenKind::Integer(value)) = self.peek_kind(0) {
             self.next += 1;
             return Ok(*value);
         }
@@ -124,7 +117,7 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self, meaning: &str) -> Result<&'a str, ParseError> {
-        if let Some(Kind::Word(word)) = self.peek_kind(0) {
+        if let Some(TokenKind::Word(word)) = self.peek_kind(0) {
             self.next += 1;
             return Ok(word);
         }
@@ -143,7 +136,7 @@ impl<'a> Parser<'a> {
 
     fn command(&mut self) -> Option<Command> {
         let token = self.peek()?;
-        let Kind::Command(text) = &token.kind else { return None };
+        let TokenKind::Command(text) = &token.kind else { return None };
         self.next += 1;
         Some(Command { line: token.line, text: text.clone() })
     }
@@ -152,12 +145,12 @@ impl<'a> Parser<'a> {
         let line = self.peek().map_or(0, |token| token.line);
         let time = self.event_time()?;
         let action = match self.peek_kind(0) {
-            Some(Kind::Sign("<" | ">")) => Action::Packet(self.packet()?),
-            Some(Kind::Command(text)) => {
+            Some(TokenKind::Sign("<" | ">")) => Action::Packet(self.packet()?),
+            Some(TokenKind::Command(text)) => {
                 self.next += 1;
                 Action::Command(text.clone())
             }
-            Some(Kind::Code(text)) => {
+            Some(TokenKind::Code(text)) => {
                 self.next += 1;
                 Action::Code(text.clone())
             }
@@ -180,12 +173,12 @@ impl<'a> Parser<'a> {
     }
 
     fn errno(&mut self) -> Option<String> {
-        let Some(Kind::Word(word)) = self.peek_kind(0) else { return None };
+        let Some(TokenKind::Word(word)) = self.peek_kind(0) else { return None };
         self.next += 1;
         Some(word.clone())
     }
 
-    /// A remark in brackets behind the result, which is for people.
+    /// A remark in brackets after the result, for human readers.
     fn skip_note(&mut self) {
         if self.takes("(") {
             while !self.takes(")") && self.take().is_some() {}

@@ -1,6 +1,6 @@
 //! Segments.
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::{ParseError, Parser};
 use crate::script::{Direction, EcnField, Flags, Options, Packet, TcpOption};
 
@@ -32,8 +32,8 @@ impl Parser<'_> {
     /// `[ect0]`, `(tos 0x2)`, `[ttl 64]` and their like; of these only ECN matters here.
     fn ip_information(&mut self) -> Result<Option<EcnField>, ParseError> {
         let close = match self.peek_kind(0) {
-            Some(Kind::Sign("[")) => "]",
-            Some(Kind::Sign("(")) => ")",
+            Some(TokenKind::Sign("[")) => "]",
+            Some(TokenKind::Sign("(")) => ")",
             _ => return Ok(None),
         };
         self.next += 1;
@@ -60,7 +60,10 @@ impl Parser<'_> {
 
     /// `8080 > 80` before the flags: ports are the runner's.
     fn skip_ports(&mut self) -> Result<(), ParseError> {
-        if matches!((self.peek_kind(0), self.peek_kind(1)), (Some(Kind::Integer(_)), Some(Kind::Sign(">")))) {
+        if matches!(
+            (self.peek_kind(0), self.peek_kind(1)),
+            (Some(TokenKind::Integer(_)), Some(TokenKind::Sign(">")))
+        ) {
             self.next += 2;
             self.number::<u16>("port")?;
         }
@@ -74,7 +77,7 @@ impl Parser<'_> {
             return Ok(flags);
         }
         let letters = match self.peek_kind(0) {
-            Some(Kind::Word(letters)) => {
+            Some(TokenKind::Word(letters)) => {
                 self.next += 1;
                 letters.as_str()
             }
@@ -104,7 +107,7 @@ impl Parser<'_> {
     }
 
     fn tcp_options(&mut self) -> Result<Options, ParseError> {
-        // An event may begin with "<" only behind a time, so this one belongs to the segment.
+        // An event may begin with "<" only after a time, so that this one belongs to the segment.
         if !self.takes("<") {
             return Ok(Options::Exactly(Vec::new()));
         }
@@ -148,7 +151,7 @@ impl Parser<'_> {
 
     fn sack_blocks(&mut self) -> Result<Vec<(u32, u32)>, ParseError> {
         let mut blocks = Vec::new();
-        while matches!(self.peek_kind(0), Some(Kind::Integer(_))) {
+        while matches!(self.peek_kind(0), Some(TokenKind::Integer(_))) {
             let start = self.number("sequence number")?;
             self.expect(":", "between the ends of a SACK block")?;
             blocks.push((start, self.number("sequence number")?));
@@ -158,11 +161,11 @@ impl Parser<'_> {
 
     fn cookie(&mut self) -> String {
         match self.peek_kind(0) {
-            Some(Kind::Word(digits)) => {
+            Some(TokenKind::Word(digits)) => {
                 self.next += 1;
                 digits.clone()
             }
-            Some(Kind::Integer(digits)) => {
+            Some(TokenKind::Integer(digits)) => {
                 self.next += 1;
                 digits.to_string()
             }
@@ -170,10 +173,10 @@ impl Parser<'_> {
         }
     }
 
-    /// An option that the runner does not know keeps its text up to the next comma.
+    /// An unknown option keeps its text up to the next comma.
     fn other_option(&mut self, name: &str) -> TcpOption {
         let mut text = name.to_owned();
-        while let Some(kind) = self.peek_kind(0).filter(|kind| !matches!(kind, Kind::Sign("," | ">"))) {
+        while let Some(kind) = self.peek_kind(0).filter(|kind| !matches!(kind, TokenKind::Sign("," | ">"))) {
             text.push_str(&format!(" {kind}"));
             self.next += 1;
         }

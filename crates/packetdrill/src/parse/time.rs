@@ -2,7 +2,7 @@
 
 use units::Duration;
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::{ParseError, Parser};
 use crate::script::EventTime;
 
@@ -35,8 +35,8 @@ impl Parser<'_> {
     fn time(&mut self) -> Result<Duration, ParseError> {
         let Some(token) = self.peek() else { return Err(self.unexpected("a time in seconds like +0.1")) };
         let text = match &token.kind {
-            Kind::Integer(value) => value.to_string(),
-            Kind::Decimal(text) => text.clone(),
+            TokenKind::Integer(value) => value.to_string(),
+            TokenKind::Decimal(text) => text.clone(),
             _ => return Err(self.unexpected("a time in seconds like +0.1")),
         };
         self.next += 1;

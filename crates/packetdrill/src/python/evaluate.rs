@@ -1,9 +1,9 @@
 //! The value of an expression, as Python 3 has it.
 
 use super::syntax::Expression;
-use super::{Failure, Value};
+use super::value::{Failure, Value};
 
-/// Evaluates an expression whose names `lookup` knows.
+/// Evaluates an expression with the names of `lookup`.
 pub(super) fn evaluate(
     expression: &Expression,
     lookup: &dyn Fn(&str) -> Option<Value>,
@@ -42,7 +42,7 @@ fn call(
     let values: Result<Vec<Value>, Failure> = arguments.iter().map(|value| evaluate(value, lookup)).collect();
     let values = values?;
     match (name, values.as_slice()) {
-        // What scripts print is for a person at a terminal.
+        // Output of scripts is for a person at a terminal.
         ("print", _) => Ok(Value::Nothing),
         ("abs", [Value::Integer(value)]) => Ok(Value::Integer(value.abs())),
         ("int", [value]) => number(value).map(|value| Value::Integer(value as i64)),
@@ -146,7 +146,7 @@ fn floats(sign: &str, a: f64, b: f64) -> Result<Value, Failure> {
     Ok(Value::Float(value))
 }
 
-/// A chain holds if each of its comparisons does; none behind the first that fails is looked at.
+/// A chain holds if each of its comparisons does; evaluation stops at the first that fails.
 fn compare(
     first: &Expression,
     rest: &[(&'static str, Expression)],

@@ -1,55 +1,19 @@
 //! Evaluates the Python of assertions: `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`.
 //!
-//! Scripts use little of the language: assertions, assignments and `print` over integers, comparisons and arithmetic. That much
-//! is evaluated here, as Python 3 does; anything else is an error that says so. Names are looked up among what earlier code has
-//! assigned, and then where the runner says (fields of `tcp_info`, constants).
+//! Scripts use little of the language: assertions, assignments and `print` over integers, comparisons and arithmetic.
+//! This subset is evaluated here, as Python 3 does; anything else is an error. Names are looked up among the
+//! assignments of earlier code, and then in the runner's (fields of `tcp_info`, constants).
 
 mod evaluate;
 mod syntax;
+mod value;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use syntax::{Expression, Statement};
+pub use value::{Failure, Value};
 
-/// A value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// An integer; those of scripts are far below 2⁶³.
-    Integer(i64),
-    /// A floating-point number, from `/` and decimals.
-    Float(f64),
-    /// `True` or `False`.
-    Bool(bool),
-    /// A string.
-    Text(String),
-    /// `None`.
-    Nothing,
-}
-
-/// Why code did not run to its end.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Failure {
-    /// An assertion does not hold.
-    #[error("assertion fails: {condition}{}", .value.as_ref().map_or(String::new(), |value| format!(" (got {value})")))]
-    Assertion {
-        /// What was asserted, as written.
-        condition: String,
-        /// The value of the message behind it.
-        value: Option<Value>,
-    },
-    /// The code is not Python, or more of it than is understood.
-    #[error("{0}")]
-    NotUnderstood(String),
-    /// A name that nobody knows.
-    #[error("\"{0}\" is not a name that is known here")]
-    UnknownName(String),
-    /// An operation on values that do not have it.
-    #[error("{0}")]
-    Type(String),
-}
-
-/// What code has assigned so far.
+/// The assignments so far.
 #[derive(Clone, Debug, Default)]
 pub struct Namespace(BTreeMap<String, Value>);
 
@@ -79,33 +43,6 @@ pub fn run(code: &str, names: &mut Namespace, lookup: &dyn Fn(&str) -> Option<Va
         }
     }
     Ok(())
-}
-
-impl Value {
-    /// Its truth, as Python has it.
-    #[must_use]
-    pub fn is_true(&self) -> bool {
-        match self {
-            Self::Integer(value) => *value != 0,
-            Self::Float(value) => *value != 0.0,
-            Self::Bool(value) => *value,
-            Self::Text(text) => !text.is_empty(),
-            Self::Nothing => false,
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Integer(value) => write!(f, "{value}"),
-            Self::Float(value) => write!(f, "{value:?}"),
-            Self::Bool(true) => f.write_str("True"),
-            Self::Bool(false) => f.write_str("False"),
-            Self::Text(text) => f.write_str(text),
-            Self::Nothing => f.write_str("None"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! From the text of code to statements.
 
-use super::Failure;
+use super::value::Failure;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Statement {
@@ -46,11 +46,11 @@ enum Token {
     Sign(&'static str),
 }
 
-/// The statements of code, which stand on lines of their own or with `;` between them.
+/// The statements of code, separated by line ends or `;`.
 pub(super) fn parse(code: &str) -> Result<Vec<Statement>, Failure> {
     let joined = code.replace("\\\n", " ");
     let lines = joined.lines().map(without_comment);
-    // A line that ends within brackets goes on in the next.
+    // A line that ends within brackets continues in the next.
     let mut statements = Vec::new();
     let mut text = String::new();
     for line in lines {

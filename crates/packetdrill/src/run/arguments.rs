@@ -7,13 +7,13 @@ use crate::script::{Call, Expression};
 /// Something that the runner does not do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unsupported {
-    /// What.
+    /// The unsupported argument.
     pub what: String,
-    /// What would be right.
+    /// The remedy.
     pub remedy: String,
 }
 
-/// What calls ask of their arguments.
+/// Accessors of a call's arguments.
 pub(super) trait Arguments {
     fn argument(&self, index: usize) -> Result<&Expression, Unsupported>;
     fn integer(&self, index: usize) -> Result<i64, Unsupported>;
@@ -50,7 +50,7 @@ impl Arguments for Call {
         self.arguments.iter().any(|argument| argument.names().contains(&flag))
     }
 
-    /// The descriptor that the script expects of a call that opens one; an error, where it expects an error.
+    /// The descriptor that the script expects from a call that opens one; an error if it expects an error.
     fn expected_descriptor(&self) -> Result<i64, Unsupported> {
         self.result.integer().ok_or_else(|| Unsupported {
             what: format!("{} is expected to return {}", self.name, self.result),

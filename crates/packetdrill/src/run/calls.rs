@@ -4,14 +4,14 @@ use tcp::Endpoint;
 use units::{Bytes, Seq};
 use wire::Payload;
 
-use super::Machine;
+use super::ScriptRun;
 use super::arguments::{Arguments, Unsupported};
-use super::connection::Connection;
-use super::host::ConnectionId;
-use super::socket::{Socket, SocketId, SocketState};
+use super::connection::TestedConnection;
+use super::ids::{ConnectionId, SocketId};
+use super::socket::{Socket, SocketState};
 use crate::script::{Call, Expression};
 
-/// What a system call gives.
+/// The result of a system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     /// It returns this value.
@@ -22,48 +22,48 @@ pub(super) enum Reply {
     Blocks,
     /// It writes something else through its arguments than the script expects.
     Differs {
-        /// What the script expects.
+        /// The expected result.
         expected: String,
-        /// What it writes.
+        /// The actual result.
         got: String,
     },
 }
 
 /// A reply, or why the call cannot be carried out.
-pub(super) type Answer = Result<Reply, Unsupported>;
+pub(super) type CallResult = Result<Reply, Unsupported>;
 
-type Carry = fn(&mut Machine, &Call) -> Answer;
+type Carry = fn(&mut ScriptRun, &Call) -> CallResult;
 
 /// The calls that are known.
 const CALLS: &[(&str, Carry)] = &[
-    ("socket", Machine::socket),
+    ("socket", ScriptRun::socket),
     ("bind", |machine, call| machine.on_socket(call).map(|_| Reply::Value(0))),
-    ("listen", Machine::listen),
-    ("accept", Machine::accept),
-    ("accept4", Machine::accept),
-    ("connect", Machine::connect),
-    ("read", Machine::read),
-    ("recv", Machine::read),
-    ("recvfrom", Machine::read),
-    ("readv", Machine::read),
-    ("recvmsg", Machine::receive_message),
-    ("write", Machine::write),
-    ("send", Machine::write),
-    ("sendto", Machine::write),
-    ("writev", Machine::write),
-    ("sendmsg", Machine::write),
-    ("shutdown", Machine::shutdown),
-    ("close", Machine::close),
-    ("fcntl", Machine::control_descriptor),
-    ("ioctl", Machine::control_device),
-    ("poll", Machine::poll),
-    ("setsockopt", Machine::set_option),
-    ("getsockopt", Machine::get_option),
+    ("listen", ScriptRun::listen),
+    ("accept", ScriptRun::accept),
+    ("accept4", ScriptRun::accept),
+    ("connect", ScriptRun::connect),
+    ("read", ScriptRun::read),
+    ("recv", ScriptRun::read),
+    ("recvfrom", ScriptRun::read),
+    ("readv", ScriptRun::read),
+    ("recvmsg", ScriptRun::receive_message),
+    ("write", ScriptRun::write),
+    ("send", ScriptRun::write),
+    ("sendto", ScriptRun::write),
+    ("writev", ScriptRun::write),
+    ("sendmsg", ScriptRun::write),
+    ("shutdown", ScriptRun::shutdown),
+    ("close", ScriptRun::close),
+    ("fcntl", ScriptRun::control_descriptor),
+    ("ioctl", ScriptRun::control_device),
+    ("poll", ScriptRun::poll),
+    ("setsockopt", ScriptRun::set_option),
+    ("getsockopt", ScriptRun::get_option),
 ];
 
-impl Machine {
+impl ScriptRun {
     /// Carries a call out. One that blocks is carried out again whenever something has happened.
-    pub(super) fn call(&mut self, call: &Call) -> Answer {
+    pub(super) fn call(&mut self, call: &Call) -> CallResult {
         match CALLS.iter().find(|(name, _)| *name == call.name) {
             Some((_, carry)) => carry(self, call),
             None => {
@@ -97,13 +97,13 @@ impl Machine {
         })
     }
 
-    /// What a call gives that would have to wait.
+    /// The result of a call that would have to wait.
     fn or_blocks(&mut self, socket: SocketId, call: &Call, error: &'static str) -> Reply {
         let waits = !self.sockets.get(socket).nonblocking && !call.has_flag("MSG_DONTWAIT");
         if waits { Reply::Blocks } else { Reply::Error(error) }
     }
 
-    fn socket(&mut self, call: &Call) -> Answer {
+    fn socket(&mut self, call: &Call) -> CallResult {
         if !call.argument(1)?.names().contains(&"SOCK_STREAM") {
             return Err(Unsupported {
                 what: format!("a socket of type {} is not supported", call.argument(1)?),
@@ -116,18 +116,18 @@ impl Machine {
         Ok(Reply::Value(descriptor))
     }
 
-    fn listen(&mut self, call: &Call) -> Answer {
+    fn listen(&mut self, call: &Call) -> CallResult {
         let socket = self.on_socket(call)?;
         self.sockets.get(socket).state = SocketState::Listening;
         Ok(Reply::Value(0))
     }
 
-    fn accept(&mut self, call: &Call) -> Answer {
+    fn accept(&mut self, call: &Call) -> CallResult {
         let listener = self.on_socket(call)?;
         if self.sockets.get(listener).state != SocketState::Listening {
             return Ok(Reply::Error("EINVAL"));
         }
-        let waits = |connection: &Connection| {
+        let waits = |connection: &TestedConnection| {
             connection.awaits_accept_of == Some(listener) && connection.was_connected
         };
         let Some(index) = self.host.connections.iter().position(waits) else {
@@ -142,7 +142,7 @@ impl Machine {
         Ok(Reply::Value(descriptor))
     }
 
-    fn connect(&mut self, call: &Call) -> Answer {
+    fn connect(&mut self, call: &Call) -> CallResult {
         let (socket, connection) = self.on_connection(call)?;
         let Some(id) = connection else {
             let options = self.sockets.get(socket).options.clone();
@@ -164,7 +164,7 @@ impl Machine {
         })
     }
 
-    fn read(&mut self, call: &Call) -> Answer {
+    fn read(&mut self, call: &Call) -> CallResult {
         if call.argument(1)?.names() == ["NULL"] {
             return Ok(Reply::Error("EFAULT"));
         }
@@ -175,7 +175,7 @@ impl Machine {
         self.take_data(call, most)
     }
 
-    fn receive_message(&mut self, call: &Call) -> Answer {
+    fn receive_message(&mut self, call: &Call) -> CallResult {
         let most = call.vectors_of_message(1)?;
         let reply = self.take_data(call, most)?;
         let (socket, id) = self.on_connection(call)?;
@@ -194,8 +194,8 @@ impl Machine {
         })
     }
 
-    /// Takes up to `most` bytes of what has arrived.
-    fn take_data(&mut self, call: &Call, most: Bytes) -> Answer {
+    /// Takes up to `most` bytes of received data.
+    fn take_data(&mut self, call: &Call, most: Bytes) -> CallResult {
         let (socket, id) = self.on_connection(call)?;
         let Some(id) = id else { return Ok(Reply::Error("ENOTCONN")) };
         let shut = self.sockets.get(socket).shut_read;
@@ -213,7 +213,7 @@ impl Machine {
         Ok(Reply::Value(number(taken)))
     }
 
-    fn write(&mut self, call: &Call) -> Answer {
+    fn write(&mut self, call: &Call) -> CallResult {
         if call.argument(1)?.names() == ["NULL"] {
             return Ok(Reply::Error("EFAULT"));
         }
@@ -260,7 +260,7 @@ impl Machine {
 
     /// Opens a connection by `MSG_FASTOPEN`: with a cookie what fits goes with the SYN, without one the SYN asks for it
     /// (tcp.c, tcp_sendmsg_fastopen).
-    fn connect_with_data(&mut self, call: &Call, socket: SocketId, wanted: Bytes) -> Answer {
+    fn connect_with_data(&mut self, call: &Call, socket: SocketId, wanted: Bytes) -> CallResult {
         let mut options = self.sockets.get(socket).options.clone();
         options.asks_for_fast_open = true;
         let (config, ports) = (self.config(&options, false)?, self.next_ports());
@@ -285,8 +285,8 @@ impl Machine {
         })
     }
 
-    /// Gives data to the endpoint. A user who says that more follows holds a partial segment back for this call only:
-    /// the next ACK lets it go (tcp.c, tcp_push).
+    /// Gives data to the endpoint. A program that announces more data (MSG_MORE) holds a partial segment back for this
+    /// call only: the next ACK releases it (tcp.c, tcp_push).
     fn hand_over(&mut self, id: ConnectionId, len: Bytes, more: bool) {
         if len.is_zero() {
             return;
@@ -305,7 +305,7 @@ impl Machine {
         self.host.connection(id).endpoint.set_corked(corked);
     }
 
-    fn shutdown(&mut self, call: &Call) -> Answer {
+    fn shutdown(&mut self, call: &Call) -> CallResult {
         let (socket, id) = self.on_connection(call)?;
         let how = call.names_of(1).first().map_or(String::new(), |name| (*name).to_owned());
         let Some(id) = id.filter(|id| self.host.connection(*id).is_open()) else {
@@ -325,7 +325,7 @@ impl Machine {
         Ok(Reply::Value(0))
     }
 
-    fn close(&mut self, call: &Call) -> Answer {
+    fn close(&mut self, call: &Call) -> CallResult {
         let (socket, id) = self.on_connection(call)?;
         self.sockets.remove(call.integer(0)?);
         let resets = self.sockets.get(socket).options.resets_on_close;
@@ -336,7 +336,7 @@ impl Machine {
         Ok(Reply::Value(0))
     }
 
-    /// Data that nobody will read reset the connection, so that the peer learns of it (RFC 2525 §2.17).
+    /// Unread data reset the connection, so that the peer learns of it (RFC 2525 §2.17).
     fn close_connection(&mut self, id: ConnectionId, resets: bool) {
         let connection = self.host.connection(id);
         if resets || !connection.unread().is_zero() {

@@ -1,7 +1,7 @@
-//! Compares what went out with what the script expects.
+//! Compares sent segments with the expected ones.
 //!
-//! Linux hands large segments to its device, and scripts expect those. Segments that one call, ACK or timer has sent one
-//! after the other are therefore joined, as far as the expected one goes.
+//! Linux hands large segments to its device, and scripts expect those. Segments that one call, ACK or timer has sent
+//! one after the other are therefore joined, as far as the expected one goes.
 
 use std::collections::VecDeque;
 
@@ -13,17 +13,17 @@ use crate::script::{EcnField, Flags, Options, Packet, TcpOption};
 
 /// A segment that went out.
 #[derive(Clone, Debug)]
-pub(super) struct Outgoing {
+pub(super) struct SentSegment {
     /// When.
     pub at: Instant,
-    /// What made the endpoint send: equal for all segments that one event has sent.
+    /// Number of the event that caused it: equal for all segments of one event.
     pub send: u64,
     /// The segment.
     pub segment: Segment,
 }
 
-/// Takes the next segment off, joined with those that belong to it, up to `payload` bytes.
-pub(super) fn take(outgoing: &mut VecDeque<Outgoing>, payload: u32) -> Option<(Instant, Packet)> {
+/// Removes the next segment, joined with the following ones of the same event, up to `payload` bytes.
+pub(super) fn take(outgoing: &mut VecDeque<SentSegment>, payload: u32) -> Option<(Instant, Packet)> {
     let first = outgoing.pop_front()?;
     let mut joined = outbound(&first.segment);
     let length = joined.payload;
@@ -52,7 +52,7 @@ fn continues(first: &Packet, next: &Packet) -> bool {
     next.payload > 0 && next.start == first.end && headers(first) == headers(next)
 }
 
-/// What of `came` is not as `expected`; nothing, if all is.
+/// The first difference between `came` and `expected`; none if they agree.
 pub(super) fn difference(
     expected: &Packet,
     came: &Packet,
@@ -103,14 +103,14 @@ mod tests {
 
     use super::*;
 
-    fn sent(send: u64, seq: u32, len: u32) -> Outgoing {
+    fn sent(send: u64, seq: u32, len: u32) -> SentSegment {
         let payload = Payload::Pattern { offset: 0, len };
         let segment = Segment { seq: Seq(seq), flags: wire::Flags::ACK, payload, ..Segment::default() };
-        Outgoing { at: Instant::START, send, segment }
+        SentSegment { at: Instant::START, send, segment }
     }
 
-    fn joined(segments: &[Outgoing], payload: u32) -> Vec<(u32, u32, bool)> {
-        let mut queue: VecDeque<Outgoing> = segments.iter().cloned().collect();
+    fn joined(segments: &[SentSegment], payload: u32) -> Vec<(u32, u32, bool)> {
+        let mut queue: VecDeque<SentSegment> = segments.iter().cloned().collect();
         std::iter::from_fn(|| take(&mut queue, payload))
             .map(|(_, packet)| (packet.start, packet.payload, packet.flags.psh))
             .collect()

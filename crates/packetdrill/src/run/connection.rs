@@ -1,14 +1,14 @@
-//! A connection under test: the endpoint, and what a socket layer keeps beside it.
+//! A connection under test: the endpoint, and the state of the socket layer.
 
 use tcp::{CloseReason, Endpoint, Event, Kind, Ports, State};
 use units::{Bytes, Duration, Instant};
 use wire::{Payload, Segment};
 
-use super::socket::SocketId;
+use super::ids::SocketId;
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct TestedConnection {
     pub endpoint: Endpoint,
     pub ports: Ports,
     /// The socket that listened for it, until a program has accepted it.
@@ -19,18 +19,18 @@ pub(super) struct Connection {
     pub was_connected: bool,
     /// The peer has closed its stream, or the connection is gone.
     pub at_end: bool,
-    /// What the program has not taken of the last payload that was read.
+    /// The rest of the last payload that the program has read in part.
     left_over: Option<Payload>,
     /// Bytes that the program has read.
     taken: Bytes,
     /// A call that writes waits for room in the send buffer.
     pub writer_waits: bool,
-    pub counters: Counters,
+    pub counters: TcpInfoCounters,
 }
 
-/// What a connection counts for `TCP_INFO`.
+/// TcpInfoCounters of a connection for `TCP_INFO`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct TcpInfoCounters {
     pub segments_out: u64,
     pub segments_in: u64,
     pub data_segments_out: u64,
@@ -67,19 +67,19 @@ impl Stopwatch {
         }
     }
 
-    /// What it shows.
+    /// The time that it shows.
     pub(super) fn at(&self, now: Instant) -> Duration {
         self.past + self.since.map_or(Duration::ZERO, |since| now.saturating_since(since))
     }
 }
 
-impl Connection {
+impl TestedConnection {
     pub(super) fn new(now: Instant, endpoint: Endpoint, ports: Ports) -> Self {
-        let counters = Counters {
+        let counters = TcpInfoCounters {
             last_data_sent: now,
             last_data_received: now,
             last_ack_received: now,
-            ..Counters::default()
+            ..TcpInfoCounters::default()
         };
         Self {
             endpoint,
@@ -95,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Takes note of what has happened.
+    /// Handles events of the endpoint.
     pub(super) fn on_events(&mut self, now: Instant) {
         while let Some(event) = self.endpoint.poll_event() {
             match event {
@@ -139,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Lets the stopwatches run or stop, after the endpoint has sent what it may.
+    /// Starts or stops the stopwatches, after the endpoint has sent what it may.
     pub(super) fn on_settled(&mut self, now: Instant) {
         let info = self.endpoint.info();
         let synchronised = self.endpoint.state().is_synchronised();
@@ -157,7 +157,7 @@ impl Connection {
         self.endpoint.received() - self.taken
     }
 
-    /// Takes up to `most` bytes of what has arrived; how many.
+    /// Takes up to `most` bytes of received data; returns their number.
     pub(super) fn read(&mut self, most: Bytes) -> Bytes {
         let mut wanted = most.min(self.unread());
         let all = wanted;

@@ -6,24 +6,21 @@ use tcp::{CachedCookie, Endpoint, Ports};
 use units::{Duration, Instant};
 use wire::Segment;
 
-use super::compare::Outgoing;
-use super::connection::Connection;
+use super::compare::SentSegment;
+use super::connection::TestedConnection;
+use super::ids::{ConnectionId, START};
 use super::segment::outbound;
 use super::timeline::Timeline;
 use crate::script::{EcnField, Packet};
 
-/// Which connection of the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ConnectionId(pub usize);
-
 /// The host.
 #[derive(Debug)]
-pub(super) struct Host {
-    /// Its clock. It does not begin at 0, so that no clock value is 0, which no peer would echo.
+pub(super) struct TestedHost {
+    /// Its clock, which starts at [`START`].
     pub now: Instant,
-    pub connections: Vec<Connection>,
-    /// What has left and was not compared yet.
-    pub outgoing: VecDeque<Outgoing>,
+    pub connections: Vec<TestedConnection>,
+    /// Segments that were sent and not compared yet.
+    pub outgoing: VecDeque<SentSegment>,
     pub timeline: Timeline,
     /// The device takes no packet (`tc qdisc … pfifo limit 0`).
     pub device_refuses: bool,
@@ -32,10 +29,7 @@ pub(super) struct Host {
     sends: u64,
 }
 
-/// When every script starts.
-pub(super) const START: Instant = Instant::from_nanos(10_000_000_000);
-
-impl Host {
+impl TestedHost {
     pub(super) fn new() -> Self {
         Self {
             now: START,
@@ -49,11 +43,11 @@ impl Host {
     }
 
     pub(super) fn open(&mut self, endpoint: Endpoint, ports: Ports) -> ConnectionId {
-        self.connections.push(Connection::new(self.now, endpoint, ports));
+        self.connections.push(TestedConnection::new(self.now, endpoint, ports));
         ConnectionId(self.connections.len() - 1)
     }
 
-    pub(super) fn connection(&mut self, id: ConnectionId) -> &mut Connection {
+    pub(super) fn connection(&mut self, id: ConnectionId) -> &mut TestedConnection {
         &mut self.connections[id.0]
     }
 
@@ -83,7 +77,7 @@ impl Host {
         self.settle(id);
     }
 
-    /// Takes what the endpoint has to say and to send, after something has happened to it.
+    /// Takes the endpoint's events and segments after an input.
     pub(super) fn settle(&mut self, id: ConnectionId) {
         let (now, refuses) = (self.now, self.device_refuses);
         self.sends += 1;
@@ -99,7 +93,7 @@ impl Host {
             let packet = outbound(&transmit.segment);
             let ecn = packet.ecn.filter(|ecn| *ecn != EcnField::NotCapable);
             self.timeline.add(now, None, &Packet { ecn, ..packet }.to_string());
-            self.outgoing.push_back(Outgoing { at: now, send: self.sends, segment: transmit.segment });
+            self.outgoing.push_back(SentSegment { at: now, send: self.sends, segment: transmit.segment });
         }
         connection.on_settled(now);
         self.cookie = connection.endpoint.fast_open_cookie().or(self.cookie);

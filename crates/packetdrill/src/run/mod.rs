@@ -3,14 +3,16 @@
 //! The order of things is packetdrill's: each event of the script waits for its time, except that of a segment which is
 //! expected to go out: that one waits for the segment. Relative times count from when the event before it was over.
 //!
-//! `calls.rs` and `options.rs` carry system calls out, `compare.rs` holds what went out against the script, `settings.rs`
-//! and `shell.rs` set the host up, `tcp_info.rs` is what assertions see, `host.rs` is the clock and the connections.
+//! `calls.rs` and `options.rs` carry system calls out, `compare.rs` holds what went out against the script,
+//! `settings.rs` and `shell.rs` set the host up, `tcp_info.rs` is what assertions see, `host.rs` is the clock and the
+//! connections.
 
 mod arguments;
 mod calls;
 mod compare;
 mod connection;
 mod host;
+mod ids;
 mod options;
 mod segment;
 mod settings;
@@ -28,12 +30,13 @@ use wire::FastOpenCookie;
 
 use arguments::Unsupported;
 use calls::Reply;
-use host::{ConnectionId, Host, START};
+use host::TestedHost;
+use ids::{ConnectionId, START};
 use segment::Clocks;
-use settings::Settings;
+use settings::KernelSettings;
 use shell::Request;
 use socket::{SocketOptions, Sockets};
-pub use timeline::Entry;
+pub use timeline::TimelineEvent;
 
 use crate::python::{self, Namespace};
 use crate::script::{Action, Call, Direction, Event, EventTime, Packet, Script};
@@ -42,23 +45,23 @@ use crate::text::seconds;
 /// How a run has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What was not as the script expects; nothing, if it has passed.
+    /// The first difference from the script; none if it has passed.
     pub failure: Option<Failure>,
     /// Settings and commands of the script that were left out.
     pub notes: Vec<String>,
 }
 
-/// The first thing that was not as the script expects.
+/// The first difference from the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Line of the script.
     pub line: u32,
-    /// What it expects.
+    /// The expected result.
     pub expected: String,
-    /// What came.
+    /// The actual result.
     pub got: String,
-    /// What happened before it, oldest first.
-    pub timeline: Vec<Entry>,
+    /// Events before it, oldest first.
+    pub timeline: Vec<TimelineEvent>,
 }
 
 /// Why a script cannot be run.
@@ -67,15 +70,15 @@ pub struct Failure {
 pub struct Refusal {
     /// Line of the script.
     pub line: u32,
-    /// What cannot be done.
+    /// The unsupported request.
     pub what: String,
-    /// What would be right.
+    /// The remedy.
     pub remedy: String,
 }
 
-/// Times of packets and calls may differ by so much, unless `--tolerance_usecs` says otherwise.
+/// Tolerance of the times of packets and calls, unless `--tolerance_usecs` sets another.
 const TOLERANCE: Duration = Duration::from_millis(4);
-/// A segment that has not come so long after its time does not come.
+/// Time after which a missing segment counts as not sent.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Ports of the host and, for the first connection, of its peer.
 const LOCAL_PORT: u16 = 8080;
@@ -90,7 +93,7 @@ pub fn run(
     profile: &Value,
     read_file: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Outcome, Refusal> {
-    let mut machine = Machine::new(Settings::new(profile.clone()));
+    let mut machine = ScriptRun::new(KernelSettings::new(profile.clone()));
     machine.take_options(script)?;
     machine.server_cookie = segment::server_cookie(&script.events);
     if let Some(init) = &script.init {
@@ -112,14 +115,14 @@ enum Stop {
 
 /// The host and the program that runs on it.
 #[derive(Debug)]
-struct Machine {
-    host: Host,
+struct ScriptRun {
+    host: TestedHost,
     sockets: Sockets,
-    settings: Settings,
+    settings: KernelSettings,
     clocks: Clocks,
     tolerance: Duration,
     names: Namespace,
-    /// The Fast Open cookie that stands for the one which the server makes.
+    /// The Fast Open cookie that replaces the server's own.
     server_cookie: Option<FastOpenCookie>,
     /// A call that blocks.
     blocked: Option<Blocked>,
@@ -134,10 +137,10 @@ struct Blocked {
     until: Option<Instant>,
 }
 
-impl Machine {
-    fn new(settings: Settings) -> Self {
+impl ScriptRun {
+    fn new(settings: KernelSettings) -> Self {
         Self {
-            host: Host::new(),
+            host: TestedHost::new(),
             sockets: Sockets::default(),
             settings,
             clocks: Clocks::default(),
@@ -262,7 +265,7 @@ impl Machine {
         }
     }
 
-    /// Whether the peer's SYN may be one that is sent again, or meets ours.
+    /// Whether the peer's SYN may be a retransmission, or cross ours.
     fn has_half_open_connection(&self) -> bool {
         use tcp::State::{SynReceived, SynSent};
         let last = self.host.connections.last();
@@ -274,7 +277,7 @@ impl Machine {
         Ports { local: LOCAL_PORT, remote: FIRST_REMOTE_PORT.wrapping_add(count) }
     }
 
-    /// What the endpoint of a socket is made of.
+    /// The configuration of a socket's endpoint.
     fn config(&self, options: &SocketOptions, passive: bool) -> Result<Arc<Config>, Unsupported> {
         let mut profile = self.settings.profile.clone();
         options.lay_over(&mut profile);
@@ -312,7 +315,7 @@ impl Machine {
         let earliest = self.earliest(event, due);
         let latest = self.latest(event, due);
         if let Some(what) = compare::difference(packet, &came, &mut self.clocks, self.tolerance) {
-            // Of window and ECN field nothing is said where the script says nothing.
+            // Window and ECN field are omitted where the script omits them.
             let came =
                 Packet { window: packet.window.and(came.window), ecn: packet.ecn.and(came.ecn), ..came };
             return Err(self.failure(event.line, packet.to_string(), format!("{came} ({what})")));
@@ -383,7 +386,7 @@ impl Machine {
         self.check(blocked.line, &blocked.call, &reply)
     }
 
-    /// Compares what a call gives with what the script expects.
+    /// Compares the result of a call with the expected one.
     fn check(&self, line: u32, call: &Call, reply: &Reply) -> Result<(), Stop> {
         let got = match reply {
             Reply::Value(value) => value.to_string(),

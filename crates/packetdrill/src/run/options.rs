@@ -2,27 +2,27 @@
 
 use units::Bytes;
 
-use super::Machine;
+use super::ScriptRun;
 use super::arguments::{Arguments, Unsupported, value_of};
-use super::calls::{Answer, Reply, number};
-use super::host::ConnectionId;
+use super::calls::{CallResult, Reply, number};
+use super::ids::ConnectionId;
 use super::socket::{SocketOptions, SocketState};
 use crate::script::{Call, Expression};
 
-/// What setting an option does.
-enum Setting {
-    /// It is kept, and read back as it was set; what it does is done where a connection begins.
+/// The effect of setting an option.
+enum OptionEffect {
+    /// Its value is kept and can be read back; it takes effect when a connection begins.
     Kept,
     /// It has no effect on what TCP sends.
     NoEffect,
     /// It acts on the connection at once.
-    Acts(fn(&mut Machine, ConnectionId)),
+    Acts(fn(&mut ScriptRun, ConnectionId)),
 }
 
-use Setting::{Acts, Kept, NoEffect};
+use OptionEffect::{Acts, Kept, NoEffect};
 
 /// The options that are known.
-const OPTIONS: &[(&str, Setting)] = &[
+const OPTIONS: &[(&str, OptionEffect)] = &[
     ("SO_REUSEADDR", NoEffect),
     ("SO_REUSEPORT", NoEffect),
     ("SO_ZEROCOPY", NoEffect),
@@ -40,13 +40,13 @@ const OPTIONS: &[(&str, Setting)] = &[
     ("TCP_KEEPCNT", Kept),
     ("TCP_SYNCNT", Kept),
     ("TCP_FASTOPEN", Kept),
-    ("TCP_NODELAY", Acts(Machine::release_partial_segment)),
-    ("TCP_CORK", Acts(Machine::release_partial_segment)),
-    ("TCP_USER_TIMEOUT", Acts(Machine::set_user_timeout)),
+    ("TCP_NODELAY", Acts(ScriptRun::release_partial_segment)),
+    ("TCP_CORK", Acts(ScriptRun::release_partial_segment)),
+    ("TCP_USER_TIMEOUT", Acts(ScriptRun::set_user_timeout)),
 ];
 
-impl Machine {
-    pub(super) fn set_option(&mut self, call: &Call) -> Answer {
+impl ScriptRun {
+    pub(super) fn set_option(&mut self, call: &Call) -> CallResult {
         let (socket, connection) = self.on_connection(call)?;
         let name = option_name(call)?;
         let Some((_, setting)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
@@ -63,7 +63,7 @@ impl Machine {
         Ok(Reply::Value(0))
     }
 
-    pub(super) fn get_option(&mut self, call: &Call) -> Answer {
+    pub(super) fn get_option(&mut self, call: &Call) -> CallResult {
         let (socket, connection) = self.on_connection(call)?;
         let name = option_name(call)?;
         let kept = self.sockets.get(socket).options.get(name);
@@ -91,7 +91,7 @@ impl Machine {
         let endpoint = &mut self.host.connection(id).endpoint;
         endpoint.set_nagle(!nodelay);
         endpoint.set_corked(corked);
-        // TCP_NODELAY pushes what is there even from under a cork (tcp.c, __tcp_sock_set_nodelay).
+        // TCP_NODELAY sends pending data even under a cork (tcp.c, __tcp_sock_set_nodelay).
         if nodelay {
             endpoint.set_corked(false);
         }
@@ -125,7 +125,7 @@ impl Machine {
     }
 
     /// `fcntl`: whether calls block.
-    pub(super) fn control_descriptor(&mut self, call: &Call) -> Answer {
+    pub(super) fn control_descriptor(&mut self, call: &Call) -> CallResult {
         let socket = self.on_socket(call)?;
         let socket = self.sockets.get(socket);
         match call.names_of(1).as_slice() {
@@ -141,8 +141,8 @@ impl Machine {
         }
     }
 
-    /// `ioctl`: how much waits to be read or sent.
-    pub(super) fn control_device(&mut self, call: &Call) -> Answer {
+    /// `ioctl`: number of bytes that wait to be read or sent.
+    pub(super) fn control_device(&mut self, call: &Call) -> CallResult {
         let (_, id) = self.on_connection(call)?;
         let Some(id) = id else { return Ok(Reply::Error("EINVAL")) };
         let connection = self.host.connection(id);
@@ -161,7 +161,7 @@ impl Machine {
     }
 
     /// `poll` over one or more descriptors.
-    pub(super) fn poll(&mut self, call: &Call) -> Answer {
+    pub(super) fn poll(&mut self, call: &Call) -> CallResult {
         let Expression::List(entries) = call.argument(0)?.clone() else {
             return Err(Unsupported {
                 what: "poll has no list of descriptors".to_owned(),

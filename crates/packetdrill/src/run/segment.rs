@@ -1,7 +1,8 @@
 //! Segments of a script as the endpoint takes them, and segments of the endpoint as a script writes them.
 //!
-//! Sequence numbers agree by themselves: our initial one is 0, and that of the peer is the script's. Clock values do not.
-//! The script's are those that packetdrill saw once, so the runner learns which of ours each of them stands for.
+//! Sequence numbers agree by construction: our initial number is 0, and that of the peer is the script's. Clock values
+//! do not. The script's were recorded once by packetdrill, so that the runner learns which of ours each of them
+//! represents.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use wire::{Ecn, FastOpenCookie, Payload, Segment, Timestamps};
 
 use crate::script::{Action, Direction, EcnField, Event, Flags, Options, Packet, TcpOption};
 
-/// What clock values of the script mean (`--tcp_ts_tick_usecs`).
+/// The meaning of the script's clock values (`--tcp_ts_tick_usecs`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clocks {
     /// A tick of the script's clock, if its values are to be compared.
@@ -95,8 +96,8 @@ pub(super) fn cookie(digits: &str) -> Option<FastOpenCookie> {
     FastOpenCookie::new(&bytes?)
 }
 
-/// The cookie that the script expects the server to make: the one that a SYN-ACK gives, else the first that a SYN shows.
-/// The one of a kernel depends on addresses and on a key.
+/// The cookie that the script expects from the server: that of a SYN-ACK, otherwise the first in a SYN. A kernel's
+/// depends on addresses and on a key.
 pub(super) fn server_cookie(events: &[Event]) -> Option<FastOpenCookie> {
     let cookies = |direction: Direction| {
         let packets = events.iter().filter_map(move |event| match &event.action {
@@ -163,7 +164,7 @@ pub(super) fn outbound(segment: &Segment) -> Packet {
             ae: false,
         },
         start: segment.seq.0,
-        // packetdrill counts payload alone: a FIN stands at 1:1(0).
+        // packetdrill counts payload alone: a FIN is at 1:1(0).
         end: (segment.seq + segment.payload.len()).0,
         payload: segment.payload.len(),
         ack: has(wire::Flags::ACK).then_some(segment.ack.0),

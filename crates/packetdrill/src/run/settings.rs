@@ -4,27 +4,27 @@ use serde_json::{Value, json};
 
 /// The set-up of the host.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
-    /// The profile with what was laid over it.
+pub(super) struct KernelSettings {
+    /// The profile with its overrides.
     pub profile: Value,
     /// ECN is answered and not offered (`tcp_ecn=2`).
     pub answers_ecn_only: bool,
-    /// What was not understood, with what became of it.
+    /// KernelSettings that were not understood, and their treatment.
     pub notes: Vec<String>,
 }
 
-/// What a setting of the kernel means for a profile.
+/// The effect of a kernel's setting on a profile.
 enum Meaning {
     /// A key that is true or false.
     Switch(&'static str),
     /// A key that is a number.
     Count(&'static str),
-    /// Nothing, as long as it has one of these values: what a Linux profile stands for.
+    /// None, as long as it has one of these values, which Linux profiles assume.
     As(&'static [&'static str]),
     /// Nothing, whatever it is: it is about the machine, not about what TCP sends.
     Nothing,
     /// More than one key.
-    By(fn(&mut Settings, &str)),
+    By(fn(&mut KernelSettings, &str)),
 }
 
 use Meaning::{As, By, Count, Nothing, Switch};
@@ -67,7 +67,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_cubic.hystart", As(&["1"])),
 ];
 
-impl Settings {
+impl KernelSettings {
     pub(super) const fn new(profile: Value) -> Self {
         Self { profile, answers_ecn_only: false, notes: Vec::new() }
     }
@@ -94,15 +94,15 @@ impl Settings {
     }
 }
 
-/// Without SACK the recovery is the one that the endpoint would fall back on.
-fn set_sack(settings: &mut Settings, value: &str) {
+/// Without SACK the recovery is the endpoint's fallback.
+fn set_sack(settings: &mut KernelSettings, value: &str) {
     settings.profile["sack"] = json!(value != "0");
     if value == "0" {
         settings.profile["recovery"] = json!({ "algorithm": "new-reno" });
     }
 }
 
-fn set_ecn(settings: &mut Settings, value: &str) {
+fn set_ecn(settings: &mut KernelSettings, value: &str) {
     settings.profile["ecn"] = if value == "3" { json!("accurate") } else { json!(value != "0") };
     settings.answers_ecn_only = value == "2";
     if !matches!(value, "0" | "1" | "2" | "3") {
@@ -110,8 +110,8 @@ fn set_ecn(settings: &mut Settings, value: &str) {
     }
 }
 
-/// Exchanges the congestion control, and with it the rules that lie over it, but for those that Linux has for every one. One
-/// that the profile has already stays as it is.
+/// Replaces the congestion control, and the rules over it except those that Linux applies to all. If the profile has
+/// this control already, nothing changes.
 pub(super) fn set_congestion_control(profile: &mut Value, name: &str) {
     let of_linux = format!("{name}-linux");
     let congestion = &mut profile["congestion"];
@@ -138,12 +138,12 @@ fn innermost(congestion: &Value) -> Option<&str> {
 
 /// The rule for `tcp_slow_start_after_idle`.
 const IDLE_RESTART: &str = "idle-restart";
-/// The rules that lie over every congestion control of Linux: for idle times and unused windows, and slow start by bytes
-/// (`tcp_cwnd_validate`, `tcp_slow_start`).
+/// The rules that lie over every congestion control of Linux: for idle times and unused windows, and slow start by
+/// bytes (`tcp_cwnd_validate`, `tcp_slow_start`).
 const RULES_OF_LINUX: [&str; 3] = [IDLE_RESTART, "window-usage", "byte-counting"];
 
 /// `min default max`: the buffer of a new connection, and the most that it grows to. A window of one size has the most.
-fn set_receive_buffer(settings: &mut Settings, value: &str) {
+fn set_receive_buffer(settings: &mut KernelSettings, value: &str) {
     let sizes: Vec<u64> = value.split_whitespace().map_while(|size| size.parse().ok()).collect();
     let [_, initial, most] = sizes[..] else {
         return settings.leave_out("tcp_rmem", value);
@@ -166,7 +166,7 @@ fn set_receive_buffer(settings: &mut Settings, value: &str) {
 }
 
 /// `min default max`, where the send buffer sizes itself: that of a new connection, and the most that it grows to.
-fn set_send_buffer(settings: &mut Settings, value: &str) {
+fn set_send_buffer(settings: &mut KernelSettings, value: &str) {
     let sizes: Vec<u64> = value.split_whitespace().map_while(|size| size.parse().ok()).collect();
     let [_, initial, most] = sizes[..] else {
         return settings.leave_out("tcp_wmem", value);
@@ -180,7 +180,7 @@ fn set_send_buffer(settings: &mut Settings, value: &str) {
 
 /// Bit 1 gives servers the right to take data with a SYN, bit 10 makes every listener use it (ip-sysctl). Bit 0 lets
 /// clients ask for cookies, which they do by `MSG_FASTOPEN` only.
-fn set_fast_open(settings: &mut Settings, value: &str) {
+fn set_fast_open(settings: &mut KernelSettings, value: &str) {
     let bits = match value.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => value.parse(),
@@ -193,7 +193,7 @@ fn set_fast_open(settings: &mut Settings, value: &str) {
     }
 }
 
-fn set_idle_restart(settings: &mut Settings, value: &str) {
+fn set_idle_restart(settings: &mut KernelSettings, value: &str) {
     let mut congestion = settings.profile["congestion"].take();
     if congestion.get("algorithm").is_some_and(|name| name == "window-usage") {
         congestion["after_idle"] = json!(value != "0");
@@ -208,7 +208,7 @@ fn set_idle_restart(settings: &mut Settings, value: &str) {
     };
 }
 
-fn set_reordering(settings: &mut Settings, value: &str) {
+fn set_reordering(settings: &mut KernelSettings, value: &str) {
     let adapts = settings.profile["dupthresh"].get("algorithm").is_some_and(|name| name != "fixed");
     match value.parse::<u32>() {
         Ok(3) => {}
@@ -219,7 +219,7 @@ fn set_reordering(settings: &mut Settings, value: &str) {
     }
 }
 
-fn set_probe(settings: &mut Settings, on: bool) {
+fn set_probe(settings: &mut KernelSettings, on: bool) {
     match settings.profile["recovery"].get_mut("tail_loss_probe") {
         Some(key) => *key = json!(on),
         None if on => {}
@@ -238,8 +238,8 @@ mod tests {
         assert_eq!(set.profile["congestion"], json!({ "algorithm": "window-usage", "after_idle": false }));
     }
 
-    fn after(profile: Value, name: &str, value: &str) -> Settings {
-        let mut settings = Settings::new(profile);
+    fn after(profile: Value, name: &str, value: &str) -> KernelSettings {
+        let mut settings = KernelSettings::new(profile);
         settings.set(name, value);
         settings
     }

@@ -1,9 +1,9 @@
 //! The shell commands of a script, as far as they say how the host is set up.
 //!
-//! Nothing is executed. Settings of the kernel are read off the commands that would make them; files that the commands
-//! name are read and taken the same way.
+//! Nothing is executed. KernelSettings of the kernel are read off the commands that would make them; files that the
+//! commands name are read and taken the same way.
 
-/// What a command asks for.
+/// A request of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// A setting of the kernel: `net.ipv4.tcp_sack`, or a parameter of a module, `tcp_cubic.hystart_detect`.
@@ -16,7 +16,7 @@ pub(super) enum Request {
     Unknown(String),
 }
 
-/// What the commands ask for, in order. Those that set up a machine and not its TCP are left out.
+/// The requests of the commands, in order, without those that set up a machine and not its TCP.
 pub(super) fn requests(text: &str) -> Vec<Request> {
     let joined = text.replace("\\\n", " ");
     joined.lines().map(without_comment).flat_map(|line| line.split([';', '&'])).flat_map(request).collect()
@@ -73,8 +73,8 @@ fn written(file: &str, value: &str) -> Vec<Request> {
     vec![Request::Setting { name, value: value.to_owned() }]
 }
 
-/// A queue of no packets refuses all; any other of the device's own lets them through at once in virtual time, for
-/// nothing holds them up behind it.
+/// A queue of zero packets refuses all; any other queue of the device passes them at once in virtual time, because no
+/// link follows it.
 fn queue_discipline(words: &[&str]) -> Vec<Request> {
     let refuses = words.windows(2).any(|pair| pair == ["limit", "0"]);
     match words.first() {

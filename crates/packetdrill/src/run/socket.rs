@@ -1,15 +1,11 @@
-//! Sockets: what a program's descriptors stand for, and the options that it has set on them.
+//! Sockets: the objects of a program's descriptors, with the options that it has set.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use units::{Bytes, Duration};
 
-use super::host::ConnectionId;
-
-/// Which socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SocketId(pub usize);
+use super::ids::{ConnectionId, SocketId};
 
 /// A socket.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +21,7 @@ pub(super) struct Socket {
     pub written: Bytes,
 }
 
-/// What a socket is used for.
+/// The use of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SocketState {
     /// Nothing yet.
@@ -59,7 +55,7 @@ impl SocketOptions {
         self.get(name).is_some_and(|value| value != 0)
     }
 
-    /// The most that a program may have written and not acknowledged: twice what it asked for (socket(7)).
+    /// The limit of written and unacknowledged bytes: twice the requested value (socket(7)).
     pub(super) fn send_buffer(&self) -> Bytes {
         self.get("SO_SNDBUF").map_or(Bytes::MAX, |bytes| Bytes(bytes.unsigned_abs()))
     }

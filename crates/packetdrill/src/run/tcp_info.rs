@@ -1,14 +1,14 @@
-//! The fields of `struct tcp_info` and the constants that assertions know (include/uapi/linux/tcp.h).
+//! The fields of `struct tcp_info`, and the constants for assertions (include/uapi/linux/tcp.h).
 
 use tcp::State;
 use tcp::info::{CongestionState, Info};
 use units::{Bytes, Duration, Instant};
 
-use super::connection::Connection;
+use super::connection::TestedConnection;
 use crate::python::Value;
 
 /// A field of a connection, `tcpi_snd_cwnd`, or a constant, `TCP_CA_Recovery`.
-pub(super) fn lookup(connection: Option<&Connection>, now: Instant, name: &str) -> Option<Value> {
+pub(super) fn lookup(connection: Option<&TestedConnection>, now: Instant, name: &str) -> Option<Value> {
     let value = constant(name).or_else(|| field(connection?, now, name.strip_prefix("tcpi_")?));
     value.map(Value::Integer)
 }
@@ -28,7 +28,7 @@ fn constant(name: &str) -> Option<i64> {
     }
 }
 
-fn field(connection: &Connection, now: Instant, name: &str) -> Option<i64> {
+fn field(connection: &TestedConnection, now: Instant, name: &str) -> Option<i64> {
     let info = connection.endpoint.info();
     window(&info, name)
         .or_else(|| scoreboard(&info, name))
@@ -87,7 +87,7 @@ fn scoreboard(info: &Info, name: &str) -> Option<i64> {
     }))
 }
 
-fn times(connection: &Connection, info: &Info, now: Instant, name: &str) -> Option<i64> {
+fn times(connection: &TestedConnection, info: &Info, now: Instant, name: &str) -> Option<i64> {
     let counters = &connection.counters;
     let millis = |since: Instant| micros(now.saturating_since(since)) / 1000;
     Some(match name {
@@ -104,7 +104,7 @@ fn times(connection: &Connection, info: &Info, now: Instant, name: &str) -> Opti
     })
 }
 
-fn counters(connection: &Connection, info: &Info, name: &str) -> Option<i64> {
+fn counters(connection: &TestedConnection, info: &Info, name: &str) -> Option<i64> {
     let counters = &connection.counters;
     Some(number(match name {
         "segs_out" => counters.segments_out,

@@ -1,36 +1,36 @@
-//! What happened in a run, in order, to show around a failure.
+//! The events of a run, in order, to show with a failure.
 
 use units::Instant;
 
-use super::host::START;
+use super::ids::START;
 use crate::text::seconds;
 
-/// What happened.
+/// The events so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Timeline(Vec<Entry>);
+pub(super) struct Timeline(Vec<TimelineEvent>);
 
-/// One thing that happened.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// When, in seconds since the start of the script.
+pub struct TimelineEvent {
+    /// Time in seconds since the start of the script.
     pub at: String,
-    /// The line of the script that made it happen; none for what the endpoint did.
+    /// The line of the script that caused it; none for actions of the endpoint.
     pub line: Option<u32>,
-    /// What.
+    /// Description.
     pub text: String,
 }
 
-/// So many entries are shown before a failure.
+/// Number of events shown before a failure.
 const SHOWN: usize = 12;
 
 impl Timeline {
     pub(super) fn add(&mut self, at: Instant, line: Option<u32>, text: &str) {
         let at = seconds(at.saturating_since(START));
-        self.0.push(Entry { at, line, text: text.split_whitespace().collect::<Vec<_>>().join(" ") });
+        self.0.push(TimelineEvent { at, line, text: text.split_whitespace().collect::<Vec<_>>().join(" ") });
     }
 
     /// The last entries.
-    pub(super) fn last(&self) -> Vec<Entry> {
+    pub(super) fn last(&self) -> Vec<TimelineEvent> {
         self.0[self.0.len().saturating_sub(SHOWN)..].to_vec()
     }
 }

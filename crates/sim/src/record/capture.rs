@@ -1,12 +1,12 @@
 //! Captures: what passed a point, as a pcapng file.
 //!
-//! Of each packet a capture keeps the headers, or all of it where the specification asks for the payload. A packet has a
-//! comment, and its identity, where there is more to say than that it was queued and delivered: it was dropped, damaged
-//! or held on the link that it entered or came from, or it was sent again.
+//! A capture keeps the headers of each packet, or the whole packet where the specification asks for the payload. A
+//! packet that was dropped, damaged or held on the link that it entered or left, or that is a retransmission, has its
+//! identity and a comment with the reason.
 //!
-//! One point is one interface. For a node, packets go out or come in; at a link, what goes down is
-//! outbound and what goes up is inbound. (Two interfaces in a file of raw IP packets, one for each
-//! direction, are refused by libpcap, and with it by tcptrace: it takes their link types for different.)
+//! One point is one interface. At a node, packets are outbound or inbound; at a link, `down` is outbound and `up`
+//! inbound. (libpcap, and with it tcptrace, refuses a file of raw IP packets with two interfaces, one for each direction,
+//! because it takes their link types to be different.)
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -18,39 +18,48 @@ use wire::ip::{Protocol, v4};
 use wire::pcapng::{Section, Writer};
 use wire::udp::Datagram;
 
-use super::passage::{Blocks, Fate, Passage};
-use super::sent::{Content, DATAGRAM_HEADERS, Described, Extent, LONGEST_HEADERS, captured_len};
-use super::tables::direction;
-use super::{Kept, ROWS, Until, Verdicts};
-use crate::ids::{ConversationId, DirectionId, Heading, Id, LinkId, NodeId};
+use super::packet_row::{Content, DATAGRAM_HEADERS, LONGEST_HEADERS, PacketRow, SnapLength, captured_len};
+use super::packet_table::PacketTable;
+use super::passage::{Blocks, Fate, Passage, Passages};
+use super::rows::{Horizon, ROWS, Verdicts};
+use crate::ids::{DirectionId, Heading, Id, LinkId, NodeId};
 use crate::packet::Packet;
 use crate::spec::{CapturePoint, Spec};
 
-/// RFC 3551 §8: RTP's port. One is as good as another for datagrams of any workload.
+/// RFC 3551 §8: RTP's port. The datagrams of workloads have no port of their own; any would do.
 const DATAGRAM_PORT: u16 = 5004;
 
-/// A point of observation, and what passed it.
-pub(super) struct Tap {
+/// Writes the packets that pass one point.
+pub(super) struct CaptureWriter {
     point: CapturePoint,
     name: String,
-    extent: Extent,
+    snap_length: SnapLength,
     /// The directions of links that begin at the point.
     leaving: Vec<DirectionId>,
-    /// What is not written yet, in order of time.
-    waiting: VecDeque<Caught>,
+    /// Packets that are not written yet, in order of time.
+    waiting: VecDeque<CapturedPacket>,
     file: Writer<Vec<u8>>,
+}
+
+/// What packets to be written refer to.
+pub(super) struct Recorded<'a> {
+    pub(super) packet_table: &'a PacketTable,
+    pub(super) passages: &'a Passages,
+    pub(super) spec: &'a Spec,
 }
 
 /// A packet that passed a point.
 #[derive(Clone, Copy)]
-pub(super) struct Caught {
+pub(super) struct CapturedPacket {
     at: Instant,
     direction: Direction,
+    /// Number of its row.
     pub(super) packet: u32,
+    /// Number of its passage over the link that it entered or left.
     pub(super) passage: u32,
 }
 
-impl Tap {
+impl CaptureWriter {
     pub(super) fn new(point: CapturePoint, spec: &Spec) -> Self {
         let leaving = match point {
             CapturePoint::Link(link) => DirectionId::both(link).to_vec(),
@@ -65,51 +74,51 @@ impl Tap {
             CapturePoint::Node(node) => spec.node(node).name.clone(),
             CapturePoint::Link(link) => spec.link(link).name.clone(),
         };
-        let extent = if spec.record.payload { Extent::Packet } else { Extent::Headers };
-        let file = begin(&name, extent, spec).expect("memory takes every byte");
-        Self { point, name, extent, leaving, waiting: VecDeque::new(), file }
+        let snap_length = if spec.record.payload { SnapLength::Whole } else { SnapLength::Headers };
+        let file = begin(&name, snap_length, spec).expect("memory takes every byte");
+        Self { point, name, snap_length, leaving, waiting: VecDeque::new(), file }
     }
 
     /// A packet enters a link: it leaves a node.
     pub(super) fn on_entered(&mut self, at: Instant, link: DirectionId, packet: &Packet) {
         if self.leaving.contains(&link) {
             let up = matches!(self.point, CapturePoint::Link(_)) && link.heading() == Heading::Up;
-            self.catch(at, if up { Direction::Inbound } else { Direction::Outbound }, packet);
+            self.push(at, if up { Direction::Inbound } else { Direction::Outbound }, packet);
         }
     }
 
-    /// A packet has come to its end, the node `to`.
-    pub(super) fn on_received(&mut self, at: Instant, to: u32, packet: &Packet) {
-        if self.point == CapturePoint::Node(NodeId::new(to as usize)) {
-            self.catch(at, Direction::Inbound, packet);
+    /// A packet has arrived at its destination, the node `to`.
+    pub(super) fn on_received(&mut self, at: Instant, to: NodeId, packet: &Packet) {
+        if self.point == CapturePoint::Node(to) {
+            self.push(at, Direction::Inbound, packet);
         }
     }
 
-    fn catch(&mut self, at: Instant, direction: Direction, packet: &Packet) {
-        let (packet, passage) = (packet.described, packet.passage);
-        self.waiting.push_back(Caught { at, direction, packet, passage });
+    fn push(&mut self, at: Instant, direction: Direction, packet: &Packet) {
+        let (packet, passage) = (packet.row, packet.passage);
+        self.waiting.push_back(CapturedPacket { at, direction, packet, passage });
     }
 
-    /// Whether so much waits that it should be written.
+    /// Whether a full batch of packets is waiting to be written.
     pub(super) fn is_full(&self) -> bool {
         self.waiting.len() >= ROWS
     }
 
-    /// What is not written yet.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = &Caught> {
+    /// The packets that are not written yet.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &CapturedPacket> {
         self.waiting.iter()
     }
 
-    /// The point's name, and the bytes of its file since they were last taken.
+    /// The point's name, and the bytes added to its file since the last call.
     pub(super) fn take(
         &mut self,
-        until: Until,
-        kept: &Kept<'_>,
+        horizon: Horizon,
+        recorded: &Recorded<'_>,
         verdicts: &mut Verdicts<'_>,
     ) -> (String, Vec<u8>) {
-        let complete = self.waiting.iter().take_while(|caught| until.covers(caught.packet)).count();
-        for caught in self.waiting.drain(..complete) {
-            let frame = caught.frame(self.extent, kept, verdicts);
+        let complete = self.waiting.iter().take_while(|captured| horizon.covers(captured.packet)).count();
+        for captured in self.waiting.drain(..complete) {
+            let frame = captured.frame(self.snap_length, recorded, verdicts);
             self.file.write(&frame).expect("memory takes every byte");
         }
         (self.name.clone(), std::mem::take(self.file.get_mut()))
@@ -117,25 +126,25 @@ impl Tap {
 }
 
 /// A file without packets.
-fn begin(name: &str, extent: Extent, spec: &Spec) -> std::io::Result<Writer<Vec<u8>>> {
+fn begin(name: &str, snap_length: SnapLength, spec: &Spec) -> std::io::Result<Writer<Vec<u8>>> {
     let section = Section {
         application: concat!("lasthop ", env!("CARGO_PKG_VERSION")).to_owned(),
         comment: format!("scenario {}, seed {}", spec.name, spec.seed),
         ..Section::default()
     };
     let mut writer = Writer::new(Vec::new(), &section)?;
-    let snap_len = if extent == Extent::Headers { LONGEST_HEADERS } else { 0 };
+    let snap_len = if snap_length == SnapLength::Headers { LONGEST_HEADERS } else { 0 };
     writer.add_interface(&Interface { snap_len, ..Interface::raw_ip(name) })?;
     Ok(writer)
 }
 
-impl Caught {
-    fn frame(&self, extent: Extent, kept: &Kept<'_>, verdicts: &mut Verdicts<'_>) -> Frame {
-        let packet = kept.register.described(self.packet);
+impl CapturedPacket {
+    fn frame(&self, snap_length: SnapLength, recorded: &Recorded<'_>, verdicts: &mut Verdicts<'_>) -> Frame {
+        let packet = recorded.packet_table.row(self.packet);
         let at = VIRTUAL_EPOCH + self.at.saturating_since(Instant::START);
-        let (mut data, original_len) = bytes(packet, kept.spec);
-        data.truncate(captured_len(&data, extent));
-        let comment = self.comment(packet, kept, verdicts);
+        let (mut data, original_len) = bytes(packet, recorded.spec);
+        data.truncate(captured_len(&data, snap_length));
+        let comment = self.comment(packet, recorded, verdicts);
         Frame {
             direction: Some(self.direction),
             packet: comment.as_ref().map(|_| packet.id),
@@ -145,18 +154,28 @@ impl Caught {
         }
     }
 
-    /// What the packet is, what became of it on the link, and the verdict if it was sent again; nothing for a packet
-    /// that was queued and delivered.
-    fn comment(&self, packet: &Described, kept: &Kept<'_>, verdicts: &mut Verdicts<'_>) -> Option<String> {
-        let passage = kept.passages.get(self.passage);
-        let verdict = verdicts(ConversationId::from_index(packet.flow as usize), packet.id);
+    /// The packet's kind, its fate on the link, and the verdict on a retransmission; none for a packet that was queued
+    /// and delivered.
+    fn comment(
+        &self,
+        packet: &PacketRow,
+        recorded: &Recorded<'_>,
+        verdicts: &mut Verdicts<'_>,
+    ) -> Option<String> {
+        let passage = recorded.passages.get(self.passage);
+        let verdict = verdicts(packet.conversation, packet.id);
         if verdict.is_none() && passage.is_uneventful() {
             return None;
         }
-        let link = &kept.spec.links[passage.link as usize / 2].name;
+        let link = &recorded.spec.links[passage.direction.link().index()].name;
         let mut parts = vec![
-            format!("{} {} of {}", packet.id, packet.kind, kept.register.flow_name(packet.flow)),
-            format!("{link}.{}: {}", direction(passage.link), fate(passage)),
+            format!(
+                "{} {} of {}",
+                packet.id,
+                packet.kind,
+                recorded.packet_table.flow_name(packet.conversation)
+            ),
+            format!("{link}.{}: {}", passage.direction.heading().name(), fate(passage)),
         ];
         if let Some(verdict) = verdict {
             let word = if verdict.necessary { "necessary" } else { "needless" };
@@ -166,7 +185,7 @@ impl Caught {
     }
 }
 
-/// What became of a packet on a link, in words.
+/// A packet's fate on a link, in words.
 fn fate(passage: &Passage) -> String {
     let rule = passage.rule.unwrap_or_default();
     let mut text = match (passage.fate, passage.behind) {
@@ -196,14 +215,14 @@ fn fate(passage: &Passage) -> String {
     text
 }
 
-/// A noun in the number that it has.
+/// A noun in the singular or plural.
 fn counted(count: u16, noun: &str) -> String {
     if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
-/// The IP packet as it would be seen on a wire, and its length; of one from outside, as much as was kept.
-fn bytes(packet: &Described, spec: &Spec) -> (Vec<u8>, u32) {
-    let address = |node: u32| spec.nodes[node as usize].kind.address().unwrap_or(Ipv4Addr::UNSPECIFIED);
+/// The IP packet as it would be seen on a wire, and its length; of a packet from outside, the bytes that were kept.
+fn bytes(packet: &PacketRow, spec: &Spec) -> (Vec<u8>, u32) {
+    let address = |node: NodeId| spec.nodes[node.index()].kind.address().unwrap_or(Ipv4Addr::UNSPECIFIED);
     let header = |protocol| v4::Header {
         traffic_class: packet.class << v4::PRECEDENCE_SHIFT,
         ..v4::Header::new(address(packet.from), address(packet.to), protocol, packet.id.number() as u16)

@@ -1,30 +1,31 @@
-//! What became of one packet on one direction of a link.
+//! The transit of one packet over one direction of a link, and its fate there.
 
 use std::collections::VecDeque;
 
 use link::Event;
 use units::{Duration, Instant};
 
-use super::Until;
+use super::rows::Horizon;
+use crate::ids::DirectionId;
 
-/// One packet's way over one direction of a link.
+/// A row of the table `packets`: one packet's transit of one direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
-    /// Its description in the register.
+    /// Number of the packet's row.
     pub(super) packet: u32,
-    pub(super) link: u32,
-    /// IP header included, framing not.
+    pub(super) direction: DirectionId,
+    /// Size in bytes, with the IP header, without framing.
     pub(super) size: u32,
     pub(super) entered: Instant,
-    /// The length of the queue that it met, in packets.
+    /// Length of the queue on arrival, in packets.
     pub(super) behind: u32,
-    /// When its last bit was out.
+    /// When the last bit was sent.
     pub(super) transmitted: Option<Instant>,
     pub(super) delivered: Option<Instant>,
     pub(super) fate: Fate,
     /// What dropped or damaged it.
     pub(super) rule: Option<&'static str>,
-    /// How long stages held it that hold only some packets.
+    /// Delay by stages that hold some packets only.
     pub(super) delay: Duration,
     pub(super) delay_cause: Option<&'static str>,
     /// The transport blocks that carried it or a part of it, on a shared channel.
@@ -34,15 +35,15 @@ pub(super) struct Passage {
 /// Transport blocks that carried a packet or a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocks {
-    /// How many different ones.
+    /// Number of different blocks.
     pub(super) new: u16,
-    /// How many were sent, repetitions counted.
+    /// Number of transmissions, repetitions included.
     pub(super) attempts: u16,
-    /// Size of the last in bits.
+    /// Size of the last block in bits.
     pub(super) bits: u32,
 }
 
-/// How a passage ended.
+/// Result of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     InFlight,
@@ -54,76 +55,76 @@ pub(super) enum Fate {
     OversizeDrop,
 }
 
-/// Passages in the order of entering, numbered from 0 on, without the first ones that are forgotten.
+/// Passages in the order of entry, numbered from 0. The oldest are removed when no row refers to them any more.
 #[derive(Debug, Default)]
 pub(super) struct Passages {
     kept: VecDeque<Passage>,
-    /// How many are forgotten.
-    forgotten: u32,
-    /// How many have come out as rows.
-    passed: u32,
+    /// Number of passages removed so far.
+    removed: u32,
+    /// Number of passages taken as rows so far.
+    taken: u32,
 }
 
 impl Passages {
     /// Adds a passage and gives its number.
     pub(super) fn push(&mut self, passage: Passage) -> u32 {
         self.kept.push_back(passage);
-        self.forgotten + self.kept.len() as u32 - 1
+        self.removed + self.kept.len() as u32 - 1
     }
 
     pub(super) fn get(&self, number: u32) -> &Passage {
-        &self.kept[(number - self.forgotten) as usize]
+        &self.kept[(number - self.removed) as usize]
     }
 
     pub(super) fn get_mut(&mut self, number: u32) -> &mut Passage {
-        &mut self.kept[(number - self.forgotten) as usize]
+        &mut self.kept[(number - self.removed) as usize]
     }
 
-    /// How many have not come out.
+    /// Number of passages not yet taken.
     pub(super) fn len(&self) -> usize {
-        self.kept.len() - self.out()
+        self.kept.len() - self.start()
     }
 
-    /// How many of the next are complete.
-    pub(super) fn complete(&self, until: Until) -> usize {
-        self.kept.range(self.out()..).take_while(|passage| until.covers(passage.packet)).count()
+    /// Number of complete passages at the front of those not yet taken.
+    pub(super) fn complete(&self, horizon: Horizon) -> usize {
+        self.kept.range(self.start()..).take_while(|passage| horizon.covers(passage.packet)).count()
     }
 
-    /// When the first packet behind the next `count` entered its link.
+    /// When the packet after the next `count` entered its link.
     pub(super) fn entered(&self, count: usize) -> Option<Instant> {
-        self.kept.get(self.out() + count).map(|passage| passage.entered)
+        self.kept.get(self.start() + count).map(|passage| passage.entered)
     }
 
-    /// The next `count`, which come out now.
-    pub(super) fn pass(&mut self, count: usize) -> &[Passage] {
-        let start = self.out();
-        self.passed += count as u32;
+    /// Takes the next `count` passages.
+    pub(super) fn take(&mut self, count: usize) -> &[Passage] {
+        let start = self.start();
+        self.taken += count as u32;
         &self.kept.make_contiguous()[start..start + count]
     }
 
-    /// Forgets what has come out, up to `first`, which is still waited for.
-    pub(super) fn forget_before(&mut self, first: Option<u32>) {
-        let end = first.map_or(self.passed, |first| first.min(self.passed));
-        self.kept.drain(..(end - self.forgotten) as usize);
-        self.forgotten = end;
+    /// Removes the passages that were taken, up to `first`, to which a row still refers.
+    pub(super) fn remove_before(&mut self, first: Option<u32>) {
+        let end = first.map_or(self.taken, |first| first.min(self.taken));
+        self.kept.drain(..(end - self.removed) as usize);
+        self.removed = end;
     }
 
-    /// The packets of those that are kept.
+    /// Row numbers of the packets whose passages are kept.
     pub(super) fn packets(&self) -> impl Iterator<Item = u32> {
         self.kept.iter().map(|passage| passage.packet)
     }
 
-    /// How many of those that are kept have come out.
-    const fn out(&self) -> usize {
-        (self.passed - self.forgotten) as usize
+    /// Number of passages that were taken and are still kept.
+    const fn start(&self) -> usize {
+        (self.taken - self.removed) as usize
     }
 }
 
 impl Passage {
-    pub(super) fn new(packet: u32, link: usize, size: u32, entered: Instant) -> Self {
+    pub(super) fn new(packet: u32, direction: DirectionId, size: u32, entered: Instant) -> Self {
         Self {
             packet,
-            link: link as u32,
+            direction,
             size,
             entered,
             behind: 0,
@@ -142,16 +143,16 @@ impl Passage {
             Event::Queued { behind, .. } => self.behind = behind,
             Event::QueueDropped { rule, behind, .. } => {
                 self.behind = behind;
-                self.ends(Fate::QueueDrop, rule.id());
+                self.end(Fate::QueueDrop, rule.id());
             }
             Event::TransmissionEnded => self.transmitted = Some(now),
             Event::Delayed { by, cause } => {
                 self.delay += by;
                 self.delay_cause = Some(cause.id());
             }
-            Event::ErrorDropped { cause } => self.ends(Fate::ErrorDrop, cause.id()),
+            Event::ErrorDropped { cause } => self.end(Fate::ErrorDrop, cause.id()),
             Event::Corrupted { cause } => self.rule = Some(cause.id()),
-            Event::DropperDropped => self.ends(Fate::DropperDrop, "dropper"),
+            Event::DropperDropped => self.end(Fate::DropperDrop, "dropper"),
             Event::Delivered => self.arrives(now),
             Event::BlockSent { bits, attempt } => {
                 self.blocks.new += u16::from(attempt == 1);
@@ -166,29 +167,29 @@ impl Passage {
         }
     }
 
-    /// Whether it was queued and delivered, and nothing else happened to it.
+    /// Whether the packet was queued and delivered, and nothing else happened to it.
     pub(super) fn is_uneventful(&self) -> bool {
         self.fate == Fate::Delivered && self.delay_cause.is_none() && self.blocks.attempts == 0
     }
 
     pub(super) fn on_oversize(&mut self) {
-        self.ends(Fate::OversizeDrop, "mtu");
+        self.end(Fate::OversizeDrop, "mtu");
     }
 
     fn arrives(&mut self, now: Instant) {
-        // Of a packet that a link has doubled, the first to come out counts.
+        // Of a duplicated packet, the first copy that arrives counts.
         self.delivered.get_or_insert(now);
         self.fate = if self.rule.is_some() { Fate::Corrupted } else { Fate::Delivered };
     }
 
-    fn ends(&mut self, fate: Fate, rule: &'static str) {
+    fn end(&mut self, fate: Fate, rule: &'static str) {
         self.fate = fate;
         self.rule = Some(rule);
     }
 }
 
 impl Fate {
-    /// Its name in tables.
+    /// Name in tables.
     pub(super) const fn id(self) -> &'static str {
         match self {
             Self::InFlight => "in_flight",

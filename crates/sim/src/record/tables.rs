@@ -1,34 +1,35 @@
-//! The tables, as the rest of the house reads them. Columns are only ever added.
+//! The tables of a result. A new version may add columns, and never changes or removes one.
 //!
-//! Times are nanoseconds since the start of the run, sequence numbers places in the stream (a direction's SYN is 0, its
-//! first byte 1, and nothing wraps), windows in bytes.
+//! Times are nanoseconds since the start of the run, sequence numbers are positions in the stream (a direction's SYN is
+//! 0, its first byte 1, and nothing wraps), windows are in bytes.
 
 use cell::BlockRecord;
 use parquet::Columns;
 use units::Bytes;
+use workload::Transfer;
 
+use super::packet_row::PacketRow;
+use super::packet_table::PacketTable;
 use super::passage::Passage;
-use super::sent::Register;
-use super::{Decided, QueueLength, Sighting, Verdicts};
+use super::rows::{DecisionRow, Observation, QueueLength, Verdicts};
 use crate::cell_summary::{CellSummary, CellUserSummary};
-use crate::ids::{CellId, ConversationId, DirectionId, Id};
+use crate::ids::{CellId, DirectionId, Id, Side};
 use crate::measure::{Reading, Sample, WindowResult, times_between};
 use crate::spec::Spec;
 use crate::summary::Summary;
-use workload::Transfer;
 
 pub(super) type Table = (&'static str, arrow_array::RecordBatch);
 
-/// One row for each packet's way over each link. `behind` is the queue that it met, in packets;
-/// `transmitted_ns` is when its last bit was out.
-pub(super) fn packets(passages: &[Passage], register: &Register, spec: &Spec) -> Table {
+/// One row for each packet's transit of each link. `behind` is the length of the queue on arrival, in packets;
+/// `transmitted_ns` is when the last bit was sent.
+pub(super) fn packets(passages: &[Passage], packet_table: &PacketTable, spec: &Spec) -> Table {
     let rows = || passages.iter();
-    let sent = || rows().map(|row| register.described(row.packet));
+    let sent = || rows().map(|row| packet_table.row(row.packet));
     let columns = Columns::default()
         .u64("packet", sent().map(|packet| packet.id.0))
-        .text("flow", sent().map(|packet| register.flow_name(packet.flow)))
-        .text("link", rows().map(|row| link_name(spec, row.link)))
-        .text("direction", rows().map(|row| direction(row.link)))
+        .text("flow", sent().map(|packet| packet_table.flow_name(packet.conversation)))
+        .text("link", rows().map(|row| link_name(spec, row.direction)))
+        .text("direction", rows().map(|row| row.direction.heading().name()))
         .text("kind", sent().map(|packet| packet.kind))
         .u32("bytes", rows().map(|row| row.size))
         .i64("seq", sent().map(|packet| packet.seq))
@@ -47,26 +48,25 @@ pub(super) fn packets(passages: &[Passage], register: &Register, spec: &Spec) ->
         .maybe_text("rule", rows().map(|row| row.rule))
         .length("delay_ns", rows().map(|row| row.delay))
         .maybe_text("delay_cause", rows().map(|row| row.delay_cause))
-        .u32("connection", sent().map(|packet| register.number(packet.flow)));
+        .u32("connection", sent().map(|packet| packet_table.number(packet.conversation)));
     ("packets", columns.finish())
 }
 
-/// One row for each decision of an endpoint, with what it was made on. `ssthresh` is null while
-/// it is unset.
-pub(super) fn tcp(decisions: &[Decided], register: &Register, spec: &Spec) -> Table {
-    let rows = || decisions.iter().map(|decided| &decided.record);
-    let ends = || decisions.iter().map(|decided| decided.end);
+/// One row for each decision of an endpoint, with the state that it was based on. `ssthresh` is null while it is unset.
+pub(super) fn tcp(decisions: &[DecisionRow], packet_table: &PacketTable, spec: &Spec) -> Table {
+    let rows = || decisions.iter().map(|row| &row.record);
     let unless_unset = |amount: Bytes| (amount != Bytes::MAX).then_some(amount.0);
-    // Of a decision before anything was sent, the place is known later.
-    let later = |decided: &Decided| register.relative(decided.end, decided.record.seq).unwrap_or(0);
-    let place = decisions.iter().map(|decided| decided.place.unwrap_or_else(|| later(decided)));
+    // The position of a decision that was made before the stream began is known only now.
+    let known_now =
+        |row: &DecisionRow| packet_table.position(row.conversation, row.side, row.record.seq).unwrap_or(0);
+    let positions = decisions.iter().map(|row| row.position.unwrap_or_else(|| known_now(row)));
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
-        .text("flow", ends().map(|end| register.flow_name(end / 2)))
-        .text("host", ends().map(|end| host_of_end(register, spec, end)))
+        .text("flow", decisions.iter().map(|row| packet_table.flow_name(row.conversation)))
+        .text("host", decisions.iter().map(|row| host(row, packet_table, spec)))
         .text("event", rows().map(|row| row.event.id()))
         .text("reason", rows().map(|row| row.reason))
-        .i64("seq", place)
+        .i64("seq", positions)
         .u32("len", rows().map(|row| row.len))
         .u64("cwnd", rows().map(|row| row.cwnd.0))
         .maybe_u64("ssthresh", rows().map(|row| unless_unset(row.ssthresh)))
@@ -76,18 +76,18 @@ pub(super) fn tcp(decisions: &[Decided], register: &Register, spec: &Spec) -> Ta
         .maybe_length("rttvar_ns", rows().map(|row| row.rttvar))
         .length("rto_ns", rows().map(|row| row.rto))
         .text("phase", rows().map(|row| row.phase))
-        .u32("connection", ends().map(|end| register.number(end / 2)));
+        .u32("connection", decisions.iter().map(|row| packet_table.number(row.conversation)));
     ("tcp", columns.finish())
 }
 
-/// One row whenever a packet enters, leaves or is refused by a queue, with the queue's length after it: packets that
-/// wait for the send buffer.
+/// One row whenever a packet enters, leaves or is refused by a queue, with the length of the queue afterwards: the
+/// packets that wait for the send buffer.
 pub(super) fn queue(lengths: &[QueueLength], spec: &Spec) -> Table {
     let rows = || lengths.iter();
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
-        .text("link", rows().map(|row| link_name(spec, row.link)))
-        .text("direction", rows().map(|row| direction(row.link)))
+        .text("link", rows().map(|row| link_name(spec, row.direction)))
+        .text("direction", rows().map(|row| row.direction.heading().name()))
         .u32("packets", rows().map(|row| row.packets))
         .u64("bytes", rows().map(|row| row.bytes.0))
         .maybe_f64("average", rows().map(|row| row.average));
@@ -116,26 +116,25 @@ pub(super) fn cell(blocks: &[(CellId, BlockRecord)], spec: &Spec) -> Table {
     ("cell", columns.finish())
 }
 
-/// One row for each packet that an end sent or received. `why` names the verdict on a
-/// retransmission, `explanation` says it in a sentence.
+/// One row for each packet that an end sent or received. `why` names the verdict on a retransmission; `explanation`
+/// gives it as a sentence.
 pub(super) fn segments(
-    sightings: &[Sighting],
-    register: &Register,
+    observations: &[Observation],
+    packet_table: &PacketTable,
     spec: &Spec,
     verdicts: &mut Verdicts<'_>,
 ) -> Table {
-    let rows = || sightings.iter();
-    let sent = || rows().map(|row| register.described(row.packet));
-    let found: Vec<_> =
-        sent().map(|packet| verdicts(ConversationId::from_index(packet.flow as usize), packet.id)).collect();
+    let rows = || observations.iter();
+    let sent = || rows().map(|row| packet_table.row(row.packet));
+    let found: Vec<_> = sent().map(|packet| verdicts(packet.conversation, packet.id)).collect();
     let verdicts = || found.iter().map(Option::as_ref);
-    let host = |(row, packet): (&Sighting, &super::sent::Described)| {
+    let host = |(row, packet): (&Observation, &PacketRow)| {
         let node = if row.received { packet.to } else { packet.from };
-        spec.nodes[node as usize].name.as_str()
+        spec.nodes[node.index()].name.as_str()
     };
     let columns = Columns::default()
         .time("time_ns", rows().map(|row| row.at))
-        .text("flow", sent().map(|packet| register.flow_name(packet.flow)))
+        .text("flow", sent().map(|packet| packet_table.flow_name(packet.conversation)))
         .text("host", rows().zip(sent()).map(host))
         .text("direction", rows().map(|row| if row.received { "received" } else { "sent" }))
         .u64("packet", sent().map(|packet| packet.id.0))
@@ -151,11 +150,11 @@ pub(super) fn segments(
         .maybe_text("explanation", verdicts().map(|verdict| verdict.map(|found| found.why.to_string())))
         .text("flags", sent().map(|packet| packet.flags.to_string()))
         .maybe_text("sack", sent().map(|packet| packet.sack.as_deref()))
-        .u32("connection", sent().map(|packet| register.number(packet.flow)));
+        .u32("connection", sent().map(|packet| packet_table.number(packet.conversation)));
     ("segments", columns.finish())
 }
 
-/// One row for each flow at each sample: what it had sent, had acknowledged and had read by then.
+/// One row for each flow at each sample: bytes sent, acknowledged and read by then.
 pub(crate) fn progress(spec: &Spec, samples: &[Sample]) -> Table {
     let rows = || samples.iter();
     let totals = || rows().map(|row| &row.reading);
@@ -171,7 +170,7 @@ pub(crate) fn progress(spec: &Spec, samples: &[Sample]) -> Table {
     ("progress", columns.finish())
 }
 
-/// One row for each transfer that has ended: what a program asked for and got.
+/// One row for each completed transfer of a program.
 pub(crate) fn transfers<'a>(flows: impl Iterator<Item = (&'a str, &'a [Transfer])>) -> Table {
     let rows: Vec<_> = flows.flat_map(|(flow, all)| all.iter().map(move |one| (flow, one))).collect();
     let columns = Columns::default()
@@ -182,8 +181,7 @@ pub(crate) fn transfers<'a>(flows: impl Iterator<Item = (&'a str, &'a [Transfer]
     ("transfers", columns.finish())
 }
 
-/// One row for each length that a queue had, over the whole run and in each window: the share of
-/// the time for which it stood.
+/// One row for each length that a queue had, over the whole run and in each window, with its share of the time.
 pub(crate) fn queue_lengths(spec: &Spec, last: &Reading, windows: &[WindowResult]) -> Table {
     let start = Reading::at_start();
     let whole = std::iter::once(("", &start, last));
@@ -196,19 +194,21 @@ pub(crate) fn queue_lengths(spec: &Spec, last: &Reading, windows: &[WindowResult
             let times = times_between(&before, &after);
             let all: f64 = times.iter().sum();
             let stood = (0_u32..).zip(times).filter(|(_, time)| *time > 0.0);
-            rows.extend(stood.map(|(length, time)| (window, link as u32, length, time / all)));
+            rows.extend(
+                stood.map(|(length, time)| (window, DirectionId::from_index(link), length, time / all)),
+            );
         }
     }
     let columns = Columns::default()
         .text("window", rows.iter().map(|row| row.0))
         .text("link", rows.iter().map(|row| link_name(spec, row.1)))
-        .text("direction", rows.iter().map(|row| direction(row.1)))
+        .text("direction", rows.iter().map(|row| row.1.heading().name()))
         .u32("packets", rows.iter().map(|row| row.2))
         .f64("share", rows.iter().map(|row| row.3));
     ("queue_lengths", columns.finish())
 }
 
-/// One row for each user of a shared channel: where it and its site stand, and what it had over the run.
+/// One row for each user of a shared channel: its position, that of its site, and its totals over the run.
 pub(crate) fn cell_users(cells: &[CellSummary]) -> Table {
     let rows: Vec<_> = cells
         .iter()
@@ -258,18 +258,19 @@ pub(super) fn flows(summary: &Summary) -> Table {
     ("flows", columns.finish())
 }
 
-fn link_name(spec: &Spec, link: u32) -> &str {
-    &spec.links[link as usize / 2].name
+fn link_name(spec: &Spec, direction: DirectionId) -> &str {
+    &spec.links[direction.link().index()].name
 }
 
-/// The name of a link's direction.
-pub(super) const fn direction(link: u32) -> &'static str {
-    if link.is_multiple_of(2) { "down" } else { "up" }
-}
-
-fn host_of_end<'a>(register: &'a Register, spec: &'a Spec, end: u32) -> &'a str {
-    let Some(flow) = register.flow_of(end / 2) else { return register.observed_host(end).unwrap_or("") };
-    let flow = &spec.flows[flow as usize];
-    let node = if end.is_multiple_of(2) { flow.from } else { flow.to };
+/// The name of the host that made a decision.
+fn host<'a>(row: &DecisionRow, packet_table: &'a PacketTable, spec: &'a Spec) -> &'a str {
+    let Some(flow) = packet_table.flow_of(row.conversation) else {
+        return packet_table.observed_host(row.conversation, row.side).unwrap_or("");
+    };
+    let flow = &spec.flows[flow.index()];
+    let node = match row.side {
+        Side::From => flow.from,
+        Side::To => flow.to,
+    };
     &spec.node(node).name
 }

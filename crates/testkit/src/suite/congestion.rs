@@ -39,14 +39,14 @@ fn started(entry: &Entry<dyn CongestionControl>) -> Box<dyn CongestionControl> {
     congestion
 }
 
-/// Whether an algorithm sends by a model of the path and governs recovery itself: a loss then is no order to reduce, and the
-/// rules of RFC 5681 about reductions are not its own. What it owes in their place is `a_model_carries_every_byte`.
+/// Whether an algorithm sends by a model of the path and governs recovery itself. A loss then does not require a
+/// reduction, and the rules of RFC 5681 about reductions do not apply; `a_model_carries_every_byte` applies instead.
 fn goes_by_a_model(entry: &Entry<dyn CongestionControl>) -> bool {
     build(entry).traits().governs_recovery
 }
 
-/// A model fills a link of which every 50th packet is lost and so on, and no byte is missing: its window neither collapses
-/// for the losses nor stays at nothing after them.
+/// A model fills a link of which every 50th packet is lost and so on, and no byte is missing: its window neither
+/// collapses for the losses nor stays at nothing after them.
 fn a_model_carries_every_byte(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     if !goes_by_a_model(entry) {
         return Ok(());
@@ -139,8 +139,8 @@ fn timeout_leaves_one(entry: &'static Entry<dyn CongestionControl>) -> CheckResu
     ensure(congestion.ssthresh() == ssthresh, || format!("ssthresh {} again", congestion.ssthresh()))
 }
 
-/// RFC 5681 §3.1: a loss leaves two segments at least, and otherwise no more than there were; nor does the end of its
-/// recovery, which most algorithms want at the threshold (§3.2 step 6).
+/// RFC 5681 §3.1: a loss leaves at least two segments, and never enlarges the window; nor does the end of its recovery,
+/// which most algorithms set to the threshold (§3.2 step 6).
 fn losses_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     Path::new().rounds(congestion.as_mut(), 5);
@@ -157,10 +157,10 @@ fn losses_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckRes
     Ok(())
 }
 
-/// RFC 5681 equation 4, of the smaller of cwnd and FlightSize: after any congestion event cwnd is no larger than before,
-/// and ssthresh, unless it stays as it was, is at most what was in use, or two segments. FlightSize may be
-/// far below cwnd, where the application or the peer's window limits the sender, and above it, where most of it is SACKed.
-/// Without samples of the path, which Westwood+ would set ssthresh by.
+/// RFC 5681 equation 4, with the smaller of cwnd and FlightSize: after any congestion event cwnd is no larger than
+/// before, and ssthresh, unless unchanged, is at most the amount in use, or two segments. FlightSize may be far below
+/// cwnd if the application or the peer's window limits the sender, and above it if most of it is SACKed. There are no
+/// samples of the path, from which Westwood+ would set ssthresh.
 fn events_raise_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     let mut congestion = started(entry);
     let mut stream = Streams::new(2).stream("events");
@@ -213,7 +213,7 @@ fn unused_windows_hold(entry: &'static Entry<dyn CongestionControl>) -> CheckRes
     Ok(())
 }
 
-/// The peer offers 11 segments, and cwnd has grown far beyond: what a loss leaves is a part of the 11.
+/// The peer offers 11 segments, and cwnd has grown far beyond: a loss reduces the 11.
 fn peers_window_is_reduced(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     if goes_by_a_model(entry) {
         return Ok(());
@@ -232,8 +232,8 @@ fn peers_window_is_reduced(entry: &'static Entry<dyn CongestionControl>) -> Chec
     })
 }
 
-/// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is sent again, and a window of one segment stays one. What is
-/// left is the threshold, nothing added, as there is nothing to recover from.
+/// RFC 3168 §6.1.2: a mark counts as a loss, but nothing is retransmitted, and a window of one segment stays one. The
+/// window becomes the threshold without inflation, because there is no recovery.
 fn marks_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     if goes_by_a_model(entry) {
         return Ok(());
@@ -251,7 +251,7 @@ fn marks_open_nothing(entry: &'static Entry<dyn CongestionControl>) -> CheckResu
     Ok(())
 }
 
-/// RFC 4015 §3.2: what a false signal took is given back, both windows, whatever the algorithm did meanwhile.
+/// RFC 4015 §3.2: after a spurious signal both windows are restored, whatever the algorithm did in the meantime.
 fn restores(entry: &'static Entry<dyn CongestionControl>) -> CheckResult {
     if goes_by_a_model(entry) {
         return Ok(());

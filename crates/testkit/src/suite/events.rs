@@ -1,4 +1,4 @@
-//! Every recovery with every congestion control: what a sign of congestion does to the windows.
+//! Every recovery with every congestion control: the effect of a congestion signal on the windows.
 
 use serde_json::{Value, json};
 use tcp::{Decision, Record};
@@ -12,7 +12,7 @@ use crate::profile::{config, overridden, recoveries};
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = vec![];
     for (name, keys) in recoveries() {
-        // Of those that govern recovery by a model, a loss is no order to reduce, and what they keep is not ssthresh.
+        // Algorithms that govern recovery by a model need not reduce at a loss, and do not keep an ssthresh.
         let reducing =
             tcp::congestion::ENTRIES.iter().filter(|entry| !build(entry).traits().governs_recovery);
         for entry in reducing {
@@ -20,7 +20,7 @@ pub(super) fn cases() -> Vec<Case> {
             let profile = overridden(&own, &keys);
             // Its threshold is an estimate of the path's rate, above the window or below it (Grieco and Mascolo 2004).
             let estimates = entry.id == "westwood-plus";
-            // Its window is held back while duplicates come, and what was in use is the flight (RFC 4653 §3.2).
+            // Its window is held back while duplicates arrive, and the amount in use is the flight (RFC 4653 §3.2).
             let holds_back = name.starts_with("ncr");
             let rule = Rule { estimates, holds_back };
             let name = format!("events/{name}/{}/no_signal_of_congestion_raises_a_window", entry.id);
@@ -30,7 +30,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// What is otherwise with one algorithm.
+/// Exceptions of one algorithm.
 #[derive(Clone, Copy)]
 struct Rule {
     /// The threshold is an estimate and no part of the window.
@@ -39,8 +39,8 @@ struct Rule {
     holds_back: bool,
 }
 
-/// RFC 5681 §3.1: a loss reduces what was in use. What fast recovery adds for segments that have left the network
-/// (§3.2 step 3) is no part of the window; two segments are always left.
+/// RFC 5681 §3.1: a loss reduces the amount in use. The inflation of fast recovery for segments that have left the
+/// network (§3.2 step 3) is not part of the window; two segments always remain.
 fn no_signal_raises(profile: &Value, rule: Rule) -> CheckResult {
     let profile = config(profile).map_err(|wrong| wrong.to_string())?;
     let mut sent = 0;

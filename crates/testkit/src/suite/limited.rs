@@ -1,6 +1,6 @@
 //! Every recovery with a sender that the peer's window limits, and with one that its application limits. The congestion
-//! window is then larger than what is in flight; a reduction is of what is in flight (RFC 5681 §3.1), unless the
-//! algorithm's source says otherwise.
+//! window is then larger than the flight; a reduction applies to the flight (RFC 5681 §3.1), unless the algorithm's
+//! source says otherwise.
 
 use serde_json::{Value, json};
 use tcp::Record;
@@ -30,7 +30,7 @@ pub(super) fn cases() -> Vec<Case> {
     cases
 }
 
-/// A check of a profile whose recovery reduces this.
+/// A check of a profile, given the quantity that its recovery reduces.
 type Check = fn(&Value, Reduces) -> CheckResult;
 
 /// The quantity that a recovery halves.
@@ -38,7 +38,7 @@ type Check = fn(&Value, Reduces) -> CheckResult;
 enum Reduces {
     /// FlightSize, or the congestion window where that is smaller.
     Flight,
-    /// FlightSize without what is SACKed.
+    /// FlightSize without SACKed data.
     Pipe,
     /// The congestion window under which the lost segment was sent.
     SentUnder,
@@ -57,7 +57,7 @@ impl Reduces {
         }
     }
 
-    /// The bounds of ssthresh where so many bytes were in flight, under a window of `cwnd`.
+    /// The bounds of ssthresh for `flight` bytes in flight and a window of `cwnd`.
     fn bounds(self, flight: Bytes, cwnd: Bytes) -> [Bytes; 2] {
         match self {
             Self::Flight => [flight * 9 / 20, flight * 11 / 20],
@@ -94,7 +94,7 @@ fn application_limited(profile: &Value, reduces: Reduces) -> CheckResult {
     Ok(())
 }
 
-/// What the sender records while it sends to a receiver and loses its sixtieth packet.
+/// The sender's records of a transfer that loses its sixtieth packet.
 fn records(sender: &Value, receiver: &Value, user: User) -> Result<Vec<Record>, String> {
     let [sender, receiver] =
         [sender, receiver].map(|profile| config(profile).map_err(|wrong| wrong.to_string()));

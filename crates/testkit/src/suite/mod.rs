@@ -19,13 +19,13 @@ pub use congestion::curves;
 
 /// One test of one algorithm.
 pub struct Case {
-    /// `axis/algorithm/what it shows`.
+    /// `axis/algorithm/property`.
     pub name: String,
     /// Runs the test.
     pub run: Box<dyn FnOnce() -> CheckResult + Send>,
 }
 
-/// The result of a check; the error says what was expected and what was found.
+/// The result of a check; the error gives the expected and the actual result.
 pub type CheckResult = Result<(), String>;
 
 /// A check of one entry of the axis whose trait is `T`.

@@ -12,7 +12,7 @@ use crate::fate::{Fate, Fates, all_arrive};
 use crate::pair::{Pair, Side, User};
 use crate::profile::{config, overridden, recoveries};
 
-/// What befalls the packets of a transfer.
+/// The fates of a transfer's packets.
 type Pattern = (&'static str, fn() -> Fates);
 
 pub(super) fn cases() -> Vec<Case> {

@@ -1,4 +1,4 @@
-//! Every key of every algorithm, given what it may not be.
+//! Every key of every algorithm, with an invalid value.
 
 use serde_json::{Map, Value, json};
 use tcp::{Config, ConfigError};
@@ -23,7 +23,7 @@ fn of_axis(axis: &str, described: &Value) -> Vec<Case> {
     algorithms.into_iter().filter_map(case).collect()
 }
 
-/// What is wrong comes with its value; what would be right is more than a finger that points to the schema.
+/// The error quotes the value; the remedy does more than point to the schema.
 fn refusals_help(axis: &str, id: &str, keys: &Value) -> CheckResult {
     let keys = keys.as_object().into_iter().flat_map(Map::keys).filter(|key| *key != "algorithm");
     for (key, value) in keys.flat_map(|key| odd_values().map(move |odd| (key, odd))) {
@@ -43,7 +43,7 @@ fn odd_values() -> impl Iterator<Item = Value> {
     numbers.chain(texts).chain([json!([])])
 }
 
-/// Our own end in a remedy. Serde's name what they expected, which whoever reads files puts in words.
+/// Our own messages end in a remedy. Serde's name what they expected, which the reader of files puts in words.
 fn helps(refusal: &ConfigError) -> bool {
     let serdes = [", expected ", ", there are no "].iter().any(|words| refusal.message.contains(words));
     serdes || !(refusal.help.is_empty() || refusal.help.contains("schema"))

@@ -62,7 +62,7 @@ fn variation_lengthens(entry: &'static Entry<dyn Rto>) -> CheckResult {
     ensure(steady < varying, || format!("{steady} for steady, {varying} for varying round trips"))
 }
 
-/// RFC 9040 §6: the estimate of an earlier connection, in times that every clock can tell.
+/// RFC 9040 §6: the estimate of an earlier connection, in times that every clock can represent.
 fn inherits(entry: &'static Entry<dyn Rto>) -> CheckResult {
     let mut rto = build(entry);
     let left = Estimate { srtt: Duration::from_secs(4), rttvar: Duration::from_secs(1) };

@@ -69,7 +69,7 @@ fn falls_back(entry: &'static Entry<dyn Spurious>) -> CheckResult {
     ensure(told == (needs != Needs::Nothing), || format!("it needs {needs:?}, and a record is there: {told}"))
 }
 
-/// A profile with the detector and all evidence that there is.
+/// A profile with the detector and all sources of evidence.
 fn offering(entry: &'static Entry<dyn Spurious>) -> Result<Arc<Config>, String> {
     let base = json!({ "timestamps": true, "sack": true, "dsack": true });
     let own = json!({ "spurious": { "algorithm": entry.id }, "recovery": { "algorithm": "new-reno" } });
@@ -77,7 +77,7 @@ fn offering(entry: &'static Entry<dyn Spurious>) -> Result<Arc<Config>, String> 
     config(&profile).map_err(|wrong| wrong.to_string())
 }
 
-/// What the sender records of a transfer that must come through.
+/// The sender's records of a transfer that must complete.
 fn transfer(client: &Arc<Config>, server: &Arc<Config>, fates: Fates) -> Result<Vec<Record>, String> {
     let mut pair =
         Pair::new(client, server).users(User::sends_pattern(SIZE), User::listens()).fates(fates).recorded();
@@ -87,7 +87,7 @@ fn transfer(client: &Arc<Config>, server: &Arc<Config>, fates: Fates) -> Result<
     Ok(pair.take_records(Side::Client))
 }
 
-/// Nothing of what the client sends in the stretch arrives before it is over.
+/// No packet that the client sends during the spike arrives before its end.
 fn spike(length: Duration) -> Fates {
     let begins = Instant::START + Duration::from_millis(450);
     let ends = begins + length;

@@ -1,9 +1,9 @@
-//! What a timeline can claim about the endpoint between two segments.
+//! Assertions of a timeline about the endpoint between two segments.
 
 use tcp::{CloseReason, EcnFeedback, Endpoint, Event, Timer};
 use units::{Bytes, Duration};
 
-use super::script::{seconds, whole};
+use super::number::{seconds, whole};
 
 /// One claim.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub enum Assertion {
     Phase(String),
     /// `rto 1.5` in seconds.
     Rto(Duration),
-    /// `timers retransmission keep-alive`: those that are set, or `timers none`.
+    /// `timers retransmission keep-alive`: the timers that are set, or `timers none`.
     Timers(Vec<String>),
     /// `timeouts 1`.
     Timeouts(u64),
@@ -72,14 +72,14 @@ impl Assertion {
         })
     }
 
-    /// What is otherwise than claimed. `events` are those not claimed yet.
+    /// The difference from the assertion, if any. `events` are those not asserted yet.
     #[must_use]
     pub fn difference(&self, endpoint: &Endpoint, events: &mut Vec<Event>) -> Option<String> {
         let (expected, came) = self.compared(endpoint, events);
         (expected != came).then(|| format!("{expected}, and it is {came}"))
     }
 
-    /// What is claimed and what is, as texts.
+    /// The asserted and the actual value, as texts.
     fn compared(&self, endpoint: &Endpoint, events: &mut Vec<Event>) -> (String, String) {
         let in_segments = |bytes: Bytes| bytes.0 as f64 / endpoint.agreed().smss.0 as f64;
         match self {

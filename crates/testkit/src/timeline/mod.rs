@@ -15,15 +15,15 @@
 //! +0.1  < . 1:1(0) ack 1001 win 500   a segment arrives
 //! ```
 //!
-//! A line begins with its time in seconds: from the start, or with `+` from the line before; without a
-//! time it is at the time of the line before. Timers that run out at that very time run out first. A
-//! segment sent must be expected to half a millisecond. Where a `>` line gives no window, none is compared;
-//! without `ect`, `ce` or `not-ect` no ECN field is; without a list of options a segment may carry no SACK blocks, and a SYN any options. Every payload, sent
-//! or read, is checked to be the right stretch of the pattern. A segment that nobody expects fails the
-//! timeline, at its end too.
+//! A line begins with its time in seconds: from the start, or with `+` from the line before; without a time it is at
+//! the time of the line before. Timers that expire at that very time expire first. A segment sent must be expected to
+//! half a millisecond. Where a `>` line gives no window, none is compared; without `ect`, `ce` or `not-ect` no ECN
+//! field is; without a list of options a segment may carry no SACK blocks, and a SYN any options. Every payload, sent
+//! or read, must be the right part of the pattern. An unexpected segment fails the timeline, also at its end.
 
 mod assertion;
 pub mod notation;
+mod number;
 mod play;
 mod script;
 
@@ -45,7 +45,7 @@ pub struct Failure {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What was expected and what came.
+    /// The expected and the actual result.
     pub what: String,
 }
 
@@ -63,7 +63,7 @@ pub fn run_file(file: &Path) -> Result<(), Failure> {
     run_text(&name, &text)
 }
 
-/// Plays the timeline in `text`, which `name` stands for in a failure.
+/// Plays the timeline in `text`; failures name it `name`.
 ///
 /// # Errors
 /// The first line where something else happens, or that cannot be read.

@@ -4,16 +4,16 @@
 //! P. 1:1001(1000) ack 1 win 65535 <sack 2001:3001,ts 10:20>
 //! ```
 //!
-//! Flags (`.` is ACK), then `first:next(length)`, all relative to the initial sequence number of the side
-//! that the number belongs to: the SYN has number 0, the first byte 1. `(3x1000)` stands for three
-//! segments in a row. The window is the field in the header, not scaled.
+//! Flags (`.` is ACK), then `first:next(length)`, all relative to the initial sequence number of their side: the SYN
+//! has number 0, the first byte 1. `(3x1000)` means three consecutive segments. The window is the field in the header,
+//! not scaled.
 
 use std::fmt;
 
 use units::{Seq, SeqRange};
 use wire::{Ecn, FastOpenCookie, Flags, Options, Payload, Segment, Timestamps};
 
-/// A segment with relative numbers; what is `None` is not said.
+/// A segment with relative numbers; `None` means unspecified.
 #[derive(Clone, Debug, Default)]
 pub struct Notation {
     /// The control bits.
@@ -26,11 +26,11 @@ pub struct Notation {
     pub ack: Option<u32>,
     /// Window field.
     pub window: Option<u16>,
-    /// The ECN field, if it is said: `ect` or `ce` behind the window.
+    /// The ECN field, if specified: `ect` or `ce` after the window.
     pub ecn: Option<Ecn>,
     /// Options, if the list is there.
     pub options: Option<OptionList>,
-    /// What the segment is for, in square brackets behind it.
+    /// The purpose of the segment, in square brackets after it.
     pub kind: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct OptionList {
     pub fast_open: Option<FastOpenCookie>,
 }
 
-/// What is said of timestamps.
+/// The expectation on timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamp {
     /// Nothing.
@@ -63,7 +63,7 @@ pub enum Stamp {
     Unsaid,
     /// There is none.
     Absent,
-    /// There is one, whatever it says.
+    /// A timestamp with any value.
     Any,
     /// There is this one.
     Exactly(u32, u32),
@@ -72,9 +72,9 @@ pub enum Stamp {
 /// The numbers from which the two sides count.
 #[derive(Clone, Copy, Debug)]
 pub struct Origins {
-    /// Of the side that sends the segment.
+    /// Initial sequence number of the side that sends the segment.
     pub sender: Seq,
-    /// Of the other.
+    /// Initial sequence number of the other side.
     pub receiver: Seq,
 }
 
@@ -119,7 +119,7 @@ impl Notation {
         pieces.iter().map(piece).collect()
     }
 
-    /// The segment that it describes; a window that is not said is `window`.
+    /// The segment that it describes; `window` is the default of its window.
     #[must_use]
     pub fn segment(&self, origins: Origins, window: u16, ports: (u16, u16)) -> Segment {
         let options = self.options.as_ref().map(|list| list.options(origins.receiver)).unwrap_or_default();
@@ -132,7 +132,7 @@ impl Notation {
             window: self.window.unwrap_or(window),
             options,
             ecn: self.ecn.unwrap_or_default(),
-            // The byte behind the SYN is the first of the stream.
+            // The byte after the SYN is the first of the stream.
             payload: Payload::Pattern {
                 offset: u64::from(
                     self.start.wrapping_add(u32::from(self.flags.contains(Flags::SYN))).wrapping_sub(1),
@@ -142,7 +142,7 @@ impl Notation {
         }
     }
 
-    /// The first thing that `segment` has otherwise than this says.
+    /// The first difference of `segment` from this notation, if any.
     #[must_use]
     pub fn difference(&self, segment: &Segment, origins: Origins) -> Option<String> {
         let said = |what: &str, expected: &dyn fmt::Display, came: &dyn fmt::Display| {
@@ -191,7 +191,7 @@ impl Notation {
 }
 
 impl OptionList {
-    /// Reads what stands between the angle brackets.
+    /// Reads the text between the angle brackets.
     ///
     /// # Errors
     /// Says what cannot be read.

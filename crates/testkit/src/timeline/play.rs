@@ -15,7 +15,7 @@ use super::script::{Action, Call, Handshake, Line, When};
 pub struct Fault {
     /// The line, from 1.
     pub line: usize,
-    /// What was expected, and what came.
+    /// The expected and the actual result.
     pub what: String,
 }
 
@@ -71,7 +71,7 @@ impl Player {
             return expected.iter().try_for_each(|notation| self.expect(notation));
         }
         self.run_until(self.script_time)?;
-        // Claims may stand between what makes a segment go out and the segment.
+        // Assertions may come between the cause of a segment and the segment.
         let claims = matches!(line.action, Action::Holds(_));
         let just_sent = self.sent.front().is_some_and(|(at, _)| *at + TOLERANCE >= self.script_time);
         if !(claims && just_sent) {
@@ -194,7 +194,7 @@ impl Player {
         self.collect()
     }
 
-    /// Gathers what the endpoint has to say and to send.
+    /// Collects the endpoint's events and segments.
     fn collect(&mut self) -> Result<(), String> {
         let Some(mut endpoint) = self.endpoint.take() else { return Err(NOT_OPEN.to_owned()) };
         while let Some(event) = endpoint.poll_event() {
@@ -276,7 +276,7 @@ impl Player {
     }
 }
 
-/// The flags by which the peer says what it understands; `ecn` are those of RFC 3168 §6.1.1 on its segment.
+/// The flags by which the peer negotiates; `ecn` are those of RFC 3168 §6.1.1 on its segment.
 fn handshake_flags(options: &OptionList, ecn: wire::Flags) -> wire::Flags {
     let flags = if options.ecn { ecn } else { wire::Flags::empty() };
     if options.polls { flags.with(wire::Flags::POLL) } else { flags }
@@ -309,7 +309,7 @@ fn check_pattern(payload: &Payload, position: u64) -> Result<(), String> {
     if right { Ok(()) } else { Err(format!("these are not the bytes from position {position}")) }
 }
 
-/// What a segment is for, as it stands in square brackets.
+/// The purpose of a segment, as written in square brackets.
 const fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Syn => "syn",
@@ -330,7 +330,7 @@ const OUR_ISS: Seq = Seq(u32::MAX - 3_500);
 const PEER_ISS: Seq = Seq(70_000_000);
 /// The peer's timestamp clock at the handshake, where a script does not name one.
 const PEER_CLOCK: u32 = 1_000;
-/// The MSS that a server has announced whose cookie a script gives.
+/// The MSS announced by a server whose cookie a script gives.
 const PEER_MSS: Bytes = Bytes(1000);
 const FROM_US: Origins = Origins { sender: OUR_ISS, receiver: PEER_ISS };
 const TOWARDS_US: Origins = Origins { sender: PEER_ISS, receiver: OUR_ISS };

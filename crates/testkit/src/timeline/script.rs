@@ -1,4 +1,4 @@
-//! A timeline as it stands in its file: a comment, what differs from the defaults, and what happens when.
+//! A timeline as written in its file: a comment, the overrides of the defaults, and the actions with their times.
 
 use serde_json::Value;
 use units::Duration;
@@ -6,6 +6,7 @@ use wire::FastOpenCookie;
 
 use super::assertion::Assertion;
 use super::notation::{Notation, OptionList, cookie};
+use super::number::{seconds, whole};
 use crate::profile::overridden;
 
 /// A timeline that was read.
@@ -13,9 +14,9 @@ use crate::profile::overridden;
 pub struct Script {
     /// The profile file that it starts from, if it names one.
     pub profile: Option<String>,
-    /// What differs from there.
+    /// The overrides.
     pub overrides: Value,
-    /// What happens, in order.
+    /// The actions, in order.
     pub lines: Vec<Line>,
 }
 
@@ -26,7 +27,7 @@ pub struct Line {
     pub number: usize,
     /// When.
     pub when: When,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
@@ -39,7 +40,7 @@ pub enum When {
     After(Duration),
 }
 
-/// What happens.
+/// An action of a timeline.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// `<`: these segments arrive.
@@ -52,26 +53,26 @@ pub enum Action {
     Call(Call),
 }
 
-/// What the user can do.
+/// Calls of the user.
 #[derive(Clone, Debug)]
 pub enum Call {
     /// `connect`.
     Connect,
-    /// `connect cookie 0102030405060708`: with a Fast Open cookie of a server whose MSS is 1000; the SYN waits for the next
-    /// call.
+    /// `connect cookie 0102030405060708`: with a Fast Open cookie of a server whose MSS is 1000; the SYN waits for the
+    /// next call.
     ConnectWithCookie(FastOpenCookie),
     /// `listen`.
     Listen,
     /// `listen cookie 0102030405060708`: for a peer that must show this Fast Open cookie.
     ListenForCookie(FastOpenCookie),
     /// `open rtt 0.1 <…>`: an active open with its handshake, whose three segments are not shown; the
-    /// options are those of the peer's SYN-ACK. The script goes on when it is done.
+    /// options are those of the peer's SYN-ACK. The script continues when it is done.
     Open(Handshake),
     /// `accept rtt 0.1 <…>`: the same for a passive open; the options are those of the peer's SYN.
     Accept(Handshake),
-    /// `write 1000` or `write 5x100`: as many calls of so many bytes.
+    /// `write 1000` or `write 5x100`: a number of calls, with a number of bytes each.
     Write { times: u32, bytes: u32 },
-    /// `read 1000`: so many bytes; `read all`: what is there.
+    /// `read 1000`: a number of bytes; `read all`: all available bytes.
     Read(Option<u64>),
     /// `read always`: from here on whatever comes is read at once.
     ReadAlways,
@@ -96,7 +97,7 @@ impl Script {
     /// Reads a timeline.
     ///
     /// # Errors
-    /// The number of the line at fault, and what is wrong with it.
+    /// The number of the line, and the error.
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
         let mut script =
             Self { profile: None, overrides: Value::Object(serde_json::Map::new()), lines: vec![] };
@@ -207,17 +208,6 @@ fn parse_when(word: &str) -> Result<Option<When>, String> {
     Ok(None)
 }
 
-/// A number of seconds.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let secs: f64 = text.parse().map_err(|_| format!("\"{text}\" is not a number of seconds"))?;
-    Ok(Duration::from_secs_f64(secs))
-}
-
-/// A whole number.
-pub(super) fn whole<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.trim().parse().map_err(|_| format!("\"{text}\" is not a whole number that fits here"))
-}
-
 /// The peer's options where a handshake names none; `<>` is none at all.
 const USUAL_OPTIONS: &str = "mss 1000>";
 
@@ -231,7 +221,7 @@ fn cites(line: &str) -> bool {
     line.contains("RFC ") || words.any(|word| is_year(word) || AUTHORS.contains(&word))
 }
 
-/// Those who are cited without a year.
+/// Authors that are cited without a year.
 const AUTHORS: [&str; 3] = ["Fall", "Jacobson", "Nagle"];
 
 #[cfg(test)]

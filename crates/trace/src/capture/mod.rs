@@ -1,7 +1,7 @@
 //! The flows among the packets that are seen at a point: as they pass, or from a file.
 //!
-//! What a sender did, and why, shows best at the sender's own end. Seen elsewhere, the counts of
-//! segments and retransmissions hold for what came past, and the causes become guesses.
+//! The behaviour of a sender, and its causes, are clearest in a capture at the sender. Elsewhere, the counts of
+//! segments and retransmissions cover the packets that passed, and causes are guesses.
 
 mod read;
 
@@ -14,18 +14,18 @@ use std::net::SocketAddr;
 use units::{Bytes, Duration, Instant, PacketId};
 use wire::{ParseError, Parsed, Segment};
 
-use crate::flow::{Flow, Sighting};
+use crate::flow::{Flow, ObservedSegment};
 
 pub use read::{Point, read};
 
-/// What was seen at one point.
+/// The packets seen at one point.
 ///
-/// Order of calls: as things happen. The time of a packet is when it passed the point; losses and
-/// delays behind the point are told of when they happen, where they are known.
+/// Calls follow the order of events. The time of a packet is when it passed the point. Losses and delays after the
+/// point are reported when they happen, if they are known.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
     flows: Vec<Flow>,
-    /// The latest flow between two ends, which stand in order.
+    /// The latest flow between two ends, the smaller end first.
     latest: BTreeMap<[SocketAddr; 2], usize>,
     milestones: Vec<Bytes>,
     other: u64,
@@ -39,15 +39,14 @@ impl Capture {
         Self::default()
     }
 
-    /// Nothing seen yet; for each sender, the times are kept at which so many bytes of its data had
-    /// been acknowledged.
+    /// An empty capture. For each sender it records the times at which these numbers of bytes had been acknowledged.
     #[must_use]
     pub fn with_milestones(milestones: Vec<Bytes>) -> Self {
         Self { milestones, ..Self::default() }
     }
 
-    /// An IP packet passed. Gives the flow's index and what the segment was in it; `None` for what
-    /// is no TCP.
+    /// Takes an IP packet that passed. Returns the index of its flow and the segment as seen there; `None` if it is not
+    /// TCP.
     ///
     /// # Errors
     /// If the packet cannot be read; it is counted, and nothing else comes of it.
@@ -56,7 +55,7 @@ impl Capture {
         at: Instant,
         packet: PacketId,
         bytes: &[u8],
-    ) -> Result<Option<(usize, Sighting)>, ParseError> {
+    ) -> Result<Option<(usize, ObservedSegment)>, ParseError> {
         let parsed = wire::parse(bytes).inspect_err(|_| self.unreadable += 1)?;
         Ok(self.handle_parsed(at, packet, &parsed))
     }
@@ -67,7 +66,7 @@ impl Capture {
         at: Instant,
         packet: PacketId,
         parsed: &Parsed,
-    ) -> Option<(usize, Sighting)> {
+    ) -> Option<(usize, ObservedSegment)> {
         let Some(segment) = parsed.segment() else {
             self.other += 1;
             return None;
@@ -79,8 +78,8 @@ impl Capture {
         Some((index, flow.handle_segment(at, packet, sender, segment, parsed.missing)))
     }
 
-    /// A packet that had passed was lost behind the point, by `rule`. Told so, the flows' ledgers
-    /// can say which retransmissions were needed.
+    /// Reports that a packet that had passed was lost after the point, by `rule`. With these reports the flows' ledgers
+    /// can decide which retransmissions were needed.
     pub fn handle_loss(&mut self, at: Instant, packet: PacketId, bytes: &[u8], rule: &'static str) {
         if let Some((flow, parsed)) = self.find(bytes)
             && let Some(segment) = parsed.segment()
@@ -90,7 +89,7 @@ impl Capture {
         }
     }
 
-    /// A packet is held for an unusual time behind the point, because of `cause`.
+    /// Reports that a packet is held for an unusual time after the point, because of `cause`.
     pub fn handle_delay(&mut self, at: Instant, bytes: &[u8], by: Duration, cause: &'static str) {
         if let Some((flow, _)) = self.find(bytes) {
             flow.handle_delay(at, by, cause);

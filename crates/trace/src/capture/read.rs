@@ -1,4 +1,4 @@
-//! From a capture file to what was seen at each of its points.
+//! Reads a capture file into the packets seen at each of its points.
 
 use std::io::Read;
 
@@ -8,17 +8,17 @@ use wire::framing;
 
 use super::Capture;
 
-/// A point of observation, and what was seen there.
+/// A point of observation, and the packets seen there.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The capture's interface.
     pub interface: Interface,
-    /// What was seen.
+    /// The packets seen.
     pub capture: Capture,
 }
 
-/// Reads a capture to its end. Packets without an identity get one by their place in the file.
-/// Where the file is torn or damaged, the error comes along with what was read before.
+/// Reads a capture to its end. Packets without an identity get one by their position in the file. If the file is
+/// truncated or damaged, the error is returned together with the packets before it.
 pub fn read<R: Read>(reader: &mut Reader<R>) -> (Vec<Point>, Option<ReadError>) {
     let mut points = Vec::new();
     let mut place = 0;
@@ -32,7 +32,7 @@ pub fn read<R: Read>(reader: &mut Reader<R>) -> (Vec<Point>, Option<ReadError>) 
         let packet = frame.packet.unwrap_or(PacketId(place));
         place += 1;
         match framing::ip_packet(point.interface.link_type, &frame.data) {
-            // What cannot be read is counted by the capture.
+            // The capture counts packets that it cannot read.
             Some(bytes) => drop(point.capture.handle_packet(frame.at, packet, bytes)),
             None => point.capture.other += 1,
         }

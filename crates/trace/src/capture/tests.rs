@@ -7,7 +7,7 @@ use wire::capture::{Frame, Interface, open};
 use wire::{Flags, Options, Payload, emit_ipv4, pcapng};
 
 use super::*;
-use crate::flow::{Kind, Side};
+use crate::flow::{SegmentKind, Side};
 
 fn packet(ports: [u16; 2], seq: u32, flags: Flags, len: u32) -> Vec<u8> {
     let segment = Segment {
@@ -21,33 +21,33 @@ fn packet(ports: [u16; 2], seq: u32, flags: Flags, len: u32) -> Vec<u8> {
         ecn: wire::Ecn::NotCapable,
         payload: Payload::Pattern { offset: 0, len },
     };
-    // The host is told by its port, so that one address stands for it both ways.
+    // The port identifies the host, so that one address serves in both directions.
     let address = |port: u16| Ipv4Addr::new(10, 0, 0, (port % 256) as u8);
     emit_ipv4(address(ports[0]), address(ports[1]), 1, &segment)
 }
 
-fn seen(capture: &mut Capture, bytes: &[u8]) -> (usize, Side, Kind) {
+fn seen(capture: &mut Capture, bytes: &[u8]) -> (usize, Side, SegmentKind) {
     let found = capture.handle_packet(Instant::START, PacketId(0), bytes).expect("a sound packet");
-    let (flow, sighting) = found.expect("a segment");
-    (flow, sighting.sender, sighting.kind)
+    let (flow, observed) = found.expect("a segment");
+    (flow, observed.sender, observed.kind)
 }
 
 #[test]
 fn flows_are_told_apart_and_their_sides_too() {
     let mut capture = Capture::new();
-    assert_eq!(seen(&mut capture, &packet([1, 2], 10, Flags::SYN, 0)), (0, Side::Opener, Kind::Syn));
-    assert_eq!(seen(&mut capture, &packet([3, 2], 10, Flags::SYN, 0)), (1, Side::Opener, Kind::Syn));
+    assert_eq!(seen(&mut capture, &packet([1, 2], 10, Flags::SYN, 0)), (0, Side::Opener, SegmentKind::Syn));
+    assert_eq!(seen(&mut capture, &packet([3, 2], 10, Flags::SYN, 0)), (1, Side::Opener, SegmentKind::Syn));
     let syn_ack = Flags::SYN.with(Flags::ACK);
-    assert_eq!(seen(&mut capture, &packet([2, 1], 90, syn_ack, 0)), (0, Side::Answerer, Kind::Syn));
-    assert_eq!(seen(&mut capture, &packet([2, 3], 70, syn_ack, 0)), (1, Side::Answerer, Kind::Syn));
-    assert_eq!(seen(&mut capture, &packet([2, 9], 70, syn_ack, 0)), (2, Side::Answerer, Kind::Syn));
+    assert_eq!(seen(&mut capture, &packet([2, 1], 90, syn_ack, 0)), (0, Side::Answerer, SegmentKind::Syn));
+    assert_eq!(seen(&mut capture, &packet([2, 3], 70, syn_ack, 0)), (1, Side::Answerer, SegmentKind::Syn));
+    assert_eq!(seen(&mut capture, &packet([2, 9], 70, syn_ack, 0)), (2, Side::Answerer, SegmentKind::Syn));
 }
 
 #[test]
 fn a_syn_with_another_number_opens_another_flow() {
     let mut capture = Capture::new();
     seen(&mut capture, &packet([1, 2], 10, Flags::SYN, 0));
-    assert_eq!(seen(&mut capture, &packet([1, 2], 5000, Flags::SYN, 0)), (1, Side::Opener, Kind::Syn));
+    assert_eq!(seen(&mut capture, &packet([1, 2], 5000, Flags::SYN, 0)), (1, Side::Opener, SegmentKind::Syn));
     assert_eq!(capture.flows().len(), 2);
 }
 
@@ -66,7 +66,7 @@ fn packets_cut_off_by_the_capture_count_with_their_whole_length() {
     let mut capture = Capture::new();
     let data = packet([1, 2], 1, Flags::ACK, 1000);
     seen(&mut capture, &data[..60]);
-    assert!(matches!(seen(&mut capture, &data[..60]).2, Kind::Retransmission(_)));
+    assert!(matches!(seen(&mut capture, &data[..60]).2, SegmentKind::Retransmission(_)));
     let counters = capture.flows()[0].half(Side::Opener).counters();
     assert_eq!((counters.data_bytes, counters.unique_bytes), (2000, 1000));
 }

@@ -1,24 +1,24 @@
-//! What made a sender send something again, judged by what was seen at its own end.
+//! The cause of a retransmission, inferred from the packets at the sender's end.
 //!
-//! The reasoning, in short: a sender that reacts to an acknowledgment does so at once, a timer does
-//! not care when acknowledgments come. So a retransmission right behind an arrival is ascribed to
-//! what the acknowledgments said (duplicates, SACK blocks, a partial ACK), and one out of the blue
-//! to a timer, unless a loss was known already and the timer cannot have run out yet.
+//! The reasoning, in short: a sender reacts to an acknowledgment at once, whereas a timer expires independently of
+//! acknowledgments. A retransmission directly after an arrival is therefore ascribed to the acknowledgments
+//! (duplicates, SACK blocks, a partial ACK), and any other one to a timer, unless a loss was known already and the
+//! timer cannot have expired yet.
 
 use crate::ledger::causes;
 
-/// What made the sender send something again.
+/// The cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// Its retransmission timer ran out.
     Timeout,
-    /// It lay behind a segment whose timer ran out, or from which Tahoe went back.
+    /// It followed a segment whose timer expired, or from which Tahoe started again.
     AfterTimeout,
-    /// Duplicate ACKs or SACK blocks told of a loss, and recovery began.
+    /// Duplicate ACKs or SACK blocks indicated a loss, and recovery began.
     FastRetransmit,
     /// In recovery, a partial ACK pointed at it (RFC 6582 §3.2).
     PartialAck,
-    /// In recovery, SACK blocks told that it is lost (RFC 6675 §5).
+    /// In recovery, SACK blocks showed that it is lost (RFC 6675 §5).
     Scoreboard,
     /// The last segment, sent again to get an answer (RFC 8985 §7).
     TailLossProbe,
@@ -30,7 +30,7 @@ pub enum Cause {
 
 /// Where the sender is between losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum SenderPhase {
     /// Nothing is being repaired.
     #[default]
     Open,
@@ -40,7 +40,7 @@ pub(super) enum Phase {
     AfterTimeout(u64),
 }
 
-/// What speaks for one cause or another.
+/// Evidence for one cause or another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// It is a SYN.
@@ -70,7 +70,7 @@ pub(super) struct Evidence {
 }
 
 impl Cause {
-    /// The name in tables, as the ledger knows it.
+    /// The name in tables, one of the ledger's.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {
@@ -88,76 +88,73 @@ impl Cause {
 
 impl Evidence {
     /// The cause that fits best.
-    pub(super) fn cause(&self, phase: Phase) -> Cause {
+    pub(super) fn cause(&self, phase: SenderPhase) -> Cause {
         match (self.opening, self.prompted) {
             (true, true) => Cause::Answer,
             (true, false) => Cause::Timeout,
             (false, true) if self.head => self.prompted_head(phase),
             (false, true) => self.behind_head(phase),
             (false, false) if self.head => self.unprompted_head(phase),
-            (false, false) if self.tail && phase == Phase::Open => Cause::TailLossProbe,
+            (false, false) if self.tail && phase == SenderPhase::Open => Cause::TailLossProbe,
             (false, false) => self.behind_head(phase),
         }
     }
 
-    fn prompted_head(&self, phase: Phase) -> Cause {
+    fn prompted_head(&self, phase: SenderPhase) -> Cause {
         match phase {
-            Phase::Recovery(_) | Phase::AfterTimeout(_) if self.resent => self.once_more(phase),
-            Phase::Recovery(_) if self.sack_seen => Cause::Scoreboard,
+            SenderPhase::Recovery(_) | SenderPhase::AfterTimeout(_) if self.resent => self.once_more(phase),
+            SenderPhase::Recovery(_) if self.sack_seen => Cause::Scoreboard,
             // A sender without SACK does not wait for duplicates after a partial ACK, unless it has
             // left recovery with that ACK: Reno (RFC 5681 §3.2).
-            Phase::Recovery(_) if self.duplicates >= DUPTHRESH => Cause::FastRetransmit,
-            Phase::Recovery(_) => Cause::PartialAck,
-            Phase::AfterTimeout(_) if self.duplicates >= DUPTHRESH => Cause::FastRetransmit,
-            Phase::AfterTimeout(_) if self.moved_on && self.sacked_above => Cause::FastRetransmit,
-            Phase::AfterTimeout(_) => Cause::AfterTimeout,
-            Phase::Open if self.duplicates >= DUPTHRESH || self.sacked_above => Cause::FastRetransmit,
-            Phase::Open if self.overdue => Cause::Timeout,
-            Phase::Open if self.duplicates > 0 => Cause::FastRetransmit,
-            Phase::Open => Cause::Unknown,
+            SenderPhase::Recovery(_) if self.duplicates >= DUPTHRESH => Cause::FastRetransmit,
+            SenderPhase::Recovery(_) => Cause::PartialAck,
+            SenderPhase::AfterTimeout(_) if self.duplicates >= DUPTHRESH => Cause::FastRetransmit,
+            SenderPhase::AfterTimeout(_) if self.moved_on && self.sacked_above => Cause::FastRetransmit,
+            SenderPhase::AfterTimeout(_) => Cause::AfterTimeout,
+            SenderPhase::Open if self.duplicates >= DUPTHRESH || self.sacked_above => Cause::FastRetransmit,
+            SenderPhase::Open if self.overdue => Cause::Timeout,
+            SenderPhase::Open if self.duplicates > 0 => Cause::FastRetransmit,
+            SenderPhase::Open => Cause::Unknown,
         }
     }
 
-    /// The first segment, which this phase has sent again already. Without SACK nothing tells that
-    /// the copy was lost too: it is the timer, even if something has just arrived. With SACK it may
-    /// be known (RFC 8985 §6.2).
-    fn once_more(&self, phase: Phase) -> Cause {
+    /// The first segment, which this phase has retransmitted already. Without SACK the loss of the copy cannot be
+    /// known: the cause is the timer, even if a packet has just arrived. With SACK it may be known (RFC 8985 §6.2).
+    fn once_more(&self, phase: SenderPhase) -> Cause {
         match phase {
             _ if !self.sack_news && (self.overdue || !self.sack_seen) => Cause::Timeout,
-            Phase::AfterTimeout(_) => Cause::AfterTimeout,
+            SenderPhase::AfterTimeout(_) => Cause::AfterTimeout,
             _ => Cause::Scoreboard,
         }
     }
 
-    fn unprompted_head(&self, phase: Phase) -> Cause {
+    fn unprompted_head(&self, phase: SenderPhase) -> Cause {
         let loss_known = self.duplicates >= DUPTHRESH || self.sacked_above;
         match phase {
             _ if self.overdue => Cause::Timeout,
-            Phase::Open if self.resent => Cause::Timeout,
+            SenderPhase::Open if self.resent => Cause::Timeout,
             _ if self.resent => self.once_more(phase),
-            // A sender that waits a little for reordering to sort itself out (RFC 8985 §6.2), or
-            // paces what it sends.
-            Phase::Open if loss_known => Cause::FastRetransmit,
-            Phase::Recovery(_) if loss_known => Cause::Scoreboard,
-            Phase::Recovery(_) => Cause::PartialAck,
-            Phase::AfterTimeout(_) => Cause::AfterTimeout,
-            Phase::Open if self.tail => Cause::TailLossProbe,
-            Phase::Open => Cause::Timeout,
+            // A sender that waits for reordering to resolve (RFC 8985 §6.2), or paces.
+            SenderPhase::Open if loss_known => Cause::FastRetransmit,
+            SenderPhase::Recovery(_) if loss_known => Cause::Scoreboard,
+            SenderPhase::Recovery(_) => Cause::PartialAck,
+            SenderPhase::AfterTimeout(_) => Cause::AfterTimeout,
+            SenderPhase::Open if self.tail => Cause::TailLossProbe,
+            SenderPhase::Open => Cause::Timeout,
         }
     }
 
-    fn behind_head(&self, phase: Phase) -> Cause {
+    fn behind_head(&self, phase: SenderPhase) -> Cause {
         match phase {
-            Phase::AfterTimeout(_) => Cause::AfterTimeout,
-            Phase::Recovery(_) if self.sack_seen => Cause::Scoreboard,
-            // Only SACK points behind the first segment: this is Tahoe, which goes back as after a
-            // timeout.
-            Phase::Recovery(_) => Cause::AfterTimeout,
-            Phase::Open if self.duplicates > 0 || self.sacked_above => Cause::FastRetransmit,
-            Phase::Open => Cause::Unknown,
+            SenderPhase::AfterTimeout(_) => Cause::AfterTimeout,
+            SenderPhase::Recovery(_) if self.sack_seen => Cause::Scoreboard,
+            // Only SACK indicates losses after the first segment: this is Tahoe, which goes back as after a timeout.
+            SenderPhase::Recovery(_) => Cause::AfterTimeout,
+            SenderPhase::Open if self.duplicates > 0 || self.sacked_above => Cause::FastRetransmit,
+            SenderPhase::Open => Cause::Unknown,
         }
     }
 }
 
-/// RFC 5681 §3.2: three duplicate ACKs tell of a loss.
+/// RFC 5681 §3.2: three duplicate ACKs indicate a loss.
 const DUPTHRESH: u32 = 3;

@@ -1,9 +1,9 @@
-//! What duplicate ACKs tell of a peer without SACK: which of them a segment caused that came twice.
+//! The evidence of duplicate ACKs from a peer without SACK: which of them were caused by a segment that arrived twice.
 //!
-//! A receiver acknowledges at once a segment above a hole, and one that it has already (RFC 5681 §4.2). Those above a hole
-//! show when the hole is filled: the acknowledgment then jumps over as many segments as duplicate ACKs were sent for. A
-//! duplicate ACK that no jump has explained, once everything is acknowledged that was sent before it came, was for a segment
-//! that the receiver had already.
+//! A receiver acknowledges at once a segment above a hole, and a segment that it has already (RFC 5681 §4.2). The
+//! number of segments above a hole shows when the hole is filled: the acknowledgment then jumps over as many segments
+//! as there were duplicate ACKs. A duplicate ACK that no jump has explained, when everything sent before it arrived is
+//! acknowledged, was caused by a segment that the receiver had already.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(super) struct Duplicates {
 #[derive(Clone, Copy, Debug)]
 struct Duplicate {
     at: Instant,
-    /// The end of what had been sent when it came.
+    /// The end of the data sent before it arrived.
     snd_max: u64,
 }
 
@@ -32,8 +32,8 @@ impl Duplicates {
         self.open.push_back(Duplicate { at, snd_max });
     }
 
-    /// Everything before `position` was acknowledged, by a step over this many segments. Gives when each duplicate ACK came
-    /// that was for a segment which the receiver had already.
+    /// Everything before `position` was acknowledged, by a step over this many segments. Gives when each duplicate ACK
+    /// came that was for a segment which the receiver had already.
     pub(super) fn advance(&mut self, position: u64, segments: usize, again: bool) -> Vec<Instant> {
         // Two segments that were sent once may be acknowledged together without a hole (RFC 1122 §4.2.3.2).
         let filled_a_hole = segments > 2 || again;

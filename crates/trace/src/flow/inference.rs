@@ -1,10 +1,10 @@
-//! Whether a retransmission was needed, as far as the acknowledgments tell that came to the sender's end of the path.
+//! Whether a retransmission was needed, as far as the acknowledgments at the sender's end show.
 //!
-//! Four signs speak for a needless copy: a duplicate SACK block reports its data as received twice (RFC 2883, RFC 3708),
-//! the timestamp that the acknowledgment of its data echoes is older than its own (the Eifel detection, RFC 3522), that
-//! acknowledgment comes sooner than any round trip, or, of a peer without SACK, a duplicate ACK came that no hole explains
-//! (`duplicates.rs`). Where none of them shows, the copy was needed; that is sure of a peer that has reported other
-//! duplicates, or that echoes timestamps.
+//! Four signs indicate a needless copy: a duplicate SACK block reports its data as received twice (RFC 2883, RFC 3708);
+//! the timestamp that the acknowledgment of its data echoes is older than its own (the Eifel detection, RFC 3522); that
+//! acknowledgment comes sooner than any round trip; or, from a peer without SACK, a duplicate ACK arrives that no hole
+//! explains (`duplicates.rs`). Without any of them the copy was needed; this is certain if the peer has reported other
+//! duplicates or echoes timestamps.
 
 use std::collections::VecDeque;
 
@@ -13,20 +13,20 @@ use wire::Segment;
 
 use crate::position::Span;
 
-/// What the acknowledgments tell of one retransmission.
+/// The evidence of the acknowledgments on one retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The packet that carried it.
     pub packet: PacketId,
     /// Whether it was needed; `None` if no acknowledgment of its data was seen.
     pub needed: Option<bool>,
-    /// What speaks for that.
+    /// The sign on which the judgement rests.
     pub sign: Sign,
     /// How sure it is.
     pub confidence: Confidence,
 }
 
-/// What speaks for or against a retransmission.
+/// A sign that a retransmission was needed or needless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// A duplicate SACK block reported its data.
@@ -46,11 +46,11 @@ pub enum Sign {
 /// How sure a judgement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confidence {
-    /// The protocol says so.
+    /// The protocol proves it.
     Certain,
     /// It fits best.
     Likely,
-    /// Nothing was seen that tells.
+    /// There is no evidence.
     Unknown,
 }
 
@@ -119,7 +119,7 @@ impl Inference {
         self.timestamps_echoed |= echo.is_some();
         if let Some(reported) = duplicate {
             self.duplicates_reported = true;
-            // Of several copies the last is needless whichever of them the report is of: two of all had arrived.
+            // Of several copies the last is needless, whichever of them is reported: two of all had arrived.
             let sent = self.sent_in_time(at);
             let unreported = |copy: &&mut Copy| {
                 copy.at <= sent && copy.span.overlaps(reported) && copy.sign != Some(Sign::DuplicateSack)
@@ -138,9 +138,9 @@ impl Inference {
 
     /// A duplicate ACK came for a segment that the peer had already; `longest` is the longest round trip so far.
     ///
-    /// It answers a copy that was sent a round trip before: one that the acknowledgment of its data came too soon for, or
-    /// passed over, sooner than one that may have brought about that acknowledgment. Or else the original came late, behind
-    /// the last copy before that.
+    /// The duplicate ACK answers a copy that was sent a round trip before: preferably a copy whose data were
+    /// acknowledged too soon, or passed over, rather than one that may have caused that acknowledgment. Otherwise the
+    /// original arrived late, after the last copy before that.
     pub(super) fn on_duplicate_arrival(&mut self, at: Instant, longest: Duration) {
         let sent = self.sent_in_time(at);
         let known = |copy: &Copy| copy.acknowledged && !copy.reported && copy.at <= sent;
@@ -192,7 +192,7 @@ impl Inference {
 }
 
 impl Copy {
-    /// What the first acknowledgment of its data tells.
+    /// The sign of the first acknowledgment of its data.
     fn sign_of_first_ack(&self, at: Instant, echo: Option<u32>, shortest: Option<Duration>) -> Option<Sign> {
         // RFC 3522 §3.2 step 4: older, on the circle of timestamps.
         let older = |echo: u32, own: u32| (own.wrapping_sub(echo) as i32) > 0;
@@ -207,7 +207,7 @@ impl Copy {
 }
 
 impl Judgement {
-    /// What speaks for the judgement, as a sentence.
+    /// The sign, as a sentence.
     #[must_use]
     pub const fn explanation(&self) -> &'static str {
         match self.sign {

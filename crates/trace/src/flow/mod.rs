@@ -1,11 +1,11 @@
 //! One TCP connection as it is seen from outside.
 //!
-//! Read [`Flow`], then [`Half`]: what one side sent, and what is known of why. The judging of
-//! retransmissions is in `cause.rs`.
+//! Read [`Flow`], then [`HalfConnection`]: the segments of one side, with the causes of its retransmissions
+//! (`cause.rs`).
 
 mod cause;
 mod duplicates;
-mod half;
+mod half_connection;
 mod inference;
 mod outstanding;
 mod rtt;
@@ -20,7 +20,7 @@ use units::{Bytes, Duration, Instant, PacketId};
 use wire::{Flags, Segment};
 
 pub use cause::Cause;
-pub use half::{Counters, Half, Milestone};
+pub use half_connection::{Counters, HalfConnection, Milestone};
 pub use inference::{Confidence, Judgement, Sign};
 pub use rtt::RoundTrips;
 
@@ -28,7 +28,7 @@ pub use rtt::RoundTrips;
 #[derive(Clone, Debug)]
 pub struct Flow {
     ends: [SocketAddr; 2],
-    halves: [Half; 2],
+    halves: [HalfConnection; 2],
     first_seen: Instant,
     syn_at: Option<Instant>,
     connected_at: Option<Instant>,
@@ -38,7 +38,7 @@ pub struct Flow {
 /// One of the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The one that sent the first SYN or, where none was seen, the first packet.
+    /// The side that sent the first SYN or, if none was seen, the first packet.
     Opener,
     /// The other.
     Answerer,
@@ -46,8 +46,8 @@ pub enum Side {
 
 /// One segment of a flow, put into its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sighting {
-    /// Who sent it.
+pub struct ObservedSegment {
+    /// The sending side.
     pub sender: Side,
     /// Its number, counted from the sender's SYN (0): the first byte is 1.
     pub seq: u64,
@@ -57,13 +57,13 @@ pub struct Sighting {
     pub ack: Option<u64>,
     /// The window that it advertises, in bytes.
     pub window: Bytes,
-    /// What it is.
-    pub kind: Kind,
+    /// The kind of the segment.
+    pub kind: SegmentKind,
 }
 
-/// What a segment is, judged by what was seen before it.
+/// The kind of a segment, inferred from the packets before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SegmentKind {
     /// The first SYN, or SYN-ACK.
     Syn,
     /// Data for the first time.
@@ -91,7 +91,7 @@ impl Flow {
     ) -> Self {
         let answer = flags.contains(Flags::SYN.with(Flags::ACK));
         let ends = if answer { [destination, source] } else { [source, destination] };
-        let half = Half::new(milestones);
+        let half = HalfConnection::new(milestones);
         Self {
             ends,
             halves: [half.clone(), half],
@@ -110,7 +110,7 @@ impl Flow {
         sender: Side,
         segment: &Segment,
         missing: u32,
-    ) -> Sighting {
+    ) -> ObservedSegment {
         self.note_handshake(at, sender, segment);
         let [opener, answerer] = &mut self.halves;
         let (own, other) = match sender {
@@ -122,7 +122,7 @@ impl Flow {
         let carries_data = !segment.payload.is_empty() || missing > 0;
         other.handle_arrival(at, segment, carries_data, window);
         let kind = own.handle_sent(at, packet, segment, missing);
-        Sighting {
+        ObservedSegment {
             sender,
             seq: own.relative(segment.seq),
             len: segment.payload.len() + missing,
@@ -132,7 +132,7 @@ impl Flow {
         }
     }
 
-    /// A packet of the flow was lost behind the point of observation.
+    /// A packet of the flow was lost after the point of observation.
     pub(crate) fn handle_loss(
         &mut self,
         at: Instant,
@@ -161,9 +161,9 @@ impl Flow {
         self.ends
     }
 
-    /// What `side` sent.
+    /// The data that `side` sent.
     #[must_use]
-    pub const fn half(&self, side: Side) -> &Half {
+    pub const fn half(&self, side: Side) -> &HalfConnection {
         &self.halves[side as usize]
     }
 
@@ -224,7 +224,7 @@ impl Flow {
             && self.half(sender).began_otherwise(segment.seq)
     }
 
-    fn half_mut(&mut self, side: Side) -> &mut Half {
+    fn half_mut(&mut self, side: Side) -> &mut HalfConnection {
         &mut self.halves[side as usize]
     }
 

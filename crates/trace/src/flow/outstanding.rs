@@ -1,4 +1,4 @@
-//! What a sender has sent and not yet seen acknowledged.
+//! Data that a sender has sent and that are not acknowledged.
 
 use std::collections::VecDeque;
 
@@ -22,11 +22,11 @@ pub(super) struct Sent {
     pub(super) resent_in: Option<u32>,
 }
 
-/// What an acknowledgment covered.
+/// The segments that an acknowledgment covered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acknowledged {
-    /// When the last of the segments was sent, if none of them was sent twice: what a round-trip
-    /// time can be measured by (Karn; RFC 6298 §3).
+    /// When the last of the segments was sent, if none of them was sent twice: the basis of a round-trip sample (Karn;
+    /// RFC 6298 §3).
     pub(super) timed: Option<Instant>,
     /// Whether this phase had not sent one of them again.
     pub(super) untouched: bool,
@@ -42,7 +42,7 @@ impl Outstanding {
         self.segments.push_back(Sent { span, at, resent_in: None });
     }
 
-    /// What covers `span` was sent again, in a phase of the sender that has this number.
+    /// The data in `span` were retransmitted, in the sender's phase with this number.
     pub(super) fn resend(&mut self, span: Span, at: Instant, phase: u32) {
         let from = self.segments.partition_point(|sent| sent.span.end <= span.start);
         for sent in self.segments.range_mut(from..).take_while(|sent| sent.span.overlaps(span)) {

@@ -1,4 +1,4 @@
-//! The round-trip time as a sender would measure it, and how long its timer is at least.
+//! The round-trip time as a sender would measure it, and a lower bound of its timer.
 
 use units::Duration;
 

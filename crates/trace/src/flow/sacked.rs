@@ -1,4 +1,4 @@
-//! What SACK blocks have told of.
+//! The data that SACK blocks have reported.
 
 use crate::position::Span;
 
@@ -9,7 +9,7 @@ pub(super) struct Sacked {
 }
 
 impl Sacked {
-    /// Adds a block; tells whether anything in it is new.
+    /// Adds a block; returns whether it reports new data.
     pub(super) fn add(&mut self, block: Span) -> bool {
         let from = self.runs.partition_point(|run| run.end < block.start);
         let to = self.runs.partition_point(|run| run.start <= block.end);
@@ -23,7 +23,7 @@ impl Sacked {
         merged.len() > known
     }
 
-    /// Forgets what lies before `position`.
+    /// Removes the data before `position`.
     pub(super) fn forget_before(&mut self, position: u64) {
         self.runs.retain_mut(|run| {
             run.start = run.start.max(position);
@@ -31,7 +31,7 @@ impl Sacked {
         });
     }
 
-    /// Whether anything at or behind `position` was told of.
+    /// Whether data at or after `position` were reported.
     pub(super) fn reaches_beyond(&self, position: u64) -> bool {
         self.runs.last().is_some_and(|run| run.end > position)
     }

@@ -1,4 +1,4 @@
-//! Short histories at the sender's end, and what is made of them.
+//! Short histories at the sender's end, and the causes inferred from them.
 
 use units::Seq;
 use wire::{Options, Payload};
@@ -51,24 +51,24 @@ impl Script {
         Self { flow: Flow::new(ms(100), end(1), end(2), Flags::SYN, milestones), packet: 0 }
     }
 
-    fn sent(&mut self, at: Instant, segment: Segment) -> Sighting {
+    fn sent(&mut self, at: Instant, segment: Segment) -> ObservedSegment {
         self.packet += 1;
         self.flow.handle_segment(at, PacketId(self.packet), Side::Opener, &segment, 0)
     }
 
-    fn arrived(&mut self, at: Instant, segment: Segment) -> Sighting {
+    fn arrived(&mut self, at: Instant, segment: Segment) -> ObservedSegment {
         self.packet += 1;
         self.flow.handle_segment(at, PacketId(self.packet), Side::Answerer, &segment, 0)
     }
 
     /// Data segment `n` is sent.
-    fn data(&mut self, millis: u64, n: u32) -> Kind {
+    fn data(&mut self, millis: u64, n: u32) -> SegmentKind {
         self.sent(ms(millis), segment(ISS + 1 + n * MSS, Seq(8), Flags::ACK, MSS)).kind
     }
 
     fn window(&mut self, millis: u64, segments: std::ops::Range<u32>) {
         for n in segments {
-            assert_eq!(self.data(millis, n), Kind::Data);
+            assert_eq!(self.data(millis, n), SegmentKind::Data);
         }
     }
 
@@ -88,8 +88,8 @@ impl Script {
     }
 }
 
-const fn again(cause: Cause) -> Kind {
-    Kind::Retransmission(cause)
+const fn again(cause: Cause) -> SegmentKind {
+    SegmentKind::Retransmission(cause)
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn silence_and_then_the_first_segment_again_is_a_timeout_and_what_follows_is_beh
     assert_eq!(script.data(1300, 1), again(Cause::AfterTimeout));
     assert_eq!(script.data(1300, 2), again(Cause::AfterTimeout));
     script.ack(1400, 4, &[]);
-    assert_eq!(script.data(1400, 4), Kind::Data);
+    assert_eq!(script.data(1400, 4), SegmentKind::Data);
     assert_eq!(script.counters().timeouts, 1);
 }
 
@@ -236,8 +236,8 @@ fn a_syn_sent_again_is_a_timeout_and_the_answer_to_it_is_not() {
     let mut script = Script::before_the_handshake(&[]);
     let syn = segment(ISS, Seq(0), Flags::SYN, 0);
     let syn_ack = segment(Seq(7), ISS + 1, Flags::SYN.with(Flags::ACK), 0);
-    assert_eq!(script.sent(ms(100), syn.clone()).kind, Kind::Syn);
-    assert_eq!(script.arrived(ms(150), syn_ack.clone()).kind, Kind::Syn);
+    assert_eq!(script.sent(ms(100), syn.clone()).kind, SegmentKind::Syn);
+    assert_eq!(script.arrived(ms(150), syn_ack.clone()).kind, SegmentKind::Syn);
     assert_eq!(script.sent(ms(1100), syn).kind, again(Cause::Timeout));
     assert_eq!(script.arrived(ms(1100), syn_ack).kind, again(Cause::Answer));
     assert_eq!(script.counters().timeouts, 1);
@@ -250,14 +250,14 @@ fn keep_alives_and_window_probes_are_not_retransmissions() {
     script.window(200, 0..1);
     script.ack(300, 1, &[]);
     let last = ISS + MSS;
-    assert_eq!(script.sent(ms(9000), segment(last, Seq(8), Flags::ACK, 0)).kind, Kind::Probe);
-    assert_eq!(script.sent(ms(9500), segment(last, Seq(8), Flags::ACK, 1)).kind, Kind::Probe);
+    assert_eq!(script.sent(ms(9000), segment(last, Seq(8), Flags::ACK, 0)).kind, SegmentKind::Probe);
+    assert_eq!(script.sent(ms(9500), segment(last, Seq(8), Flags::ACK, 1)).kind, SegmentKind::Probe);
     let mut closed = segment(Seq(8), ISS + 1 + MSS, Flags::ACK, 0);
     closed.window = 0;
     script.arrived(ms(9600), closed);
     let next = ISS + 1 + MSS;
-    assert_eq!(script.sent(ms(9700), segment(next, Seq(8), Flags::ACK, 1)).kind, Kind::Data);
-    assert_eq!(script.sent(ms(9900), segment(next, Seq(8), Flags::ACK, 1)).kind, Kind::Probe);
+    assert_eq!(script.sent(ms(9700), segment(next, Seq(8), Flags::ACK, 1)).kind, SegmentKind::Data);
+    assert_eq!(script.sent(ms(9900), segment(next, Seq(8), Flags::ACK, 1)).kind, SegmentKind::Probe);
     assert_eq!((script.counters().probes, script.counters().retransmissions), (3, 0));
 }
 
@@ -270,8 +270,11 @@ fn a_whole_transfer_is_measured_from_syn_to_the_ack_of_fin() {
     script.window(200, 0..2);
     script.ack(300, 2, &[]);
     let fin = segment(ISS + 201, Seq(8), Flags::FIN.with(Flags::ACK), 50);
-    let sighting = script.sent(ms(310), fin);
-    assert_eq!((sighting.kind, sighting.seq, sighting.len, sighting.ack), (Kind::Fin, 201, 50, Some(1)));
+    let observed = script.sent(ms(310), fin);
+    assert_eq!(
+        (observed.kind, observed.seq, observed.len, observed.ack),
+        (SegmentKind::Fin, 201, 50, Some(1))
+    );
     assert!(!script.flow.completed(Side::Opener));
     script.arrived(ms(420), segment(Seq(8), ISS + 252, Flags::ACK, 0));
     script.arrived(ms(430), segment(Seq(8), ISS + 252, Flags::FIN.with(Flags::ACK), 0));
@@ -334,7 +337,7 @@ fn what_the_capture_missed_is_said_and_does_no_harm() {
 
 #[test]
 fn new_data_after_a_timeout_is_no_proof_that_the_timeout_was_spurious() {
-    // F-RTO again, but the first acknowledgment covers only what the timer sent again, and the
+    // F-RTO again, but the first acknowledgment covers only the data that the timer resent, and the
     // next one is a duplicate: the timeout was right (RFC 5682 §3.1).
     let mut script = Script::connected();
     script.window(200, 0..4);

@@ -1,4 +1,4 @@
-//! The book of copies: for each byte, how many copies were sent and lost so far.
+//! The copies of each byte: numbers of copies sent and lost so far.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::position::Span;
 
 use super::Loss;
 
-/// What is known of the copies of one byte.
+/// The copies of one byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Copies {
     /// Copies sent again, without the original.

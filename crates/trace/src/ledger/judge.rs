@@ -1,6 +1,6 @@
 //! The judging: one sweep over everything that happened, in the order of sending.
 //!
-//! The sweep may pause anywhere: what it has judged depends only on packets that were sent before.
+//! The sweep may pause anywhere: its verdicts depend only on packets that were sent before.
 
 use units::PacketId;
 
@@ -9,7 +9,7 @@ use crate::position::Span;
 use super::copies::{Book, Copies};
 use super::{Diagnosis, Dropped, Resent, TimedOut, TimeoutVerdict, Verdict, Why, causes};
 
-/// Where the sweep stands: everything sent before this point has been booked.
+/// The position of the sweep: everything sent before this point has been recorded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Judge {
     book: Book,
@@ -37,7 +37,7 @@ impl Judge {
         if next.is_none() && last < PacketId(u64::MAX) {
             return;
         }
-        // Drops are told of in the order of time; those that were booked were of packets sent earlier.
+        // Drops are reported in the order of time; the recorded ones were of packets sent earlier.
         drops[self.booked..].sort_by_key(|drop| drop.packet);
         while let Some(resent) = retransmissions.get(self.judged).filter(|next| next.sent.packet <= last) {
             self.lose_packets_before(resent.sent.packet, drops, retransmissions);
@@ -71,7 +71,7 @@ impl Judge {
         }
     }
 
-    /// Judges the next timeouts as long as they are due before the retransmission that the sweep stands at.
+    /// Judges the next timeouts that are due before the present retransmission of the sweep.
     fn judge_timeouts(&mut self, timeouts: &[TimedOut], due: impl Fn(&TimedOut, usize) -> bool) {
         while let Some(timeout) = timeouts.get(self.judged_timeouts).filter(|next| due(next, self.judged)) {
             self.judge_timeout(timeout);
@@ -112,8 +112,8 @@ impl Judge {
         if verdict.cause == causes::FAST_RETRANSMIT {
             self.last_fast_retransmit_needless = !verdict.necessary;
         }
-        // A needless copy reaches a receiver that has everything up to somewhere between the
-        // copy's end and what had been sent by then; that is what its duplicate ACK points at.
+        // A needless copy reaches a receiver that has all data up to a point between the copy's end and the end of the
+        // data sent by then; its duplicate ACK refers to that point.
         if !verdict.necessary {
             let start =
                 self.duplicates.filter(|old| old.end == resent.snd_max).map_or(u64::MAX, |old| old.start);

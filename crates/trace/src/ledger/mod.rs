@@ -1,9 +1,8 @@
 //! The ground-truth ledger: was each retransmission, and each timeout, needed?
 //!
-//! Whoever runs the world knows which packets were lost, which no TCP and no capture does. The
-//! ledger of a flow joins that with what the sender did: it is told of drops, retransmissions and
-//! timeouts (and nothing else, so a flow without trouble costs nothing), and [`Ledger::finish`]
-//! gives the verdict on each with its cause.
+//! The world knows which packets were lost, which no TCP and no capture does. The ledger of a flow joins this knowledge
+//! with the sender's actions: it takes drops, retransmissions and timeouts (and nothing else, so that a flow without
+//! losses costs nothing), and [`Ledger::finish`] gives the verdict on each with its cause.
 //!
 //! The terms, used everywhere in lasthop:
 //! - A retransmission is **needless** if each of its bytes had an earlier copy that was not lost,
@@ -29,9 +28,9 @@ pub use verdict::{Diagnosis, HeldUp, Loss, TimeoutVerdict, Verdict, Why};
 
 /// The ledger of one direction of data of one flow.
 ///
-/// Order of calls: as things happen. `on_timeout` comes before the `on_retransmission` that the
-/// timeout causes. Packet identities must grow in the order of sending. A drop may be told of long
-/// after later packets were sent: it is matched by identity.
+/// Calls follow the order of events. `on_timeout` comes before the `on_retransmission` that the timeout causes. Packet
+/// identities must grow in the order of sending. A drop may be reported long after later packets were sent: it is
+/// matched by identity.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     positions: Positions,
@@ -40,9 +39,9 @@ pub struct Ledger {
     timeouts: Vec<TimedOut>,
     /// Everything before this position was acknowledged by an acknowledgment that was lost.
     lost_ack: u64,
-    /// The delay that lasts longest of those told of, and its end.
+    /// The reported delay that ends last, and its end.
     delay: Option<(Instant, HeldUp)>,
-    /// What has been judged before the end.
+    /// Verdicts given before the end.
     judge: Judge,
 }
 
@@ -55,23 +54,23 @@ pub struct Retransmission {
     pub at: Instant,
     /// Its sequence numbers that were sent before.
     pub range: SeqRange,
-    /// What made the sender send it: one of [`causes`], or any other text.
+    /// The cause by the sender: one of [`causes`], or any other text.
     pub cause: &'static str,
     /// The highest number sent by then (of this packet too), plus one: SND.MAX.
     pub snd_max: Seq,
 }
 
-/// The causes of retransmissions that the ledger knows, as the sender names them.
+/// The sender's names of the causes of retransmissions that the ledger distinguishes.
 pub mod causes {
     /// Its own retransmission timer ran out.
     pub const TIMEOUT: &str = "timeout";
-    /// It lay behind a segment whose timer ran out.
+    /// It followed a segment whose timer expired.
     pub const AFTER_TIMEOUT: &str = "after_timeout";
     /// Enough duplicate ACKs came.
     pub const FAST_RETRANSMIT: &str = "fast_retransmit";
     /// A partial ACK pointed at it.
     pub const PARTIAL_ACK: &str = "partial_ack";
-    /// The scoreboard says that it is lost.
+    /// The scoreboard marks it as lost.
     pub const SCOREBOARD: &str = "scoreboard";
     /// The peer's window was closed to it.
     pub const PROBE: &str = "probe";
@@ -99,9 +98,9 @@ impl Ledger {
         self.retransmissions.push(Resent { sent, span, snd_max, late: self.late(sent.at, span) });
     }
 
-    /// A packet of the sender was lost on the way: dropped, damaged beyond use, or refused by the
-    /// receiver. `range` are all its sequence numbers, `rule` the name of what dropped it. Pure
-    /// ACKs may be told of or not: they take no numbers.
+    /// A packet of the sender was lost: dropped, damaged beyond use, or refused by the receiver. `range` are all its
+    /// sequence numbers, `rule` is the name of the dropping rule. Reports of pure ACKs are optional: they take no
+    /// sequence numbers.
     pub fn on_drop(&mut self, packet: PacketId, range: SeqRange, at: Instant, rule: &'static str) {
         if !range.is_empty() {
             let span = self.positions.span(range);
@@ -130,7 +129,7 @@ impl Ledger {
         self.timeouts.push(TimedOut { at, range, span, before, late });
     }
 
-    /// Why nothing was heard of `span` by now, should it turn out that it was not lost.
+    /// Why `span` has not been acknowledged by now, provided that it was not lost.
     fn late(&self, now: Instant, span: Span) -> Why {
         if self.lost_ack >= span.end {
             Why::AcknowledgmentsLost
@@ -151,14 +150,14 @@ impl Ledger {
         self.timeouts.len() as u64
     }
 
-    /// The verdict on the retransmission `packet`, before the end. Every packet sent before it must have met its
-    /// fate by now: a drop that is told of later would come too late to count.
+    /// The verdict on the retransmission `packet`, before the end. Every packet sent before it must have met its fate:
+    /// a drop that is reported later does not count.
     pub fn verdict(&mut self, packet: PacketId) -> Option<&Verdict> {
         self.judge_through(packet);
         self.judge.verdict(packet)
     }
 
-    /// The verdicts. What has not been dropped by now is taken to arrive.
+    /// The verdicts. Packets that have not been dropped are taken to arrive.
     #[must_use]
     pub fn finish(mut self) -> Diagnosis {
         self.judge_through(PacketId(u64::MAX));

@@ -1,4 +1,4 @@
-//! Small histories whose verdict is plain.
+//! Small histories with an obvious verdict.
 
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn a_retransmission_of_a_lost_segment_is_necessary() {
 
 #[test]
 fn a_drop_that_happens_after_the_retransmission_still_makes_it_necessary() {
-    // The original sits in a long queue, is resent meanwhile, and is then dropped at the far end.
+    // The original waits in a long queue, is retransmitted in the meantime, and is then dropped at the far end.
     let mut ledger = Ledger::new();
     resend(&mut ledger, 10, 3, 7, causes::TIMEOUT);
     ledger.on_drop(PacketId(3), segment(3), ms(500), "dropper");
@@ -223,7 +223,7 @@ proptest! {
         for (id, (start, len, dropped)) in packets.into_iter().enumerate() {
             let places = start as usize..(start + len) as usize;
             let again = places.clone().all(|place| sent[place]);
-            // A sender sends new data in whole runs: what is partly new is not sent in this game.
+            // The sender sends new data in whole runs: no segment is partly new.
             if !again && places.clone().any(|place| sent[place]) { continue; }
             let packet = PacketId(id as u64);
             let range = SeqRange::new(base + start, len);

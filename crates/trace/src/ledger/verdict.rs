@@ -1,4 +1,4 @@
-//! What the ledger says: verdicts, and the reasons that go with them.
+//! Verdicts, and their reasons.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct Verdict {
     pub at: Instant,
     /// The numbers that were sent again.
     pub range: SeqRange,
-    /// What made the sender send it.
+    /// The cause by the sender.
     pub cause: &'static str,
     /// Whether some byte of it had no other surviving copy.
     pub necessary: bool,
@@ -36,7 +36,7 @@ pub struct Verdict {
 pub struct TimeoutVerdict {
     /// When the timer ran out.
     pub at: Instant,
-    /// The segment whose timer it was.
+    /// The segment whose timer expired.
     pub range: SeqRange,
     /// Whether the segment was not lost.
     pub spurious: bool,
@@ -51,12 +51,11 @@ pub struct Loss {
     pub packet: PacketId,
     /// When it was lost.
     pub at: Instant,
-    /// What dropped it.
+    /// The dropping rule.
     pub rule: &'static str,
 }
 
-/// Why a retransmission or timeout was necessary or not. [`Why::id`] names it in tables,
-/// `Display` says it in a sentence.
+/// Why a retransmission or timeout was necessary or not. [`Why::id`] is its name in tables, `Display` gives a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Why {
     /// Necessary: the original was lost.
@@ -73,13 +72,13 @@ pub enum Why {
     WindowProbe,
     /// Needless: the timer ran out although the segment was only late.
     SpuriousTimeout(Option<HeldUp>),
-    /// Needless: the data had arrived, but the acknowledgments that said so were lost.
+    /// Needless: the data had arrived, but their acknowledgments were lost.
     AcknowledgmentsLost,
     /// Needless: an earlier retransmission of it was not lost, and would have done.
     CopyUnderway,
-    /// Needless: resent behind a spurious timeout.
+    /// Needless: resent after a spurious timeout.
     GoBackNAfterSpuriousTimeout,
-    /// Needless: resent behind a timeout that was right, though this segment had not been lost.
+    /// Needless: resent after a genuine timeout, although this segment had not been lost.
     GoBackNOverArrivedData,
     /// Needless: the duplicate ACKs came of needless retransmissions.
     DuplicateAcksOfNeedless,
@@ -96,7 +95,7 @@ pub enum Why {
 pub struct HeldUp {
     /// Since when.
     pub at: Instant,
-    /// For how long.
+    /// Length of the delay.
     pub by: Duration,
     /// By what.
     pub cause: &'static str,
@@ -134,7 +133,7 @@ impl Diagnosis {
 }
 
 impl Why {
-    /// Every name that [`Why::id`] can give, with whether it speaks for the necessary.
+    /// Every name that [`Why::id`] can return, and whether it means necessary.
     pub const IDS: [(&'static str, bool); 12] = [
         ("original_lost", true),
         ("every_copy_lost", true),

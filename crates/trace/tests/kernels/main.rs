@@ -7,7 +7,7 @@ use trace::capture::read;
 use trace::flow::{Counters, Side};
 use units::Bytes;
 
-/// What we make of the sender of a capture.
+/// Our counts of the sender of a capture.
 fn sender(name: &str) -> (Bytes, Counters) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels").join(name).with_extension("pcap");
     let file = std::fs::read(path).expect("the capture is there");

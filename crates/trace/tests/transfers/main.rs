@@ -1,6 +1,5 @@
-//! Whole transfers between two endpoints of ours over a bad path, seen at the sender's end: what the
-//! capture makes of the packets against what the sender itself says it did, and against the counts
-//! of tshark and tcptrace.
+//! Whole transfers between two endpoints of ours over a bad path, seen at the sender's end: the analysis of the capture
+//! compared with the sender's own records, and with the counts of tshark and tcptrace.
 
 mod path;
 mod tools;
@@ -9,7 +8,7 @@ use std::collections::BTreeMap;
 
 use lasthop_trace as trace;
 use serde_json::json;
-use trace::flow::{Cause, Counters, Kind, Side};
+use trace::flow::{Cause, Counters, SegmentKind, Side};
 use units::{Bytes, Duration};
 
 use path::{Fate, Path, Transfer, transfer};
@@ -83,7 +82,7 @@ fn every_retransmission_is_found_and_nothing_else() {
     for_each_case(|case, transfer| {
         let said: Vec<bool> = transfer.sent.iter().map(|sent| sent.said.is_some()).collect();
         let seen: Vec<bool> =
-            transfer.sent.iter().map(|sent| matches!(sent.seen, Kind::Retransmission(_))).collect();
+            transfer.sent.iter().map(|sent| matches!(sent.seen, SegmentKind::Retransmission(_))).collect();
         assert_eq!(seen, said, "{case}");
         assert_eq!(counters(transfer).unique_bytes, SIZE.0, "{case}");
     });
@@ -134,10 +133,10 @@ fn the_causes_are_those_of_the_sender_but_for_a_few() {
     for (profile_name, profile) in profiles() {
         for (trouble, path) in troubles() {
             for sent in &transfer(&profile, &path, SIZE).sent {
-                if let (Some(said), Kind::Retransmission(seen)) = (sent.said, sent.seen) {
+                if let (Some(said), SegmentKind::Retransmission(seen)) = (sent.said, sent.seen) {
                     all += 1;
-                    // The sender with SACK takes every retransmission from its scoreboard, the one
-                    // that begins a recovery too.
+                    // The sender with SACK takes every retransmission from its scoreboard, including the first one of a
+                    // recovery.
                     if said != seen.id() && (said, seen) != ("scoreboard", Cause::FastRetransmit) {
                         *wrong.entry((profile_name, trouble, said, seen.id())).or_default() += 1;
                     }

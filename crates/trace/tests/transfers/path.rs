@@ -1,11 +1,11 @@
-//! A path of one slow link, whose packets meet a fate by their number, and a transfer over it.
+//! A path of one slow link with a fate for each packet by its number, and a transfer over it.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use lasthop_trace::capture::Capture;
-use lasthop_trace::flow::Kind;
+use lasthop_trace::flow::SegmentKind;
 use tcp::{Config, Endpoint, Event, Ports};
 use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
 use wire::capture::{Frame, VIRTUAL_EPOCH};
@@ -17,16 +17,16 @@ pub(crate) struct Path {
     pub(crate) propagation: Duration,
     /// Packets that may wait or be in transmission.
     pub(crate) queue: usize,
-    /// What happens to the packet of this number, counted from 1.
+    /// The fate of the packet of this number, counted from 1.
     pub(crate) fate: fn(u64) -> Fate,
 }
 
-/// What happens to a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy)]
 pub(crate) enum Fate {
     Passes,
     Lost,
-    /// It, and all behind it, wait so long.
+    /// The packet, and all after it, wait for this time.
     Held(Duration),
 }
 
@@ -46,10 +46,10 @@ pub(crate) struct Sent {
     pub(crate) packet: u64,
     pub(crate) at: Instant,
     pub(crate) range: SeqRange,
-    /// The cause of the retransmission, as the sender says.
+    /// The cause of the retransmission by the sender.
     pub(crate) said: Option<&'static str>,
-    /// What it was, as the capture sees it.
-    pub(crate) seen: Kind,
+    /// The kind of the segment in the capture.
+    pub(crate) seen: SegmentKind,
     pub(crate) lost: bool,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn transfer(profile: &serde_json::Value, path: &Path, size: Bytes) ->
 }
 
 impl Transfer {
-    /// The packets whose retransmission was needless, by the definition.
+    /// The packets whose retransmission was needless by definition.
     pub(crate) fn needless(&self) -> Vec<u64> {
         let survived_before = |upto: usize, seq: Seq| {
             self.sent[..upto].iter().any(|sent| !sent.lost && sent.range.contains(seq))
@@ -86,7 +86,7 @@ impl Transfer {
         self.sent.iter().enumerate().filter(needless).map(|(_, sent)| sent.packet).collect()
     }
 
-    /// What was retransmitted, when and why.
+    /// The retransmissions, with times and causes.
     pub(crate) fn story(&self) -> String {
         let first = self.sent[0].range.start;
         let line = |sent: &Sent| {
@@ -222,7 +222,7 @@ impl<'a> Run<'a> {
     }
 
     /// The packet passes the sender's end.
-    fn see(&mut self, segment: &Segment, out: bool) -> Kind {
+    fn see(&mut self, segment: &Segment, out: bool) -> SegmentKind {
         self.packets += 1;
         let (from, to) = if out { (SENDER, RECEIVER) } else { (RECEIVER, SENDER) };
         let bytes = emit_ipv4(from, to, self.packets as u16, segment);
@@ -232,7 +232,7 @@ impl<'a> Run<'a> {
         found.expect("our own packet").expect("a segment").1.kind
     }
 
-    /// Puts a segment on the link; tells whether it is lost.
+    /// Puts a segment on the link; returns whether it is lost.
     fn enter_link(&mut self, segment: &Segment) -> bool {
         self.forward += 1;
         self.leaving.retain(|leaves| *leaves > self.now);

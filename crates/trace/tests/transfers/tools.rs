@@ -9,7 +9,7 @@ use wire::pcapng;
 
 use crate::path::Transfer;
 
-/// Asserts that both tools count as we do; says so loudly where one is not installed.
+/// Asserts that both tools agree with our counts; prints a warning if one is not installed.
 pub(crate) fn compare(case: &str, transfer: &Transfer, counters: &Counters) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("sender.pcapng");

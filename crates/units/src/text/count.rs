@@ -20,29 +20,29 @@ pub struct Segments(pub u64);
 /// A length of a queue: "20 packets" or "32 KiB".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PacketsOrBytes {
-    /// So many packets, whatever their sizes.
+    /// A number of packets, whatever their sizes.
     Packets(Packets),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
 }
 
 /// A limit on a queue: "20 packets", "32 KiB" or "500 ms".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueLimit {
-    /// So many packets, whatever their sizes.
+    /// A number of packets, whatever their sizes.
     Packets(Packets),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
-    /// What the link transmits in this time.
+    /// The amount that the link transmits in this time.
     Time(Duration),
 }
 
 /// A window: "2 segments" or "4380 bytes".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SegmentsOrBytes {
-    /// So many segments of the maximum size.
+    /// A number of segments of the maximum size.
     Segments(Segments),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
 }
 
@@ -97,7 +97,7 @@ impl QueueLimit {
         PacketsOrBytes::parse(text).map(Self::from)
     }
 
-    /// Whether it lets nothing wait.
+    /// Whether no packet may wait.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         match self {
@@ -132,7 +132,7 @@ impl SegmentsOrBytes {
         })?
     }
 
-    /// The size, where one segment is `segment` long.
+    /// The size in bytes, for segments of the length `segment`.
     #[must_use]
     pub const fn bytes(self, segment: Bytes) -> Bytes {
         match self {

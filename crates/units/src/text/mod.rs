@@ -15,13 +15,13 @@ pub use count::{Packets, PacketsOrBytes, Probability, QueueLimit, Segments, Segm
 use crate::{Bytes, Duration, Rate};
 use quantity::{BYTES, BYTES_CANONICAL, DURATION, DURATION_CANONICAL, Quantity, RATE, RATE_CANONICAL};
 
-/// What joins a message's two halves: "what is wrong; what would be right".
+/// The separator of a message's two halves: "what is wrong; what would be right".
 pub const REMEDY: &str = "; ";
 
 /// A text that is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// A number stands alone.
+    /// A number has no unit.
     #[error("{text} has no unit{REMEDY}write a {what} like {example}")]
     NoUnit {
         /// What was written.
@@ -38,10 +38,10 @@ pub enum UnitError {
         unit: String,
         /// What is wanted.
         what: &'static str,
-        /// The units there are, or what was probably meant.
+        /// The valid units, or the unit that was probably meant.
         advice: String,
     },
-    /// The number is not written plainly.
+    /// The number is not written in plain decimal digits.
     #[error(
         "\"{text}\" has no plain number{REMEDY}write digits, with a point if need be, and a unit, like {example}"
     )]
@@ -71,7 +71,7 @@ pub enum UnitError {
         /// A right one.
         example: &'static str,
     },
-    /// The number is finer than can be kept.
+    /// The number is finer than the type can represent.
     #[error("\"{text}\" is finer than {finest}{REMEDY}write a whole number of {finest}")]
     TooFine {
         /// What was written.
@@ -79,20 +79,20 @@ pub enum UnitError {
         /// The smallest step, in the plural.
         finest: &'static str,
     },
-    /// The number is larger than can be kept.
+    /// The number is larger than the type can represent.
     #[error("\"{text}\" is too large{REMEDY}the largest {what} is {largest}")]
     TooLarge {
         /// What was written.
         text: String,
         /// What is wanted.
         what: &'static str,
-        /// The largest that can be kept.
+        /// The largest number that the type can represent.
         largest: String,
     },
 }
 
 impl UnitError {
-    /// What is wrong, and what would be right.
+    /// The error, and the remedy.
     #[must_use]
     pub fn halves(&self) -> (String, String) {
         let both = self.to_string();

@@ -8,7 +8,7 @@ pub(super) struct Quantity {
     pub(super) example: &'static str,
     finest: &'static str,
     units: &'static [(&'static str, u64)],
-    /// Units of which we know what was meant, or of which we will not guess.
+    /// Wrong units with advice: those whose meaning is clear, and those that are ambiguous.
     advice: &'static [(&'static str, &'static str)],
 }
 
@@ -113,7 +113,7 @@ impl Quantity {
         self.scale(trimmed, number, factor)
     }
 
-    /// The example, with the number that was written in place of its own where that is one.
+    /// The example, with its number replaced by the one that was written, if that is a number.
     pub(super) fn example_with(&self, number: &str) -> String {
         let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         match self.example.split_once(' ') {
@@ -132,7 +132,7 @@ impl Quantity {
         self.units.iter().any(|(name, _)| *name == unit)
     }
 
-    /// Whether a unit is one of this quantity's, or one of which we know that it was meant to be.
+    /// Whether a unit is one of this quantity's, or a known wrong spelling of one.
     pub(super) fn speaks_of(&self, unit: &str) -> bool {
         self.has_unit(unit) || self.advice.iter().any(|(name, _)| *name == unit)
     }
@@ -196,7 +196,7 @@ impl Quantity {
     }
 }
 
-/// The text with the smallest whole number; zero is written in the unit of everyday ("0 s", "0 bytes").
+/// The text with the smallest whole number; zero is written in the common unit ("0 s", "0 bytes").
 pub(super) fn write(value: u64, units: &[(&str, u64)]) -> String {
     let everyday = if units[0].0 == "s" { units[0].0 } else { units[units.len() - 1].0 };
     let whole = units.iter().find(|(_, factor)| value.is_multiple_of(*factor));

@@ -1,12 +1,16 @@
 //! IP headers: [`v4`] (RFC 791) and [`v6`] (RFC 8200).
 
 use std::net::IpAddr;
-use std::ops::Range;
 
 use crate::ParseError;
 
+mod decoded;
+mod protocol;
 pub mod v4;
 pub mod v6;
+
+pub use decoded::{Decoded, Fragment};
+pub use protocol::Protocol;
 
 /// The header of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,34 +21,8 @@ pub enum Header {
     V6(v6::Header),
 }
 
-/// What an IP packet carries, by its assigned number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Protocol(pub u8);
-
-/// The part of a fragmented packet that a packet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fragment {
-    /// Place of its first byte in the whole packet's payload, in bytes.
-    pub offset: u16,
-    /// Whether more parts follow.
-    pub more: bool,
-}
-
-/// A decoded header, and where its payload is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decoded {
-    /// The header.
-    pub header: Header,
-    /// Where the payload stands in the bytes decoded.
-    pub payload: Range<usize>,
-    /// Bytes of payload that the header counts and that are not there: cut off by a capture.
-    pub missing: u32,
-    /// Whether the header's checksum is right; IPv6 has none, and is always right.
-    pub checksum_holds: bool,
-}
-
 impl Header {
-    /// Who sent the packet.
+    /// Source address.
     #[must_use]
     pub const fn source(&self) -> IpAddr {
         match self {
@@ -53,7 +31,7 @@ impl Header {
         }
     }
 
-    /// Whom it is for.
+    /// Destination address.
     #[must_use]
     pub const fn destination(&self) -> IpAddr {
         match self {
@@ -62,7 +40,7 @@ impl Header {
         }
     }
 
-    /// What it carries.
+    /// Protocol of the payload.
     #[must_use]
     pub const fn protocol(&self) -> Protocol {
         match self {
@@ -90,33 +68,14 @@ impl Header {
     }
 }
 
-impl Protocol {
-    /// IPv6 hop-by-hop options (RFC 8200 §4.3).
-    pub const HOP_BY_HOP: Self = Self(0);
-    /// ICMP.
-    pub const ICMP: Self = Self(1);
-    /// TCP.
-    pub const TCP: Self = Self(6);
-    /// UDP.
-    pub const UDP: Self = Self(17);
-    /// IPv6 routing header (RFC 8200 §4.4).
-    pub const ROUTING: Self = Self(43);
-    /// IPv6 fragment header (RFC 8200 §4.5).
-    pub const FRAGMENT: Self = Self(44);
-    /// ICMP for IPv6.
-    pub const ICMP_V6: Self = Self(58);
-    /// IPv6 destination options (RFC 8200 §4.6).
-    pub const DESTINATION_OPTIONS: Self = Self(60);
-}
-
 /// Decodes the header that `packet` begins with.
 ///
 /// # Errors
 /// If the version is neither 4 nor 6, or the header is cut off or contradicts itself.
-pub fn decode(packet: &[u8]) -> Result<Decoded, ParseError> {
+pub fn decode(packet: &[u8]) -> Result<Decoded<Header>, ParseError> {
     match packet.first().map(|byte| byte >> 4) {
-        Some(4) => v4::decode(packet),
-        Some(6) => v6::decode(packet),
+        Some(4) => v4::decode(packet).map(|decoded| decoded.map(Header::V4)),
+        Some(6) => v6::decode(packet).map(|decoded| decoded.map(Header::V6)),
         Some(version) => Err(ParseError::Version(version)),
         None => Err(ParseError::CutOff { header: "IP", need: 1, have: 0 }),
     }

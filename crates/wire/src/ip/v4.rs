@@ -8,25 +8,25 @@ use crate::{ParseError, checksum};
 /// An IPv4 header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Who sends.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// Whom it is for.
+    /// Destination address.
     pub destination: Ipv4Addr,
-    /// What it carries.
+    /// Protocol of the payload.
     pub protocol: Protocol,
     /// Routers that it may still pass (TTL).
     pub ttl: u8,
     /// Differentiated services code point and, in the low two bits, ECN (RFC 3168 §5).
     pub traffic_class: u8,
-    /// Tells the fragments of packets apart.
+    /// Distinguishes the fragments of different packets.
     pub identification: u16,
     /// Routers must not fragment it.
     pub dont_fragment: bool,
-    /// The part that it is, if it was fragmented.
+    /// The part, if the packet was fragmented.
     pub fragment: Option<Fragment>,
 }
 
-/// How far left of the end of its byte the precedence stands, the first three bits (RFC 2474 §4.2.2.1).
+/// Shift of the precedence within its byte, the first three bits (RFC 2474 §4.2.2.1).
 pub const PRECEDENCE_SHIFT: u8 = 5;
 
 /// Bytes of the header without options.
@@ -86,7 +86,7 @@ impl Header {
 ///
 /// # Errors
 /// If the header is cut off, or its lengths contradict each other.
-pub fn decode(packet: &[u8]) -> Result<Decoded, ParseError> {
+pub fn decode(packet: &[u8]) -> Result<Decoded<Header>, ParseError> {
     let cut_off = |need| ParseError::CutOff { header: "IPv4", need, have: packet.len() };
     let fixed: &[u8; HEADER_LEN] = packet.first_chunk().ok_or_else(|| cut_off(HEADER_LEN))?;
     let header_len = usize::from(fixed[0] & 0x0f) * 4;
@@ -97,13 +97,13 @@ pub fn decode(packet: &[u8]) -> Result<Decoded, ParseError> {
     let total = match usize::from(u16::from_be_bytes([fixed[2], fixed[3]])) {
         // A host that leaves segmentation to its network card hands captures a total length of 0.
         0 => packet.len(),
-        said if said < header_len => {
-            return Err(ParseError::TotalLength { said, header_len });
+        total if total < header_len => {
+            return Err(ParseError::TotalLength { said: total, header_len });
         }
-        said => said,
+        total => total,
     };
     Ok(Decoded {
-        header: super::Header::V4(fields(fixed)),
+        header: fields(fixed),
         payload: header_len..total.min(packet.len()),
         missing: total.saturating_sub(packet.len()) as u32,
         checksum_holds: checksum::of(bytes) == 0,

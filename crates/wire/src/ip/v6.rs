@@ -8,19 +8,19 @@ use crate::ParseError;
 /// An IPv6 header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Who sends.
+    /// Source address.
     pub source: Ipv6Addr,
-    /// Whom it is for.
+    /// Destination address.
     pub destination: Ipv6Addr,
-    /// What it carries, behind all extension headers.
+    /// Protocol of the payload after all extension headers.
     pub protocol: Protocol,
     /// Routers that it may still pass.
     pub hop_limit: u8,
     /// Differentiated services code point and, in the low two bits, ECN (RFC 3168 §5).
     pub traffic_class: u8,
-    /// Tells flows apart; 20 bits.
+    /// Flow label; 20 bits.
     pub flow_label: u32,
-    /// The part that it is, if it was fragmented.
+    /// The part, if the packet was fragmented.
     pub fragment: Option<Fragment>,
 }
 
@@ -53,19 +53,19 @@ impl Header {
 /// Decodes the header, and its extension headers, that `packet` begins with.
 ///
 /// # Errors
-/// If they are cut off, or longer than the packet says it is.
-pub fn decode(packet: &[u8]) -> Result<Decoded, ParseError> {
+/// If they are truncated, or exceed the length of the packet.
+pub fn decode(packet: &[u8]) -> Result<Decoded<Header>, ParseError> {
     let cut_off = || ParseError::CutOff { header: "IPv6", need: HEADER_LEN, have: packet.len() };
     let fixed: &[u8; HEADER_LEN] = packet.first_chunk().ok_or_else(cut_off)?;
     let end = match usize::from(u16::from_be_bytes([fixed[4], fixed[5]])) {
         // As in IPv4: a super-packet that is yet to be segmented (or a jumbogram, RFC 2675).
         0 => packet.len(),
-        said => HEADER_LEN + said,
+        total => HEADER_LEN + total,
     };
     let bytes = &packet[..end.min(packet.len())];
     let (protocol, fragment, start) = read_over_extensions(Protocol(fixed[6]), bytes)?;
     Ok(Decoded {
-        header: super::Header::V6(Header { protocol, fragment, ..fields(fixed) }),
+        header: Header { protocol, fragment, ..fields(fixed) },
         payload: start..bytes.len(),
         missing: end.saturating_sub(packet.len()) as u32,
         checksum_holds: true,
@@ -90,7 +90,7 @@ fn fields(fixed: &[u8; HEADER_LEN]) -> Header {
     }
 }
 
-/// What follows the extension headers, the fragment that they speak of, and where it begins.
+/// The protocol after the extension headers, the fragment that they describe, and the start of the payload.
 fn read_over_extensions(
     mut next: Protocol,
     bytes: &[u8],
@@ -111,14 +111,13 @@ fn read_over_extensions(
         next = Protocol(head[0]);
         at += len;
         if fragment.is_some_and(|part| part.offset > 0) {
-            break; // What follows is the middle of something, not a header.
+            break; // The middle of a payload follows, not a header.
         }
     }
     Ok((next, fragment, at))
 }
 
-/// The fragment that the offset field of a fragment header tells of: an "atomic" one is whole
-/// (RFC 6946).
+/// The fragment of a fragment header's offset field; none for an "atomic" fragment, which is a whole packet (RFC 6946).
 fn part(field: u16) -> Option<Fragment> {
     let part = Fragment { offset: field & !7, more: field & 1 != 0 };
     (part.more || part.offset > 0).then_some(part)
@@ -152,15 +151,15 @@ mod tests {
         payload.extend_from_slice(b"datagram");
         let decoded = decode(&packet(Protocol::DESTINATION_OPTIONS, &payload)).expect("a sound packet");
         assert_eq!(decoded.payload, 56..64);
-        assert_eq!(decoded.header.protocol(), Protocol::UDP);
-        assert_eq!(decoded.header.fragment(), None);
+        assert_eq!(decoded.header.protocol, Protocol::UDP);
+        assert_eq!(decoded.header.fragment, None);
     }
 
     #[test]
     fn a_later_fragment_is_not_taken_for_a_header() {
         let payload = [Protocol::ROUTING.0, 0, 0, 8, 0, 0, 0, 1, 0xff, 0xff];
         let decoded = decode(&packet(Protocol::FRAGMENT, &payload)).expect("a fragment");
-        assert_eq!(decoded.header.fragment(), Some(Fragment { offset: 8, more: false }));
+        assert_eq!(decoded.header.fragment, Some(Fragment { offset: 8, more: false }));
     }
 
     #[test]

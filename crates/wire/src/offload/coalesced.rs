@@ -7,7 +7,7 @@ use super::train::Train;
 use super::virtio::{ChecksumPlace, Gso, VirtioNetHeader};
 use super::{Form, RawPacket};
 
-/// A packet, with those that follow it directly: in the larger packet that it was part of, or as datagrams of their own.
+/// A packet and its direct successors: parts of one larger packet, or separate datagrams.
 #[derive(Clone, Debug)]
 pub struct Coalesced<'a>(Parts<'a>);
 
@@ -17,7 +17,7 @@ enum Parts<'a> {
     One { first: &'a RawPacket, joins: bool },
     /// Segments of a larger packet, from the first one on.
     Segments { first: &'a RawPacket, count: u16 },
-    /// Datagrams that nobody has put together before.
+    /// Separate datagrams.
     Train(Train<'a>),
 }
 
@@ -52,7 +52,7 @@ impl<'a> Coalesced<'a> {
         }
     }
 
-    /// How many packets it stands for.
+    /// Number of packets in it.
     #[must_use]
     pub fn packets(&self) -> usize {
         match &self.0 {
@@ -72,8 +72,8 @@ impl<'a> Coalesced<'a> {
         packets.into_iter()
     }
 
-    /// Appends what comes before the payload, the header of virtio first, and returns the payload. That of a train is copied,
-    /// and nothing is left to return.
+    /// Appends the headers, virtio's first, and returns the payload. The payload of a train is appended too, and the
+    /// returned one is empty.
     pub fn write(&self, head: &mut Vec<u8>) -> &'a [u8] {
         match &self.0 {
             Parts::One { first, .. } => write_one(first, 1, head),
@@ -95,7 +95,7 @@ fn joined<'a>(first: &'a RawPacket, second: &'a RawPacket, joins: bool) -> Optio
     train.push(second).then_some(Parts::Train(train))
 }
 
-/// Writes a packet, or so many segments of a larger one.
+/// Writes a packet, or `count` segments of a larger one.
 fn write_one<'a>(first: &'a RawPacket, count: u16, head: &mut Vec<u8>) -> &'a [u8] {
     match &first.0 {
         Form::Whole { bytes, checksum } => {
@@ -118,7 +118,7 @@ fn virtio(gso: Gso, count: u16, headers_len: usize, place: ChecksumPlace) -> Vir
     }
 }
 
-/// Whether a packet comes next behind `count` segments of a larger one.
+/// Whether a packet follows directly after `count` segments of a larger one.
 fn is_followed_by(first: &RawPacket, count: u16, packet: &RawPacket) -> bool {
     let (Form::Segment { of, index, is_marked }, Form::Segment { of: same, index: next, is_marked: mark }) =
         (&first.0, &packet.0)
@@ -128,6 +128,6 @@ fn is_followed_by(first: &RawPacket, count: u16, packet: &RawPacket) -> bool {
     Arc::ptr_eq(of, same)
         && index + count == *next
         && is_marked == mark
-        // CWR is the first segment's alone, and a kernel wants to be told of it (VIRTIO_NET_HDR_GSO_ECN).
+        // Only the first segment carries CWR, and a kernel must be told (VIRTIO_NET_HDR_GSO_ECN).
         && !(*index == 0 && SuperPacket::has_cwr(of))
 }

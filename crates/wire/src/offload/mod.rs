@@ -1,9 +1,9 @@
-//! Packets that a kernel leaves for a device to finish: without a checksum, or as many segments behind one header
+//! Packets that a kernel leaves for a device to finish: without a checksum, or as many segments under one header
 //! (generic segmentation offload; Linux, Documentation/networking/segmentation-offloads.rst).
 //!
-//! A link wants every segment by itself. [`segments`] takes a [`SuperPacket`] apart without copying it: each
-//! [`RawPacket`] is a view, and its headers are written when somebody asks for them. [`Coalesced`] puts neighbours
-//! together again for a kernel that takes them as one, and datagrams that were never together.
+//! A link handles single segments. [`segments`] splits a [`SuperPacket`] without copying it: each [`RawPacket`] is a
+//! view, and its headers are written on request. [`Coalesced`] joins neighbours again for a kernel that accepts them as
+//! one, and separate datagrams too.
 
 mod coalesced;
 mod super_packet;
@@ -22,19 +22,19 @@ pub use virtio::{ChecksumPlace, Gso, GsoKind, UnknownGso, VirtioNetHeader};
 use crate::checksum::{self, Checksum};
 use crate::ip::v4;
 
-/// An IP packet as bytes, of its own or within a larger packet.
+/// An IP packet as bytes, alone or within a larger packet.
 #[derive(Clone, Debug)]
 pub struct RawPacket(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
-    /// Bytes of its own. The checksum of its transport may be left to be finished.
+    /// A packet alone. Its transport checksum may be unfinished.
     Whole { bytes: Vec<u8>, checksum: Option<ChecksumPlace> },
-    /// A segment of a larger packet, with a mark of its own (CE, RFC 3168 §5).
+    /// A segment of a larger packet, with its own mark (CE, RFC 3168 §5).
     Segment { of: Arc<SuperPacket>, index: u16, is_marked: bool },
 }
 
-/// What a kernel has handed over, as packets as they are on a wire.
+/// The packets, as on a wire, that a kernel has handed over.
 #[derive(Debug)]
 pub struct Segments(Rest);
 
@@ -44,7 +44,7 @@ enum Rest {
     Many { of: Arc<SuperPacket>, next: u16 },
 }
 
-/// Takes what a kernel has handed over apart.
+/// Splits what a kernel has handed over into packets.
 ///
 /// # Errors
 /// If the header promises segments that the bytes do not have.
@@ -96,8 +96,8 @@ impl RawPacket {
         self.len() == 0
     }
 
-    /// Bytes that begin with headers whose addresses, ports and traffic class are those of this packet, without its mark.
-    /// Lengths, numbers and checksums may be those of a larger packet.
+    /// Bytes that begin with headers whose addresses, ports and traffic class are those of this packet, without its
+    /// mark. Lengths, numbers and checksums may be those of a larger packet.
     #[must_use]
     pub fn common_header(&self) -> &[u8] {
         match &self.0 {
@@ -119,8 +119,8 @@ impl RawPacket {
         Cow::Owned(bytes)
     }
 
-    /// The same, or only the headers of a packet in which nobody looks at more: those of a segment of a larger packet of
-    /// TCP. What is not there counts as not captured.
+    /// The same, or only the headers if the rest is not needed: those of a segment of a larger TCP packet. The rest
+    /// counts as not captured.
     #[must_use]
     pub fn to_headers(&self) -> Cow<'_, [u8]> {
         match &self.0 {
@@ -133,7 +133,7 @@ impl RawPacket {
         }
     }
 
-    /// The ECN field (RFC 3168 §5); zero of what is not IPv4.
+    /// The ECN field (RFC 3168 §5); zero if it is not IPv4.
     #[must_use]
     pub fn ecn(&self) -> u8 {
         match &self.0 {
@@ -143,7 +143,7 @@ impl RawPacket {
         }
     }
 
-    /// Marks it as having met congestion, if its sender said that it understands such marks.
+    /// Marks it with CE, if its sender is ECN-capable.
     pub fn mark_ce(&mut self) {
         if self.ecn() == 0 {
             return;
@@ -169,11 +169,11 @@ impl RawPacket {
         if let Some(last) = bytes.last_mut() {
             *last = !*last;
         }
-        // A kernel does not check what it is told to finish.
+        // A kernel does not check a checksum that it is told to finish.
         self.0 = Form::Whole { bytes, checksum: None };
     }
 
-    /// The packet so many places behind this one in the larger packet that it is part of.
+    /// The packet `places` after this one in the larger packet.
     fn following(&self, places: u16) -> Self {
         let mut packet = self.clone();
         if let Form::Segment { index, .. } = &mut packet.0 {
@@ -242,7 +242,7 @@ fn write_header_checksum(header: &mut [u8]) {
     header[HEADER_CHECKSUM..HEADER_CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Finishes a checksum in whose place the sum of the pseudo-header stands. What lies outside of the packet is left alone.
+/// Finishes a checksum whose field holds the sum of the pseudo-header. A field outside the packet is left alone.
 fn finish_checksum(bytes: &mut [u8], place: ChecksumPlace) {
     let (start, at) = (usize::from(place.start), usize::from(place.start) + usize::from(place.offset));
     if at + 2 > bytes.len() {
@@ -258,7 +258,7 @@ fn finish_checksum(bytes: &mut [u8], place: ChecksumPlace) {
     bytes[at..at + 2].copy_from_slice(&finished.to_be_bytes());
 }
 
-/// Where the traffic class and the checksum stand in an IPv4 header (RFC 791 §3.1).
+/// Positions of the traffic class and the checksum in an IPv4 header (RFC 791 §3.1).
 const TRAFFIC_CLASS: usize = 1;
 const HEADER_CHECKSUM: usize = 10;
 /// "Congestion experienced", and the bits of the whole field.

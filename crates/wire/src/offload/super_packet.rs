@@ -1,4 +1,4 @@
-//! Many segments behind one header.
+//! Many segments under one header.
 
 use std::net::Ipv4Addr;
 
@@ -8,8 +8,8 @@ use crate::checksum::Checksum;
 use crate::ip::{Protocol, v4};
 use crate::{Flags, udp};
 
-/// An IPv4 packet that stands for several of the same connection, whose headers differ only in what follows from their
-/// places.
+/// An IPv4 packet that represents several packets of one connection, whose headers differ only in fields that follow
+/// from their positions.
 #[derive(Debug)]
 pub struct SuperPacket {
     bytes: Vec<u8>,
@@ -20,13 +20,13 @@ pub struct SuperPacket {
     gso: Gso,
 }
 
-/// Why bytes are not many segments behind one header.
+/// Why bytes are not many segments under one header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuperPacketError {
     /// Not IPv4, or part of a fragmented packet.
     #[error("a packet to be segmented that is not a whole IPv4 packet")]
     Ip,
-    /// The headers say something else than what is to be segmented.
+    /// The headers contradict the kind of segmentation.
     #[error("a packet to be segmented whose headers are not those of {0:?}")]
     Transport(GsoKind),
     /// There is no payload, or segments have no length.
@@ -44,12 +44,12 @@ impl SuperPacket {
     pub(super) fn new(bytes: Vec<u8>, gso: Gso) -> Result<Self, SuperPacketError> {
         let decoded = v4::decode(&bytes).map_err(|_| SuperPacketError::Ip)?;
         let header = decoded.header;
-        if bytes[0] >> 4 != 4 || header.fragment().is_some() {
+        if bytes[0] >> 4 != 4 || header.fragment.is_some() {
             return Err(SuperPacketError::Ip);
         }
         let ip_len = decoded.payload.start;
         let transport = bytes.get(ip_len..).unwrap_or_default();
-        let transport_len = match (gso.kind, header.protocol()) {
+        let transport_len = match (gso.kind, header.protocol) {
             (GsoKind::TcpV4, Protocol::TCP) => {
                 transport.get(TCP_DATA_OFFSET).map(|byte| usize::from(byte >> 4) * 4)
             }
@@ -65,7 +65,7 @@ impl SuperPacket {
         Ok(Self { bytes, ip_len, headers_len, gso })
     }
 
-    /// How many segments it stands for.
+    /// Number of segments in it.
     #[must_use]
     pub fn segments(&self) -> u16 {
         let payload = self.bytes.len() - self.headers_len;
@@ -93,7 +93,7 @@ impl SuperPacket {
         self.gso
     }
 
-    /// Whether the sender says with this that it has reduced its window: of its segments only the first says it.
+    /// Whether it carries CWR, which only its first segment carries.
     pub(super) fn has_cwr(&self) -> bool {
         self.gso.kind == GsoKind::TcpV4 && self.bytes[self.ip_len + TCP_FLAGS] & CWR != 0
     }
@@ -127,7 +127,7 @@ impl SuperPacket {
         finish_headers(self.gso.kind, ip, transport, transport_len);
     }
 
-    /// What differs between the segments of a TCP segment: FIN and PSH are the last one's, CWR is the first one's.
+    /// Writes the fields that differ between the segments: only the last one has FIN and PSH, only the first one CWR.
     fn write_tcp(&self, first: u16, count: u16, transport: &mut [u8]) {
         let skipped = u32::from(first) * u32::from(self.gso.size);
         let number: &mut [u8; 4] = (&mut transport[TCP_SEQ..TCP_SEQ + 4]).try_into().expect("four bytes");
@@ -157,7 +157,7 @@ const fn checksum_of(kind: GsoKind) -> u16 {
     }
 }
 
-/// Writes what follows from how long the transport's header and its payload are: lengths and sums.
+/// Writes the fields that follow from the lengths of the transport header and the payload: lengths and sums.
 pub(super) fn finish_headers(kind: GsoKind, ip: &mut [u8], transport: &mut [u8], transport_len: usize) {
     put(ip, IP_TOTAL_LEN, (ip.len() + transport_len) as u16);
     write_header_checksum(ip);
@@ -167,7 +167,7 @@ pub(super) fn finish_headers(kind: GsoKind, ip: &mut [u8], transport: &mut [u8],
     put(transport, usize::from(checksum_of(kind)), pseudo_sum(ip, transport_len));
 }
 
-/// The sum of the pseudo-header, as it stands in place of a checksum that is to be finished.
+/// The sum of the pseudo-header, which an unfinished checksum field holds.
 fn pseudo_sum(ip: &[u8], transport_len: usize) -> u16 {
     let address = |at: usize| Ipv4Addr::new(ip[at], ip[at + 1], ip[at + 2], ip[at + 3]);
     let protocol = Protocol(ip[IP_PROTOCOL]);

@@ -51,7 +51,7 @@ fn sound(packet: &[u8]) -> Parsed {
     parsed
 }
 
-/// What a kernel gets, with what is left to be finished finished.
+/// The packet that a kernel gets, with its checksums finished.
 fn written(coalesced: &Coalesced<'_>) -> (VirtioNetHeader, Vec<u8>) {
     let mut bytes = Vec::new();
     let payload = coalesced.write(&mut bytes);

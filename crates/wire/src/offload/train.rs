@@ -8,8 +8,8 @@ use super::{Form, RawPacket, TRAFFIC_CLASS};
 use crate::ip::{Protocol, v4};
 use crate::udp;
 
-/// Datagrams that follow each other, of equal length but for the last, which may be shorter. Their kernel has left their
-/// checksums to be finished, and so they may stand behind one header.
+/// Consecutive datagrams of equal length, except that the last may be shorter. Their checksums are unfinished, so that
+/// they can be sent under one header.
 #[derive(Clone, Debug)]
 pub(super) struct Train<'a> {
     /// Without options in the IP header, all of them.
@@ -45,7 +45,8 @@ impl<'a> Train<'a> {
     fn is_followed_by(&self, next: &Self) -> bool {
         let last = self.datagrams[self.datagrams.len() - 1];
         let bytes = next.datagrams[0];
-        // What is never fragmented needs no number (RFC 6864 §4.1); of others a kernel counts it up, datagram by datagram.
+        // A datagram that is never fragmented needs no identification (RFC 6864 §4.1); otherwise the kernel increments
+        // it for each datagram.
         let in_order = get(last, FRAGMENT) == DONT_FRAGMENT
             || get(bytes, IP_IDENTIFICATION) == get(last, IP_IDENTIFICATION).wrapping_add(1);
         let same = |range: Range<usize>| last[range.clone()] == bytes[range];
@@ -71,7 +72,7 @@ impl<'a> Train<'a> {
         self.datagrams.iter().map(whole)
     }
 
-    /// Appends the header of virtio and one packet that stands for all.
+    /// Appends virtio's header and one packet that represents all.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let gso = Gso { kind: GsoKind::Udp, size: self.size as u16 };
         let headers_len = HEADERS_LEN as u16;
@@ -92,7 +93,7 @@ const WITHOUT_OPTIONS: u8 = 0x45;
 const FRAGMENT: usize = 6;
 const ADDRESSES_AND_PORTS: Range<usize> = IP_SOURCE..v4::HEADER_LEN + 4;
 const DONT_FRAGMENT: u16 = 1 << 14;
-/// The checksum of UDP behind a header without options.
+/// The position of UDP's checksum after a header without options.
 const UNFINISHED: ChecksumPlace = ChecksumPlace { start: v4::HEADER_LEN as u16, offset: UDP_CHECKSUM };
 /// UDP_MAX_SEGMENTS of Linux before 6.9; later it is 128.
 const MOST: usize = 64;

@@ -1,4 +1,4 @@
-//! What stands before a packet in a queue of virtio, and before those of a TUN device that is asked for it.
+//! The header before a packet in a virtio queue, and before the packets of a TUN device with `IFF_VNET_HDR`.
 
 /// `struct virtio_net_hdr` (VIRTIO 1.3 §5.1.6), as far as a kernel uses it with a TUN device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct ChecksumPlace {
 /// How a packet is to be segmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gso {
-    /// What it is.
+    /// Kind of segmentation.
     pub kind: GsoKind,
     /// Bytes of payload of all segments but the last.
     pub size: u16,
@@ -38,7 +38,7 @@ pub enum GsoKind {
     Udp,
 }
 
-/// A kind of segmentation that nobody here has asked for.
+/// A kind of segmentation that was not requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("segmentation of kind {0} (VIRTIO_NET_HDR_GSO): 0, 1 and 5 are known")]
 pub struct UnknownGso(pub u8);

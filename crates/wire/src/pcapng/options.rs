@@ -13,7 +13,7 @@ pub(super) fn put(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(out);
 }
 
-/// Appends a text, unless it is empty; one that is too long ends at a whole character.
+/// Appends a text, unless it is empty; a text that is too long is cut at a character boundary.
 pub(super) fn put_text(out: &mut Vec<u8>, code: u16, text: &str) {
     if !text.is_empty() {
         let longest = text.len().min(usize::from(u16::MAX));
@@ -22,7 +22,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, code: u16, text: &str) {
     }
 }
 
-/// Ends the options, if there were any behind `start`.
+/// Ends the options, if there are any after `start`.
 pub(super) fn end(out: &mut Vec<u8>, start: usize) {
     if out.len() > start {
         put(out, code::END, &[]);
@@ -45,7 +45,7 @@ pub(super) fn read(mut fields: Fields<'_>) -> impl Iterator<Item = (u16, &[u8])>
     })
 }
 
-/// The text of a value; what is no UTF-8 is marked.
+/// The text of a value; invalid UTF-8 is marked.
 pub(super) fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }

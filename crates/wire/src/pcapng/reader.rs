@@ -1,10 +1,10 @@
-//! Reading pcapng: sections of either byte order; blocks that we do not know are passed over.
+//! Reading pcapng: sections of either byte order; unknown blocks are skipped.
 
 use std::io::Read;
 
 use units::{Instant, PacketId};
 
-use crate::capture::{Direction, Frame, Interface, LinkType, ReadError};
+use crate::frame::{Direction, Frame, Interface, LinkType, ReadError};
 use crate::source::{Endian, Fields, Source};
 
 use super::{BYTE_ORDER_MAGIC, SECTION_HEADER, block, code, options};
@@ -14,14 +14,14 @@ use super::{BYTE_ORDER_MAGIC, SECTION_HEADER, block, code, options};
 pub(crate) struct Reader<R> {
     source: Source<R>,
     endian: Endian,
-    /// Of all sections; those of the present one begin at `section`.
+    /// Interfaces of all sections; those of the present one begin at `section`.
     interfaces: Vec<Interface>,
     clocks: Vec<Clock>,
     section: usize,
     over: bool,
 }
 
-/// How an interface tells the time.
+/// The clock of an interface.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     ticks_per_sec: u128,
@@ -119,7 +119,7 @@ impl<R: Read> Reader<R> {
         Ok(body)
     }
 
-    /// Reads a section header behind its type.
+    /// Reads a section header after its type.
     fn read_section_header(&mut self, begins: u64) -> Result<(), ReadError> {
         let part = name(block::SECTION_HEADER);
         let head = self.source.exactly(8, part, begins)?;
@@ -195,7 +195,7 @@ impl<R: Read> Reader<R> {
         self.packet(found, interface.into(), &mut fields)
     }
 
-    /// What both kinds of packet block have in common: time, lengths and bytes.
+    /// Reads the common part of both kinds of packet block: time, lengths and bytes.
     fn packet(&self, found: &Block, interface: u32, fields: &mut Fields<'_>) -> Result<Frame, ReadError> {
         let index = self.interface(found, interface)?;
         let mut read = || {
@@ -255,7 +255,7 @@ impl<R: Read> Reader<R> {
 }
 
 impl Clock {
-    /// The time that a count of ticks tells; what is out of range is the nearest that is in it.
+    /// The time of a count of ticks, clamped to the range of `Instant`.
     fn instant(self, ticks: u64) -> Instant {
         let nanos = (u128::from(ticks) * NANOS_PER_SEC / self.ticks_per_sec) as i128;
         let offset = i128::from(self.offset_s) * NANOS_PER_SEC as i128;
@@ -263,8 +263,8 @@ impl Clock {
     }
 }
 
-/// What an if_tsresol says: a power of ten or, with the high bit, of two. A resolution beyond all
-/// reason is taken for the finest that we can count in.
+/// The resolution of an if_tsresol: a power of ten or, with the high bit, of two. An excessive resolution becomes the
+/// finest that can be represented.
 fn ticks_per_sec(resolution: u8) -> u128 {
     let exponent = u32::from(resolution & 0x7f);
     let base: u128 = if resolution & 0x80 == 0 { 10 } else { 2 };

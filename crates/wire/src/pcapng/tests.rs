@@ -44,7 +44,7 @@ fn points() -> [Interface; 2] {
     [Interface::raw_ip("server"), far]
 }
 
-/// What a reader makes of `file`: the frames, and the error behind them.
+/// The frames that a reader finds in `file`, and the error after them.
 fn read(file: &[u8]) -> (Vec<Frame>, Option<ReadError>) {
     let mut frames = Vec::new();
     match open(file) {

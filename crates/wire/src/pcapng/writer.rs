@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::capture::{Direction, Frame, Interface};
+use crate::frame::{Direction, Frame, Interface};
 
 use super::{BYTE_ORDER_MAGIC, block, code, options};
 
@@ -17,7 +17,7 @@ pub struct Writer<W> {
     body: Vec<u8>,
 }
 
-/// What a file says of itself. Empty texts are left out.
+/// The description of a file. Empty texts are omitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     /// The program that wrote it, with its version.
@@ -94,7 +94,7 @@ impl<W: Write> Writer<W> {
         &mut self.out
     }
 
-    /// Writes out what is buffered and gives the output back.
+    /// Writes buffered bytes and returns the output.
     ///
     /// # Errors
     /// If the system cannot write.
@@ -127,7 +127,7 @@ impl<W: Write> Writer<W> {
         self.body.extend_from_slice(&number.to_le_bytes());
     }
 
-    /// Writes the block whose body was put together.
+    /// Writes the block with the assembled body.
     fn write_block(&mut self, kind: u32) -> io::Result<()> {
         let total = (self.body.len() as u32 + 12).to_le_bytes();
         self.out.write_all(&kind.to_le_bytes())?;

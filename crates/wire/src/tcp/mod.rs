@@ -44,7 +44,7 @@ pub(crate) fn encode(segment: &Segment, pseudo: Checksum, out: &mut Vec<u8>) {
     out[start + CHECKSUM_AT..start + CHECKSUM_AT + 2].copy_from_slice(&checksum.finish().to_be_bytes());
 }
 
-/// The bytes of `options` as they stand in a header.
+/// The bytes of `options` in a header.
 #[must_use]
 pub fn option_bytes(options: &crate::Options) -> Vec<u8> {
     let mut out = Vec::new();
@@ -94,5 +94,5 @@ pub(crate) fn payload_of(bytes: &[u8]) -> Payload {
 const FIXED_LEN: usize = Segment::HEADER_LEN as usize;
 /// Most that the four bits of the data offset can say.
 const MAX_HEADER_LEN: u32 = 60;
-/// Where the checksum stands in the header.
+/// Position of the checksum in the header.
 const CHECKSUM_AT: usize = 16;

@@ -1,6 +1,5 @@
-//! TCP options as bytes. On a SYN their order is a choice ([`OptionLayout`]). Else they are laid out with NOPs before each:
-//! timestamps behind two, SACK blocks behind two. So every option but the 16-bit ones stands on a four-byte boundary
-//! (RFC 7323 appendix A).
+//! TCP options as bytes. On a SYN their order is a choice ([`OptionLayout`]). Otherwise timestamps and SACK blocks each
+//! follow two NOPs, so that every option except the 16-bit ones is aligned to four bytes (RFC 7323 appendix A).
 
 use units::{Seq, SeqRange};
 
@@ -35,7 +34,7 @@ pub(super) fn encode(options: &Options, out: &mut Vec<u8>) {
     encode_tail(options, out);
 }
 
-/// SACK-permitted takes the place of the two NOPs before the timestamps where both are there, unless it stands at the end.
+/// SACK-permitted replaces the two NOPs before the timestamps if both are present, unless it comes at the end.
 fn encode_sack_permitted_and_timestamps(options: &Options, out: &mut Vec<u8>) {
     let timestamps = options.timestamps;
     let permitted = options.sack_permitted && !options.layout.ends_with_sack_permitted(timestamps.is_some());
@@ -58,7 +57,7 @@ fn encode_window_scale(options: &Options, out: &mut Vec<u8>) {
     }
 }
 
-/// What stands at the end, and what fills the last word.
+/// The options at the end, and the padding of the last word.
 fn encode_tail(options: &Options, out: &mut Vec<u8>) {
     let start = out.len();
     let layout = options.layout;
@@ -82,8 +81,8 @@ fn encode_accecn(accecn: &AccEcn, out: &mut Vec<u8>) {
     accecn.fields().iter().for_each(|field| out.extend_from_slice(field));
 }
 
-/// The options in `bytes`, and whether they could be read to their end. An option of a wrong
-/// length, or one that we do not know, is passed over.
+/// The options in `bytes`, and whether they could be read to their end. An option of a wrong length, or an unknown one,
+/// is ignored.
 pub(super) fn decode(bytes: &[u8]) -> (Options, bool) {
     let mut options = Options::default();
     let mut rest = bytes;

@@ -2,11 +2,11 @@
 //!
 //! Each tap is a sum of sinusoids of random phases and angles of arrival (Zheng and Xiao 2003, "Simulation models with
 //! correct statistical properties for Rayleigh fading channels", equations 6a to 6c): its amplitude is Rayleigh
-//! distributed and its autocorrelation is J₀(2π f_d τ), f_d the Doppler frequency. A rake receiver adds up the power of all
-//! taps, so the gain of the channel is Σ p_k |h_k|², 1 in the mean.
+//! distributed and its autocorrelation is J₀(2π f_d τ), f_d the Doppler frequency. A rake receiver adds up the power of
+//! all taps, so the gain of the channel is Σ p_k |h_k|², 1 in the mean.
 //!
-//! A channel at walking speed hardly changes within a TTI. The sinusoids are evaluated at knots, 32 for each period of the
-//! Doppler frequency, and a cubic through four of them (Catmull and Rom 1974) gives the gain between.
+//! A channel at walking speed hardly changes within a TTI. The sinusoids are evaluated at knots, 32 for each period of
+//! the Doppler frequency, and a cubic through four of them (Catmull and Rom 1974) gives the gain between.
 
 use std::f64::consts::{PI, TAU};
 
@@ -16,7 +16,7 @@ use crate::decibel::ratio;
 use crate::random::angle;
 
 /// A channel's power-delay profile: relative powers of the taps in decibels. The delays only decide which taps a rake
-/// receiver can tell apart; all of a profile's are taken to be.
+/// receiver can resolve; all taps of a profile count as resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     powers: &'static [i8],
@@ -32,11 +32,11 @@ pub const FLAT: Profile = Profile { powers: &[0] };
 #[derive(Clone, Debug)]
 pub struct Fading {
     taps: Taps,
-    /// Nanoseconds between two knots; 0 for a user who does not move at all.
+    /// Nanoseconds between two knots; 0 for a user that does not move.
     spacing: u64,
-    /// The knot at or before the last instant that was asked for.
+    /// The knot at or before the last requested instant.
     knot: u64,
-    /// Gains at the knots before, at, and the two behind it.
+    /// Gains at the knot before, at the knot, and at the two after it.
     gains: [f64; 4],
 }
 
@@ -79,11 +79,12 @@ impl Fading {
     }
 }
 
-/// The sinusoids of all taps. Those of tap `t` begin at place `t · 2 · WAVES`: in-phase ones first, then the quadrature's.
+/// The sinusoids of all taps. Those of tap `t` begin at place `t · 2 · WAVES`: in-phase ones first, then the
+/// quadrature's.
 ///
-/// A sinusoid needs no sine and no phasor from one position to the next: cos(φ + ω) = 2 cos ω · cos φ − cos(φ − ω). Positions
-/// are worked out a block at a time: hundreds of users do not fit into a processor's cache, and each sinusoid is fetched once a
-/// block.
+/// A sinusoid needs no sine and no phasor from one position to the next: cos(φ + ω) = 2 cos ω · cos φ − cos(φ − ω).
+/// Positions are worked out a block at a time: hundreds of users do not fit into a processor's cache, and each sinusoid
+/// is fetched once a block.
 #[derive(Clone, Debug)]
 struct Taps {
     /// Relative power of each tap, over the number of waves.
@@ -151,8 +152,8 @@ impl Taps {
         self.gains[within]
     }
 
-    /// Sinusoids are set anew at every [`ANCHOR_SPACING`]th block and turned from there on, so that what they are at a
-    /// position does not depend on which others were looked at.
+    /// Sinusoids are computed at every [`ANCHOR_SPACING`]th block and rotated from there, so that the value at a
+    /// position does not depend on which other positions were requested.
     fn move_to(&mut self, block: u64) {
         let anchor = block - block % ANCHOR_SPACING;
         if self.ahead <= anchor || self.ahead > block {
@@ -207,7 +208,7 @@ fn turned(waves: &mut [Wave]) -> [f64; BLOCK] {
 }
 
 impl Wave {
-    /// One position on in one lane: what it is there.
+    /// Advances one lane by one position, and returns its value.
     #[inline(always)]
     fn turn(&mut self, lane: usize) -> f64 {
         let next = self.coefficient[lane] * self.last[lane] - self.earlier[lane];
@@ -245,12 +246,12 @@ const LANES: usize = 4;
 /// Positions that are worked out together: 45 ms at walking speed and 2 GHz.
 const BLOCK: usize = 8;
 
-/// Blocks between two positions at which sinusoids are set anew. The rounding of a slow one's coefficient grows with the square
-/// of the turns: after 256 it is below 10⁻¹¹.
+/// Blocks between two positions at which sinusoids are computed. The rounding of a slow one's coefficient grows with
+/// the square of the turns: after 256 it is below 10⁻¹¹.
 const ANCHOR_SPACING: u64 = 32;
 
-/// The gain is a sum of products of sinusoids of at most f_d, so it has no component above 2 f_d: 16 knots for each of its
-/// periods leave an error of the cubic below a thousandth.
+/// The gain is a sum of products of sinusoids of at most f_d, so it has no component above 2 f_d: 16 knots for each of
+/// its periods leave an error of the cubic below a thousandth.
 const KNOTS_PER_PERIOD: f64 = 32.0;
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ fn a_flat_channel_has_an_exponential_power_within_the_99_percent_interval() {
     const CHANNELS: usize = 20_000;
     let mut channels = flat_channels(CHANNELS);
     let gains: Vec<f64> = channels.iter_mut().map(|channel| channel.gain(at(0.7))).collect();
-    // P(gain > x) = exp(−x). With eight waves the far tail is a little short of it, beyond what is looked at here.
+    // P(gain > x) = exp(−x). With eight waves the far tail is slightly too small, beyond the levels tested here.
     for level in [0.1_f64, 0.5, 1.0, 2.0] {
         let expected = (-level).exp();
         let above = gains.iter().filter(|gain| **gain > level).count() as f64 / CHANNELS as f64;
@@ -58,7 +58,8 @@ fn the_autocorrelation_of_the_power_is_jakes() {
     }
 }
 
-/// Rice: the amplitude crosses the level ρ (relative to the root mean square) upwards √(2π) f_d ρ exp(−ρ²) times a second.
+/// Rice: the amplitude crosses the level ρ (relative to the root mean square) upwards √(2π) f_d ρ exp(−ρ²) times a
+/// second.
 #[test]
 fn levels_are_crossed_as_often_as_rice_says() {
     const CHANNELS: usize = 200;

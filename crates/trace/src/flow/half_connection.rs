@@ -1,4 +1,4 @@
-//! What one side of a flow sent, and what came of it.
+//! A half-connection (RFC 4340 §4.2): the data that one side of a flow sent, and their acknowledgments.
 
 use units::{Bytes, Duration, Instant, PacketId, Seq, SeqRange};
 use wire::{Flags, Segment};
@@ -6,17 +6,17 @@ use wire::{Flags, Segment};
 use crate::ledger::{Diagnosis, Ledger, Retransmission};
 use crate::position::{Positions, Span};
 
-use super::cause::{Evidence, Phase};
+use super::cause::{Evidence, SenderPhase};
 use super::duplicates::Duplicates;
 use super::inference::{Inference, Judgement};
 use super::outstanding::Outstanding;
 use super::rtt::{RoundTrips, Rtt};
 use super::sacked::Sacked;
-use super::{Cause, Kind};
+use super::{Cause, SegmentKind};
 
 /// One side of a flow, as a sender.
 #[derive(Clone, Debug, Default)]
-pub struct Half {
+pub struct HalfConnection {
     positions: Positions,
     /// Place of the SYN.
     first: Option<u64>,
@@ -29,15 +29,15 @@ pub struct Half {
     /// Whether the last arrival brought a new SACK block.
     sack_news: bool,
     rtt: Rtt,
-    phase: Phase,
+    phase: SenderPhase,
     /// Grows with each change of phase.
     phase_number: u32,
     /// Whether something was acknowledged that this phase has not sent again.
     originals_acked: bool,
     duplicates: u32,
-    /// Without SACK, what the duplicate ACKs may have been for.
+    /// Without SACK, the duplicate ACKs that no hole has explained.
     unexplained: Duplicates,
-    /// When the peer was last heard, until it is answered with new data.
+    /// Arrival of the peer's last packet, until it is answered with new data.
     unanswered_since: Option<Instant>,
     progress_at: Option<Instant>,
     window_scale: Option<u8>,
@@ -49,7 +49,7 @@ pub struct Half {
     inference: Inference,
 }
 
-/// What one side did, in numbers.
+/// Counts of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments that carry data, retransmissions included.
@@ -72,16 +72,16 @@ pub struct Counters {
     pub probes: u64,
     /// Duplicate ACKs that came to this side.
     pub duplicate_acks: u64,
-    /// SACK blocks that came to this side and told of data received twice (RFC 2883).
+    /// SACK blocks received that report data received twice (RFC 2883).
     pub duplicate_sacks: u64,
-    /// Acknowledgments of what was never seen: the capture missed packets.
+    /// Acknowledgments of data that were not seen: the capture missed packets.
     pub unseen: u64,
 }
 
 /// A place in the stream, and when its acknowledgment came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Milestone {
-    /// The place: so many bytes of data.
+    /// The number of bytes.
     pub bytes: Bytes,
     /// When all before it was acknowledged, if it was.
     pub at: Option<Instant>,
@@ -89,13 +89,13 @@ pub struct Milestone {
     pub retransmissions: u64,
 }
 
-impl Half {
+impl HalfConnection {
     pub(super) fn new(milestones: &[Bytes]) -> Self {
         let milestones = milestones.iter().map(|&bytes| Milestone { bytes, at: None, retransmissions: 0 });
         Self { milestones: milestones.collect(), ..Self::default() }
     }
 
-    /// What it did, in numbers.
+    /// Its counts.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -121,7 +121,7 @@ impl Half {
         self.progress_at
     }
 
-    /// The milestones that were asked for.
+    /// The requested milestones.
     #[must_use]
     pub fn milestones(&self) -> &[Milestone] {
         &self.milestones
@@ -133,19 +133,19 @@ impl Half {
         self.rtt.srtt()
     }
 
-    /// Which retransmissions and timeouts were needed; only means something if every loss was told.
+    /// Which retransmissions and timeouts were needed; valid only if every loss was reported.
     #[must_use]
     pub fn diagnosis(&self) -> Diagnosis {
         self.ledger.clone().finish()
     }
 
-    /// What the acknowledgments tell of each retransmission, in the order of sending.
+    /// The evidence of the acknowledgments on each retransmission, in the order of sending.
     #[must_use]
     pub fn judgements(&self) -> Vec<Judgement> {
         self.inference.judgements()
     }
 
-    /// The shortest and the longest round-trip time, and how many were measured.
+    /// The shortest and the longest round-trip time, and the number of samples.
     #[must_use]
     pub const fn round_trips(&self) -> &RoundTrips {
         self.rtt.samples()
@@ -225,10 +225,10 @@ impl Half {
         packet: PacketId,
         segment: &Segment,
         missing: u32,
-    ) -> Kind {
+    ) -> SegmentKind {
         let range = SeqRange::new(segment.seq, segment.seq_len() + missing);
         if segment.flags.contains(Flags::RST) {
-            return Kind::Reset;
+            return SegmentKind::Reset;
         }
         if range.is_empty() {
             return self.bare_ack(segment);
@@ -238,19 +238,19 @@ impl Half {
         let again = Span { start: span.start, end: span.end.min(self.snd_max) };
         if self.is_probe(span, segment.flags) {
             self.counters.probes += 1;
-            return Kind::Probe;
+            return SegmentKind::Probe;
         }
         self.count_data(span, again, segment.flags);
         if again.len() > 0 {
             let cause = self.resend(at, packet, again, segment);
             self.send_new(Span { start: again.end, end: span.end }, at);
-            return Kind::Retransmission(cause);
+            return SegmentKind::Retransmission(cause);
         }
         self.send_new(span, at);
         match segment.flags {
-            flags if flags.contains(Flags::SYN) => Kind::Syn,
-            flags if flags.contains(Flags::FIN) => Kind::Fin,
-            _ => Kind::Data,
+            flags if flags.contains(Flags::SYN) => SegmentKind::Syn,
+            flags if flags.contains(Flags::FIN) => SegmentKind::Fin,
+            _ => SegmentKind::Data,
         }
     }
 
@@ -288,19 +288,18 @@ impl Half {
         }
     }
 
-    /// A segment without numbers: a keep-alive or a window probe if it stands before what is
-    /// acknowledged (RFC 9293 §3.8.4; Linux probes windows so too), or else an acknowledgment.
-    fn bare_ack(&mut self, segment: &Segment) -> Kind {
+    /// A segment without sequence numbers: a keep-alive or a window probe if its number lies below the acknowledged
+    /// ones (RFC 9293 §3.8.4; Linux probes windows so too), or else an acknowledgment.
+    fn bare_ack(&mut self, segment: &Segment) -> SegmentKind {
         let begun = self.first.is_some();
         if begun && self.positions.place(segment.seq) + 1 == self.snd_una && self.snd_una == self.snd_max {
             self.counters.probes += 1;
-            return Kind::Probe;
+            return SegmentKind::Probe;
         }
-        Kind::Ack
+        SegmentKind::Ack
     }
 
-    /// Whether a byte is sent again only to draw an answer: of an idle peer, or of one whose
-    /// window is closed.
+    /// Whether a byte is retransmitted only as a probe: of an idle peer, or of a peer whose window is closed.
     fn is_probe(&self, span: Span, flags: Flags) -> bool {
         let one_byte = span.len() == 1 && !flags.intersects(Flags::SYN.with(Flags::FIN));
         let idle = self.snd_una == self.snd_max && span.end == self.snd_una;
@@ -339,16 +338,16 @@ impl Half {
         match cause {
             Cause::Timeout => {
                 self.counters.timeouts += 1;
-                self.change_phase(Phase::AfterTimeout(self.snd_max));
+                self.change_phase(SenderPhase::AfterTimeout(self.snd_max));
                 self.ledger.on_timeout(at, range);
             }
             Cause::FastRetransmit => {
                 self.counters.fast_retransmits += 1;
-                self.change_phase(Phase::Recovery(self.snd_max));
+                self.change_phase(SenderPhase::Recovery(self.snd_max));
             }
             Cause::TailLossProbe => self.counters.tail_loss_probes += 1,
-            Cause::AfterTimeout if matches!(self.phase, Phase::Recovery(_)) => {
-                self.change_phase(Phase::AfterTimeout(self.snd_max));
+            Cause::AfterTimeout if matches!(self.phase, SenderPhase::Recovery(_)) => {
+                self.change_phase(SenderPhase::AfterTimeout(self.snd_max));
             }
             _ => {}
         }
@@ -370,7 +369,7 @@ impl Half {
             tail: self.outstanding.tail().is_none_or(|tail| again.end >= tail.span.end),
             resent: sent.is_some_and(|sent| sent.resent_in == Some(self.phase_number)),
             moved_on: self.originals_acked
-                && matches!(self.phase, Phase::AfterTimeout(until) if self.snd_max > until),
+                && matches!(self.phase, SenderPhase::AfterTimeout(until) if self.snd_max > until),
             duplicates: self.duplicates,
             sacked_above: self.sacked.reaches_beyond(again.start),
             sack_news: self.sack_news,
@@ -379,7 +378,7 @@ impl Half {
         }
     }
 
-    fn change_phase(&mut self, phase: Phase) {
+    fn change_phase(&mut self, phase: SenderPhase) {
         self.phase = phase;
         self.phase_number += 1;
         self.originals_acked = false;
@@ -405,10 +404,10 @@ impl Half {
         self.progress_at = Some(at);
         self.duplicates = 0;
         self.sacked.forget_before(position);
-        if let Phase::Recovery(until) | Phase::AfterTimeout(until) = self.phase
+        if let SenderPhase::Recovery(until) | SenderPhase::AfterTimeout(until) = self.phase
             && position >= until
         {
-            self.change_phase(Phase::Open);
+            self.change_phase(SenderPhase::Open);
         }
         self.reach_milestones(at);
     }
@@ -437,7 +436,7 @@ impl Half {
         (first.end <= position || inside).then_some(first)
     }
 
-    /// Takes what SACK blocks tell; gives whether there was news.
+    /// Takes SACK blocks; returns whether they reported new data.
     fn take_sack_blocks(&mut self, segment: &Segment) -> bool {
         let mut news = false;
         for block in segment.options.sack.as_slice() {
