@@ -13,12 +13,14 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 # What every report carries inside; see web/.
 VIEWER := python/lasthop/report/viewer.js
 
-.PHONY: help setup packages viewer demo test soak fuzz fuzz-again bench live-bench record format lint lock clean
+.PHONY: help setup packages viewer demo test test-fast same-bytes soak fuzz fuzz-again bench live-bench record format lint lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    set everything up, run a paper's baseline table, draw it, and try one transfer between real kernels"
 	@echo "make test    set everything up and run all tests"
+	@echo "make test-fast   the tests that take no long time: without real time, notebooks and the longest suites"
+	@echo "make same-bytes  hold the optimised build against the one with assertions: the same bytes of 250 scenarios"
 	@echo "make soak    a million connections over bad pipes, every stream byte for byte (COUNT=n for n of them)"
 	@echo "make fuzz    fuzz every target for 20 s (SECONDS=n; RUNS=n for n executions each; TARGETS='endpoint pair')"
 	@echo "make bench   measure speed and memory; a table here, figures in target/bench.json"
@@ -86,10 +88,23 @@ demo: setup
 	@echo "  $(RESULTS)/quickstart  one run: run.json, tables, captures for Wireshark, pictures, and report.html for a browser"
 	@echo "Then: $(BIN)/lasthop --help"
 
+# Live tests run one at a time: they measure in real time and share the kernel's tables.
 test: packages .venv/.lasthop
-	cargo test --workspace --locked --quiet
-	$(BIN)/python -m pytest --quiet
+	cargo test --workspace --locked --quiet -- --include-ignored
+	$(BIN)/python -m pytest --quiet -m "not live" --numprocesses auto
+	$(BIN)/python -m pytest --quiet -m live
 	cd web && npm test --silent
+
+# Without the crate `live`, Python's live tests, the notebooks, and the tests that cargo ignores by themselves: queues
+# shared by flows of every modern profile, 10,000 connections byte for byte.
+test-fast: .venv/.lasthop
+	cargo test --workspace --exclude lasthop-live --locked --quiet
+	$(BIN)/python -m pytest --quiet -m "not live and not slow" --numprocesses auto
+
+# The build with assertions gives the same bytes as the optimised one that users have.
+same-bytes: setup
+	cargo build --workspace --lib --tests --locked --quiet
+	$(BIN)/python scripts/checks/same_bytes.py target/debug/lib_native.so
 
 # All processors; says how far it is. With the checks of the development profile, not in release.
 COUNT ?= 1000000

@@ -49,12 +49,6 @@ def test_the_page_of_results_has_every_key_of_the_summary(base: Path) -> None:
     assert set(link["windows"][0]) == set(documented("summary.links.windows")) | of_links
 
 
-def test_the_page_of_results_names_every_event() -> None:
-    ids = (ROOT / "crates" / "tcp" / "src" / "record.rs").read_text().split("impl Decision")[1].split("\n}")[0]
-    (line,) = (line for line in PAGE.splitlines() if line.startswith("| `event`"))
-    assert re.findall(r"`(\w+)`", line.split("|")[2]) == re.findall(r'=> "(\w+)"', ids)
-
-
 def test_the_page_of_results_has_the_tables_of_every_kind_of_picture() -> None:
     for kind in KINDS:
         assert f"| `{kind.id}` | {kind.tables()} |" in PAGE
@@ -64,3 +58,10 @@ def test_the_readmes_files_and_names_are_there() -> None:
     text = (ROOT / "README.md").read_text()
     for path in re.findall(r"\]\((\w[\w./-]*)\)|`((?:scenarios|studies|docs)/[\w./-]+\w)`", text):
         assert (ROOT / "".join(path)).exists(), path
+
+
+def test_the_map_of_tests_has_every_file() -> None:
+    patterns = re.findall(r"^\| `([\w/*.]+)` \|", (ROOT / "tests" / "README.md").read_text(), re.MULTILINE)
+    files = {path.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
+    assert {path for path in files if not any(path.match(pattern) for pattern in patterns)} == set()
+    assert all(any(path.match(pattern) for path in files) for pattern in patterns)

@@ -17,6 +17,7 @@ from command import Lasthop
 from lasthop.doctor import checks
 
 OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
+pytestmark = pytest.mark.live
 POSSIBLE = pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}")
 
 SHORT = ("--set", 'flows.download.bytes="100 kB"')

@@ -15,7 +15,10 @@ from command import Lasthop
 from lasthop.doctor import checks
 
 OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
-pytestmark = pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}")
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}"),
+]
 
 SERVER = """
 import socket, sys

@@ -19,7 +19,10 @@ MISSING = [
     *obstacles(),
     *(check["says"] for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]),
 ]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"NOT TESTED: three machines with sshd need {MISSING}")
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(bool(MISSING), reason=f"NOT TESTED: three machines with sshd need {MISSING}"),
+]
 
 PLACES = [
     ("smoltcp", "b", "lasthop", "c"),

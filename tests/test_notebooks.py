@@ -23,6 +23,7 @@ def test_a_notebook_is_stored_without_outputs(path: Path) -> None:
         assert cell.get("execution_count") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: str(path.stem))
 @pytest.mark.filterwarnings("ignore")  # of the notebooks' own packages
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:

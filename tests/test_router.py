@@ -24,7 +24,10 @@ if os.geteuid() != 0:
 if shutil.which("ip") is None or shutil.which("iperf3") is None or shutil.which("ping") is None:
     remedy = "apt-get install iproute2 iperf3 iputils-ping"
     OBSTACLES.append({"check": "ip", "ok": False, "says": "ip, iperf3 or ping are not installed", "remedy": remedy})
-pytestmark = pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}")
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}"),
+]
 
 ADDRESSES = ("10.9.0.1", "10.9.0.2")
 LINK = f"""

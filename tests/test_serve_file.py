@@ -17,6 +17,7 @@ from command import Lasthop
 from lasthop.doctor import checks
 
 OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
+pytestmark = pytest.mark.live
 POSSIBLE = pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}")
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: needs root")
 

@@ -18,6 +18,7 @@ from command import Lasthop
 from lasthop.doctor import checks
 
 OBSTACLES = [check for check in checks() if check["check"] in {"tun", "namespaces"} and not check["ok"]]
+pytestmark = pytest.mark.live
 POSSIBLE = pytest.mark.skipif(bool(OBSTACLES), reason=f"NOT TESTED: this machine does not allow it: {OBSTACLES}")
 PYTHON_OF_ALL = shutil.which("python3", path="/usr/bin:/bin")
 """Not that of the tests, which may lie in root's own folder."""

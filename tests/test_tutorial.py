@@ -6,6 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from command import Lasthop
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -18,6 +20,7 @@ def commands(page: Path) -> list[list[str]]:
     return [words for line in lines if (words := shlex.split(line, comments=True))]
 
 
+@pytest.mark.live
 def test_every_command_of_the_tutorial_works(lasthop: Lasthop, tmp_path: Path) -> None:
     typed = commands(DOCS / "tutorial.md")
     assert len(typed) >= 12

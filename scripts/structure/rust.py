@@ -134,19 +134,14 @@ def _tree(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
     if "{" not in tree:
         path, _, alias = tree.partition(" as ")
         parts = tuple(part.strip() for part in path.split("::") if part.strip())
-        if parts and parts[-1] == "self":
-            parts = parts[:-1]
         if parts:
             yield parts, alias.strip() or parts[-1]
         return
     head, _, rest = tree.partition("{")
     prefix = tuple(part.strip() for part in head.split("::") if part.strip())
     for branch in _branches(rest.rstrip().removesuffix("}")):
-        for path, name in _tree(branch):
-            if path == ("self",):
-                yield prefix, prefix[-1]
-            else:
-                yield (*prefix, *path), name
+        for inner, name in _tree(branch):
+            yield (prefix, prefix[-1]) if inner == ("self",) else ((*prefix, *inner), name)
 
 
 def _branches(inside: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
 //! Registries: lists of things to choose from, each of which stands in files as a table of one key, its name:
 //! `{ gilbert-elliott = { … } }`, or as its name alone where it has no parameters, or all of them have defaults.
 //!
-//! `registry!` declares the modules, the type of the choice and the list; this file reads, writes and describes it. A member
-//! is one file, with its `ENTRY`, its `Parameters` and their behaviour, and one line in the list.
+//! `registry!` declares the modules, the type of the choice and the list; this file reads, writes and describes it. A
+//! member is one file, with its `ENTRY`, its `Parameters` and their behaviour, and one line in the list.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -10,7 +10,8 @@ use workload::Workload;
 
 use crate::cells::Cells;
 use crate::connection::{Connection, Egress};
-use crate::engine::{DirectedLink, Engine};
+use crate::directed_link::DirectedLink;
+use crate::engine::Engine;
 use crate::external::Gateway;
 use crate::flow::Flow;
 use crate::ids::{ConnectionId, DirectionId, FlowId, Heading, Id, IdVec, NodeId, PerSide};

@@ -1,27 +1,19 @@
-//! Shared channels: the engine carries packets into a `cell::Cell` as into a link, and out of it.
+//! Shared channels: the cells of a run and their users.
 //!
 //! Each user has a link of its own between the base station and its host; of that link the channel is the direction
-//! down. So a packet's fate on the channel is a fate on that direction, for observers, tables and captures alike.
+//! down. `cell_traffic.rs` carries packets into a cell and out of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use cell::layout::{Layout, Point};
 use cell::{Cell, PlacedUser, SectorId, SiteId, UserId, users};
-use link::{Event, Observer};
-use units::{Duration, Instant, Streams};
+use units::{Duration, Streams};
 
 use crate::cell_summary::{CellSpan, CellSummary, CellUserSummary};
-use crate::connection::Connection;
-use crate::engine::{DirectedLink, Engine};
-use crate::external::Gateway;
-use crate::flow::Flow;
-use crate::ids::{CellId, CellUserId, ConnectionId, DirectionId, FlowId, Heading, Id, IdVec};
-use crate::link_observer::LinkObserver;
+use crate::ids::{CellId, CellUserId, DirectionId, Heading, Id, IdVec};
 use crate::measure::{CellReading, Reading, WindowResult};
 use crate::packet::PacketBox;
-use crate::pending::Pending;
-use crate::record::Recorder;
-use crate::route::{Hop, Routes};
+use crate::route::Hop;
 use crate::spec::{CellSpec, CellUserSpec, Spec};
 
 /// All shared channels of a run.
@@ -32,13 +24,15 @@ pub(crate) struct Cells {
     by_direction: BTreeMap<DirectionId, CellUserId>,
 }
 
-/// A user, as the engine finds it.
+/// A user of a shared channel.
 #[derive(Clone, Copy, Debug)]
-struct CellUser {
-    cell: CellId,
-    user: UserId,
-    direction: DirectionId,
-    /// Where it stands, or stood at the start.
+pub(crate) struct CellUser {
+    pub(crate) cell: CellId,
+    /// Its number in the cell.
+    pub(crate) user: UserId,
+    /// The direction of a link that the channel takes the place of.
+    pub(crate) direction: DirectionId,
+    /// Its place at the start.
     place: Point,
 }
 
@@ -62,6 +56,16 @@ impl Cells {
         cells
     }
 
+    /// The user at a place of a route.
+    pub(crate) fn user(&self, place: CellUserId) -> CellUser {
+        self.users[place]
+    }
+
+    /// A channel, and all users.
+    pub(crate) fn channel(&mut self, cell: CellId) -> (&mut Cell<PacketBox>, &IdVec<CellUserId, CellUser>) {
+        (&mut self.cells[cell], &self.users)
+    }
+
     /// A path of directions as hops.
     pub(crate) fn hops(&self, path: &[DirectionId]) -> impl Iterator<Item = Hop> {
         path.iter().map(|direction| {
@@ -80,7 +84,8 @@ impl Cells {
         self.cells.iter().map(read).collect()
     }
 
-    /// What the channel has done for the user of a direction, counted as a link counts, and for how long it has sent to it.
+    /// What the channel has done for the user of a direction, counted as a link counts, and the time that it has sent
+    /// to it.
     pub(crate) fn had_by_user_of(&self, direction: DirectionId) -> Option<(link::Counters, Duration)> {
         let user = &self.users[*self.by_direction.get(&direction)?];
         let channel = &self.cells[user.cell];
@@ -108,7 +113,7 @@ impl Cells {
             let layout = Layout::of(&cell.config.layout);
             let users = self.users.iter().filter(|user| user.cell.index() == place);
             let users: Vec<CellUserSummary> =
-                users.zip(&cell.users).map(|user| self.user(spec, channel, user)).collect();
+                users.zip(&cell.users).map(|user| self.user_summary(spec, channel, user)).collect();
             let span = |name: &str, opened: &Reading, closed: &Reading| {
                 let length = closed.at.saturating_since(opened.at);
                 let (before, after) = (opened.cells.get(place), &closed.cells[place]);
@@ -134,7 +139,7 @@ impl Cells {
         spec.cells.iter().enumerate().zip(self.cells.iter()).map(summary).collect()
     }
 
-    fn user(
+    fn user_summary(
         &self,
         spec: &Spec,
         channel: &Cell<PacketBox>,
@@ -173,8 +178,8 @@ fn placed(spec: &Spec, cell: &CellSpec, streams: &Streams) -> Vec<PlacedUser> {
     cell.users.iter().zip(sectors(cell, layout.sectors())).map(placed).collect()
 }
 
-/// The sector that is to serve each user, so that as many of each service are in every sector: in turn, delay-bound users
-/// from the first sector on, elastic ones from the last.
+/// The sector that is to serve each user, so that as many of each service are in every sector: in turn, delay-bound
+/// users from the first sector on, elastic ones from the last.
 fn sectors(cell: &CellSpec, sectors: usize) -> Vec<SectorId> {
     let (mut bound, mut elastic) = ((0..sectors as u32).cycle(), (0..sectors as u32).rev().cycle());
     let next = |user: &CellUserSpec| match user.config.budget {
@@ -182,93 +187,4 @@ fn sectors(cell: &CellSpec, sectors: usize) -> Vec<SectorId> {
         None => elastic.next(),
     };
     cell.users.iter().filter_map(next).map(SectorId).collect()
-}
-
-impl<R: Recorder> Engine<R> {
-    /// A packet comes to a shared channel.
-    #[inline(never)]
-    pub(crate) fn enter_cell(&mut self, place: CellUserId, mut packet: PacketBox) {
-        let CellUser { cell, user, direction, .. } = self.cells.users[place];
-        if packet.0.size > self.links[direction].mtu {
-            return self.drop_oversize(direction, packet);
-        }
-        packet.0.next_hop = packet.0.next_hop.next();
-        if R::ON {
-            self.recorder.on_entered(self.now, direction, &mut packet.0);
-        }
-        let now = self.now;
-        let (channel, mut observer) = self.observed_cell(cell);
-        channel.handle_packet(now, user, packet, &mut observer);
-        self.rearm_cell(cell);
-    }
-
-    /// A TTI of a shared channel ends and the next begins.
-    #[inline(never)]
-    pub(crate) fn wake_cell(&mut self, cell: CellId) {
-        let now = self.now;
-        let (channel, mut observer) = self.observed_cell(cell);
-        channel.handle_timeout(now, &mut observer);
-        if R::ON {
-            let blocks = channel.take_blocks();
-            self.recorder.on_blocks(cell, blocks);
-        }
-        while let Some(packet) = self.cells.cells[cell].poll_delivery() {
-            self.arrive(packet);
-        }
-        self.rearm_cell(cell);
-    }
-
-    fn rearm_cell(&mut self, cell: CellId) {
-        self.schedule.set_cell(cell, self.cells.cells[cell].poll_timeout().unwrap_or(Instant::NEVER));
-    }
-
-    /// A channel, and the observer for a call of it.
-    fn observed_cell(&mut self, cell: CellId) -> (&mut Cell<PacketBox>, CellObserver<'_, R>) {
-        let Cells { cells, users, .. } = &mut self.cells;
-        let observer = CellObserver {
-            routes: &self.routes,
-            users,
-            links: &mut self.links,
-            connections: &mut self.connections,
-            flows: &mut self.flows,
-            pending: &mut self.pending,
-            gateway: &mut self.gateway,
-            recorder: &mut self.recorder,
-        };
-        (&mut cells[cell], observer)
-    }
-}
-
-/// The observer of a shared channel during a call.
-struct CellObserver<'a, R> {
-    routes: &'a Routes,
-    users: &'a IdVec<CellUserId, CellUser>,
-    links: &'a mut IdVec<DirectionId, DirectedLink>,
-    connections: &'a mut IdVec<ConnectionId, Connection>,
-    flows: &'a mut IdVec<FlowId, Flow>,
-    pending: &'a mut VecDeque<Pending>,
-    gateway: &'a mut Gateway,
-    recorder: &'a mut R,
-}
-
-impl<R: Recorder> Observer<PacketBox> for CellObserver<'_, R> {
-    #[inline]
-    fn on_event(&mut self, now: Instant, packet: &PacketBox, event: Event) {
-        // What nobody is told needs no look for the direction.
-        if !(R::METERS || matches!(event, Event::QueueDropped { .. } | Event::Delayed { .. })) {
-            return;
-        }
-        let Hop::Cell(user) = self.routes.at(packet.0.next_hop.before()) else { return };
-        let direction = self.users[user].direction;
-        let mut observer = LinkObserver {
-            direction,
-            connections: self.connections,
-            flows: self.flows,
-            pending: self.pending,
-            meter: &mut self.links[direction].meter,
-            gateway: self.gateway,
-            recorder: self.recorder,
-        };
-        observer.on_event(now, packet, event);
-    }
 }

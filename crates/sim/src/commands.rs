@@ -103,8 +103,8 @@ impl<R: Recorder> Engine<R> {
         self.flows[flow].places.iter().copied().find(is_meant)
     }
 
-    /// Opens a connection between the flow's hosts from the side `opener`; the other side listens. With Fast Open the SYN
-    /// waits for what the program writes at once: then the opening end is returned.
+    /// Opens a connection between the flow's hosts from the side `opener`; the other side listens. With Fast Open the
+    /// SYN waits for what the program writes at once: then the opening end is returned.
     fn connect(&mut self, flow: FlowId, socket: SocketId, opener: Side) -> Option<EndpointId> {
         let place = self.free_place(flow);
         let conversation = match self.flows[flow].opened {

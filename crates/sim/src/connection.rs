@@ -57,7 +57,7 @@ pub(crate) struct End {
     pub(crate) egress: Egress,
     /// Whether the endpoint has closed, or was reset.
     pub(crate) is_over: bool,
-    /// Whether the end is among those that flow control keeps from sending over their first link.
+    /// Whether flow control keeps the end from sending over its first link.
     pub(crate) is_blocked: bool,
     socket: Socket,
 }
@@ -170,7 +170,7 @@ impl Socket {
         }
     }
 
-    /// So many more bytes have been read; whether the program is to be notified.
+    /// `len` more bytes have been read; whether the program is to be notified.
     #[inline]
     fn on_read(&mut self, len: u64) -> bool {
         self.read += len;
@@ -224,7 +224,7 @@ impl Connection {
         PacketId::in_series(self.series, self.packets_born)
     }
 
-    /// Whether a packet is this connection's, and not of one that had the place before.
+    /// Whether a packet is this connection's, and not of an earlier connection in its place.
     #[inline]
     pub(crate) fn owns(&self, packet: PacketId) -> bool {
         packet >= self.first_packet

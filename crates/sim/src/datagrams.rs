@@ -18,7 +18,7 @@ pub(crate) struct Datagram {
     pub(crate) sent: Instant,
 }
 
-/// What became of a flow's datagrams.
+/// The fates of a flow's datagrams.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     budget: Option<Duration>,
@@ -92,7 +92,7 @@ impl Datagrams {
         Datagram { by: Side::To, number, sent: now }
     }
 
-    /// A datagram has arrived. Returns its one-way delay, or nothing for a copy of one that arrived before.
+    /// A datagram has arrived. Returns its one-way delay, or nothing for a copy of an earlier arrival.
     pub(crate) fn on_received(&mut self, now: Instant, datagram: Datagram, size: Bytes) -> Option<Duration> {
         let fate = self.fate(datagram)?;
         if !matches!(std::mem::replace(fate, Fate::Received), Fate::UnderWay(_)) {
@@ -137,7 +137,8 @@ impl Datagrams {
         self.span
     }
 
-    /// Adds the totals to a reading. A sender of datagrams does not learn of their arrival, so `acked` is the receiver's count.
+    /// Adds the totals to a reading. A sender of datagrams does not learn of their arrival, so `acked` is the
+    /// receiver's count.
     pub(crate) fn fill(&self, reading: &mut FlowReading) {
         reading.sent = self.sent.bytes;
         reading.segments = self.sent.packets;

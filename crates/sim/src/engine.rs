@@ -2,34 +2,33 @@
 //!
 //! Written once for any recorder; with [`crate::record::Off`] recording costs nothing.
 //!
-//! The rest of `impl Engine`: `transport.rs` for what the ends of connections do, `commands.rs` for what
-//! programs ask for.
+//! The rest of `impl Engine`: `transport.rs` for the ends of connections, `commands.rs` for programs, `cell_traffic.rs`
+//! for shared channels, `injection.rs` for packets from outside, `readings.rs` for totals.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use link::Link;
 use tcp::Endpoint;
 use trace::ledger::Diagnosis;
-use units::{Bytes, Duration, Instant, PacketId};
-use wire::offload::RawPacket;
+use units::{Bytes, Duration, Instant};
 
 use crate::cells::Cells;
 use crate::connection::{Connection, Stage};
-use crate::external::{Admitted, ExternalPacket, Gateway, WaitingPacket};
+use crate::directed_link::DirectedLink;
+use crate::external::{ExternalPacket, Gateway};
 use crate::flow::Flow;
-use crate::ids::{ConnectionId, ConversationId, DirectionId, EndpointId, FlowId, IdVec, NodeId};
-use crate::link_observer::LinkObserver;
-use crate::measure::{DelayHistogram, FlowReading, LinkMeter, LinkReading, LinkTimes, Reading, Sampler};
-use crate::packet::{Body, CORRUPTED, IpHeader, OVERSIZE, Packet, PacketBox, PacketPool};
+use crate::ids::{ConnectionId, ConversationId, DirectionId, EndpointId, FlowId, IdVec};
+use crate::link_observer::observed;
+use crate::measure::Sampler;
+use crate::packet::{Body, CORRUPTED, OVERSIZE, Packet, PacketBox, PacketPool};
 use crate::pending::Pending;
 use crate::ports::PortAllocator;
 use crate::record::{Recorder, Records};
-use crate::route::{Hop, NextHop, Routes};
+use crate::route::{Hop, Routes};
 use crate::schedule::{Component, Schedule};
 use crate::spec::Spec;
 use crate::stop::{RunError, Stop};
 use crate::tcb_sharing::TcbSharing;
-use crate::world::LinkState;
 
 /// The state of a run.
 pub(crate) struct Engine<R> {
@@ -60,51 +59,8 @@ pub(crate) struct Engine<R> {
     /// When a packet last reached an end or a program last issued a command.
     pub(crate) progress: Instant,
     pub(crate) failure: Option<RunError>,
-    /// More packets in one link end the run.
+    /// Largest number of packets in one link; with more the run ends.
     pub(crate) most_packets_inside: usize,
-}
-
-/// One direction of a link, with what waits in front of it.
-pub(crate) struct DirectedLink {
-    pub(crate) link: Link<PacketBox>,
-    /// What it adds up over time.
-    pub(crate) meter: LinkMeter,
-    pub(crate) mtu: u32,
-    pub(crate) oversize_drops: u64,
-    /// Whether its queue makes its upstream neighbours wait.
-    pub(crate) has_flow_control: bool,
-    /// Packets that routers hold back under flow control.
-    pub(crate) held: VecDeque<PacketBox>,
-    /// Endpoints that flow control keeps from sending.
-    pub(crate) blocked: VecDeque<EndpointId>,
-    /// For what is said of it to users.
-    pub(crate) name: String,
-}
-
-impl DirectedLink {
-    /// Whether a packet may enter now; if not, flow control holds it back.
-    #[inline(always)]
-    pub(crate) fn accepts(&self) -> bool {
-        !self.has_flow_control || (self.held.is_empty() && self.link.can_accept())
-    }
-}
-
-/// A direction of a link, and the observer for a call of it. Borrows these fields of the engine alone, so that the link
-/// is looked up once for all that an event does with it.
-macro_rules! observed {
-    ($engine:ident, $direction:expr) => {{
-        let DirectedLink { link, meter, .. } = &mut $engine.links[$direction];
-        let observer = LinkObserver {
-            direction: $direction,
-            connections: &mut $engine.connections,
-            flows: &mut $engine.flows,
-            pending: &mut $engine.pending,
-            meter,
-            gateway: &mut $engine.gateway,
-            recorder: &mut $engine.recorder,
-        };
-        (link, observer)
-    }};
 }
 
 impl<R: Recorder> Engine<R> {
@@ -125,7 +81,7 @@ impl<R: Recorder> Engine<R> {
         self.act_until(until);
     }
 
-    /// Whether the run goes on though no event is left: until `stop`, or because a packet may still come
+    /// Whether the run continues though no event is left: until `stop`, or because a packet may still come
     /// in from outside. Readings are then due in idle times too, and before what comes in next.
     fn outlasts_idleness(&self, stop: Instant) -> bool {
         stop < Instant::NEVER || self.gateway.nodes() > 0
@@ -369,131 +325,11 @@ impl<R: Recorder> Engine<R> {
     pub(crate) fn failure(&self) -> Result<(), RunError> {
         self.failure.clone().map_or(Ok(()), Err)
     }
-
-    /// A packet comes in from outside; its identity, unless it leads nowhere.
-    pub(crate) fn inject(&mut self, now: Instant, node: NodeId, bytes: RawPacket) -> Option<PacketId> {
-        self.now = self.now.max(now);
-        let admitted = self.gateway.admit(node, bytes.common_header())?;
-        Some(self.start(node, admitted, bytes))
-    }
-
-    /// An external node sends a packet to another, whatever address it has.
-    pub(crate) fn inject_to(
-        &mut self,
-        now: Instant,
-        [node, destination]: [NodeId; 2],
-        bytes: RawPacket,
-    ) -> Option<PacketId> {
-        self.now = self.now.max(now);
-        let admitted = self.gateway.admit_to(node, destination)?;
-        Some(self.start(node, admitted, bytes))
-    }
-
-    /// Takes the packets of external nodes out that wait in front of links and in their queues.
-    pub(crate) fn take_waiting(&mut self, now: Instant) -> Vec<WaitingPacket> {
-        self.now = self.now.max(now);
-        let mut taken = Vec::new();
-        let directions: Vec<DirectionId> = self.links.ids().collect();
-        for direction in directions {
-            let (link, mut observer) = observed!(self, direction);
-            // Inside a link the next hop is the one behind it.
-            let queued = link.take_waiting(now, &mut observer).into_iter();
-            taken.extend(queued.map(|packet| (packet.0.next_hop.before(), packet)));
-            while link.has_delivery() {
-                self.arrivals.extend(link.poll_delivery());
-            }
-            rearm(&mut self.schedule, &mut self.stopped, direction, link);
-            let held = self.links[direction].held.drain(..);
-            taken.extend(held.map(|packet| (packet.0.next_hop, packet)));
-        }
-        self.settle();
-        taken.into_iter().filter_map(|(hop, packet)| waiting(hop, packet)).collect()
-    }
-
-    /// A packet that was taken out of the queue of another world's link goes on from there.
-    pub(crate) fn resume(&mut self, now: Instant, waiting: WaitingPacket) {
-        self.now = self.now.max(now);
-        let WaitingPacket { source, destination, hop, bytes } = waiting;
-        if let Some(admitted) = self.gateway.admit_to(source, destination) {
-            self.start(source, Admitted { first_hop: hop, ..admitted }, bytes);
-        }
-    }
-
-    fn start(&mut self, node: NodeId, admitted: Admitted, bytes: RawPacket) -> PacketId {
-        let Admitted { id, first_hop, destination } = admitted;
-        let size = bytes.len() as u32;
-        let header = IpHeader { source: node, destination, class: 0 };
-        let body = Body::Raw(bytes);
-        let mut packet = self.pool.allocate(id, size, first_hop, (EndpointId::default(), header), body);
-        packet.0.sent = self.now;
-        self.recorder.on_sent(self.now, &mut packet.0, ConversationId::default());
-        self.arrive(packet);
-        self.settle();
-        id
-    }
-
-    /// Each direction of each link, as of the last call that reached it.
-    pub(crate) fn link_states(&self) -> Vec<LinkState> {
-        let state = |line: &DirectedLink| LinkState {
-            name: line.name.clone(),
-            counters: *line.link.counters(),
-            waiting: line.link.queue_len(),
-        };
-        self.links.iter().map(state).collect()
-    }
-
-    /// The totals at `at`, up to and with which everything has happened.
-    pub(crate) fn reading(&mut self, at: Instant) -> Reading {
-        let links = self.links.ids().map(|direction| self.read_link(direction, at)).collect();
-        let delays = if self.sampler.is_at_boundary() { self.delays() } else { Vec::new() };
-        let flows = self.flows.iter().map(|flow| self.read_flow(flow)).collect();
-        let cells = if self.sampler.is_at_boundary() { self.cells.reading() } else { Vec::new() };
-        Reading { at, flows, links, delays, cells }
-    }
-
-    fn read_flow(&self, flow: &Flow) -> FlowReading {
-        let connections = flow.places.iter().map(|place| &self.connections[*place]);
-        let open = connections.filter(|connection| connection.stage != Stage::Idle);
-        flow.reading(open.map(Connection::reading))
-    }
-
-    /// The one-way delays of each flow so far.
-    pub(crate) fn delays(&self) -> Vec<DelayHistogram> {
-        self.flows.iter().map(|flow| flow.one_way.delays().clone()).collect()
-    }
-
-    fn read_link(&mut self, direction: DirectionId, at: Instant) -> LinkReading {
-        let (link, mut observer) = observed!(self, direction);
-        // A link works out what has happened inside it only when it is called.
-        link.handle_timeout(at, &mut observer);
-        let DirectedLink { link, meter, oversize_drops, .. } = &self.links[direction];
-        let mut times = self.sampler.metered.then(|| meter.times(at));
-        let mut counters = *link.counters();
-        if let Some((had, on_air)) = self.cells.had_by_user_of(direction) {
-            counters = had;
-            times = times.map(|times| LinkTimes { busy: on_air, ..times });
-        }
-        LinkReading { counters, oversize_drops: *oversize_drops, times }
-    }
-
-    /// Packets that are somewhere between two ends.
-    pub(crate) fn packets_under_way(&self) -> usize {
-        let on_links = self.links.iter().map(|link| link.link.packets_inside() + link.held.len());
-        on_links.sum::<usize>() + self.cells.packets_inside() + self.arrivals.len()
-    }
 }
 
 /// Sets the next wake-up of a link that was called; the run is over if the link stopped it.
 #[inline(always)]
-fn waiting(hop: NextHop, mut packet: PacketBox) -> Option<WaitingPacket> {
-    let IpHeader { source, destination, .. } = packet.0.header;
-    match std::mem::take(&mut packet.0.body) {
-        Body::Raw(bytes) => Some(WaitingPacket { source, destination, hop, bytes }),
-        Body::Segment(_) | Body::Datagram(_) => None,
-    }
-}
-
-fn rearm(
+pub(crate) fn rearm(
     schedule: &mut Schedule,
     stopped: &mut Option<Stop>,
     direction: DirectionId,

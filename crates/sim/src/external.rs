@@ -29,7 +29,7 @@ pub struct ExternalPacket {
     pub bytes: RawPacket,
 }
 
-/// Something that became of an external node's packet on its way, other than its arrival.
+/// An event on the way of an external node's packet, other than its arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalEvent {
     /// The packet.
@@ -42,7 +42,7 @@ pub struct ExternalEvent {
     pub fate: ExternalFate,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExternalFate {
     /// It was dropped, or damaged so that its receiver will refuse it.
@@ -118,7 +118,7 @@ impl Gateway {
         Self { series: series as u32, ..Self::default() }
     }
 
-    /// How many external nodes there are: each has a series of packet identities behind the flows'.
+    /// Number of external nodes: each has a series of packet identities after those of the flows.
     pub(crate) fn nodes(&self) -> usize {
         self.born.len()
     }
@@ -169,7 +169,7 @@ impl Gateway {
         self.outbox.push_back((node, packet));
     }
 
-    /// Something became of a packet on its way.
+    /// A packet was lost or delayed on its way.
     pub(crate) fn report(&mut self, event: ExternalEvent) {
         self.events.push_back(event);
     }

@@ -1,6 +1,6 @@
-//! Fetching ahead: where many packets are under way, those that leave a link next, and the ends that they are for, have
-//! long been displaced from the processor's cache. The link knows which packets these are, so their memory is asked for
-//! while earlier ones are being handled. Nothing else depends on it.
+//! Fetching ahead. Where many packets are under way, the packets that leave a link next, and their endpoints, have long
+//! been displaced from the processor's cache. The link knows which packets these are, so the processor is asked for
+//! their memory while earlier packets are handled. No result depends on it.
 
 use std::ptr;
 
@@ -9,8 +9,8 @@ use crate::ids::DirectionId;
 use crate::packet::PacketBox;
 
 impl<R> Engine<R> {
-    /// Fetches packets that leave a link soon, then the connections, and last the endpoints that they are for: each step
-    /// reads what the one before has fetched.
+    /// Fetches packets that leave a link soon, then their connections, and last their endpoints: each step reads what
+    /// the step before has fetched.
     #[inline(always)]
     pub(crate) fn fetch_ahead(&self, direction: DirectionId) {
         if self.links[direction].link.packets_inside() > CACHED_PACKETS {
@@ -42,7 +42,7 @@ impl<R> Engine<R> {
     }
 }
 
-/// Asks the processor to fetch the memory of a value, which is going to be looked at.
+/// Asks the processor to fetch the memory of a value.
 #[inline(always)]
 fn prefetch<T>(value: &T) {
     for line in (0..size_of::<T>()).step_by(CACHE_LINE) {
@@ -54,7 +54,7 @@ fn prefetch<T>(value: &T) {
 #[inline(always)]
 fn prefetch_line(address: *const u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch changes nothing that a program can see, and of no address does it fail.
+    // SAFETY: a prefetch changes nothing that a program can observe, and fails for no address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
 }
 
@@ -62,13 +62,13 @@ fn prefetch_line(address: *const u8) {
 #[inline(always)]
 fn prefetch_line(_: *const u8) {}
 
-/// So many packets have room in a cache of the second level.
+/// Number of packets for which a cache of the second level has room.
 const CACHED_PACKETS: usize = 2_000;
 
-/// So many connections have room there.
+/// Number of connections for which it has room.
 const CACHED_CONNECTIONS: usize = 100;
 
-/// Packets between two steps: the handling of so many takes longer than memory does to answer.
+/// Number of packets between two steps: their handling takes longer than memory takes to answer.
 const STEP: usize = 2;
 
 const CACHE_LINE: usize = 64;

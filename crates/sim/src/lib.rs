@@ -7,23 +7,26 @@
 //! What flows do is decided by the programs of the crate `workload`; the World executes their commands.
 //!
 //! Where to read: `spec.rs` for what a run is made of; `engine.rs` for the way of a packet; `schedule.rs` and `queue/`
-//! for the order of events; `ids.rs` for how links, flows and connections are counted; `connection.rs` and `flow.rs` for
-//! what they send and count; `measure/` for totals over spans of the run; `record/` for tables and captures.
+//! for the order of events; `ids.rs` for how links, flows and connections are counted; `connection.rs` and `flow.rs`
+//! for what they send and count; `measure/` for totals over spans of the run; `record/` for tables and captures.
 //!
 //! This crate must never read a clock, a file or a device, decide what a TCP or a link does, or
 //! let the order of a hash map or the presence of an unrelated component change a packet.
 
 mod build;
 mod cell_summary;
+mod cell_traffic;
 mod cells;
 mod commands;
 mod connection;
 mod datagrams;
+mod directed_link;
 mod engine;
 mod external;
 mod fetch_ahead;
 mod flow;
 mod ids;
+mod injection;
 mod link_observer;
 mod measure;
 mod observed_program;
@@ -32,6 +35,7 @@ mod packet;
 mod pending;
 mod ports;
 mod queue;
+mod readings;
 mod record;
 mod route;
 mod schedule;
@@ -44,10 +48,12 @@ mod world;
 
 pub use build::BuildError;
 pub use cell_summary::{CellSpan, CellSummary, CellUserSummary, SectorSpan, UserSpan};
+pub use directed_link::LinkState;
 pub use external::{
     ExternalEvent, ExternalFate, ExternalPacket, ObservedConnection, ObservedFlow, WaitingPacket,
 };
 pub use measure::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan, OneWayDelays};
+pub use outcome::Outcome;
 pub use queue::EventQueue;
 pub use record::{ROWS, Records};
 pub use spec::{
@@ -57,4 +63,4 @@ pub use spec::{
 pub use stop::RunError;
 pub use summary::{Clock, FlowSummary, LinkSummary, MilestoneSummary, Summary};
 pub use workload::{Amount, ObservedRecord, Workload};
-pub use world::{LinkState, Outcome, World};
+pub use world::World;

@@ -92,3 +92,22 @@ impl<R> LinkObserver<'_, R> {
         self.gateway.report(ExternalEvent { id: packet.id, at, bytes, fate });
     }
 }
+
+/// A direction of a link, and the observer for a call of it. Borrows these fields of the engine alone, so that the link
+/// is looked up once for all that an event does with it.
+macro_rules! observed {
+    ($engine:ident, $direction:expr) => {{
+        let $crate::directed_link::DirectedLink { link, meter, .. } = &mut $engine.links[$direction];
+        let observer = $crate::link_observer::LinkObserver {
+            direction: $direction,
+            connections: &mut $engine.connections,
+            flows: &mut $engine.flows,
+            pending: &mut $engine.pending,
+            meter,
+            gateway: &mut $engine.gateway,
+            recorder: &mut $engine.recorder,
+        };
+        (link, observer)
+    }};
+}
+pub(crate) use observed;

@@ -1,5 +1,6 @@
-//! Gathers what is left of a run: the summary, the tables, the captures.
+//! The results of a run: the summary, the tables, the captures.
 
+use arrow_array::RecordBatch;
 use trace::ledger::Diagnosis;
 use units::Instant;
 
@@ -11,8 +12,20 @@ use crate::record::{self, Recorder, Records};
 use crate::spec::{NodeKind, Spec};
 use crate::stop::Stop;
 use crate::summary::{Clock, FlowSummary, LinkSummary, Summary};
-use crate::world::Outcome;
 
+/// The results of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its numbers.
+    pub summary: Summary,
+    /// The tables that were asked for, by name, and `flows`: the rows that `World::take_records` has not returned.
+    pub tables: Vec<(&'static str, RecordBatch)>,
+    /// The captures that were asked for, pcapng files by the name of their point: likewise the part not returned
+    /// before.
+    pub captures: Vec<(String, Vec<u8>)>,
+}
+
+/// Ends a run.
 pub(crate) fn gather<R: Recorder>(
     mut engine: Engine<R>,
     spec: &Spec,

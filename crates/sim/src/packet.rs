@@ -12,8 +12,8 @@ use crate::route::NextHop;
 
 /// A packet under way.
 ///
-/// Many are in memory at a time, and each is looked at again only when it comes out of a link: what every packet needs
-/// then stands together in the first 128 bytes, and SACK blocks behind it.
+/// Many are in memory at a time, and each is read again only when it leaves a link: the fields that every packet needs
+/// then stand together in the first 128 bytes, and SACK blocks follow them.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Packet {
@@ -69,8 +69,8 @@ impl Default for Body {
 #[derive(Debug)]
 pub(crate) struct PacketBox(pub(crate) Box<Packet>);
 
-/// The memory of packets that have arrived, to be used again: a run in its steady state allocates nothing. The memory of
-/// packets that a link drops is freed instead.
+/// The memory of packets that have arrived, to be used again: a run in its steady state allocates nothing. The memory
+/// of packets that a link drops is freed instead.
 #[derive(Debug, Default)]
 pub(crate) struct PacketPool(Vec<PacketBox>);
 

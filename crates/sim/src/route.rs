@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::ids::{CellUserId, DirectionId, Heading, Id, IdVec, LinkId, NodeId};
 use crate::spec::{LinkSpec, NodeKind, NodeSpec};
 
-/// The hops of all routes, one route behind the other, each closed by [`Hop::End`].
+/// The hops of all routes, one route after the other, each closed by [`Hop::End`].
 #[derive(Debug, Default)]
 pub(crate) struct Routes(Vec<Hop>);
 
@@ -43,13 +43,13 @@ impl Routes {
 }
 
 impl NextHop {
-    /// The hop behind this one.
+    /// The hop after this one.
     #[inline(always)]
     pub(crate) const fn next(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// The hop before this one, of a packet that has entered one.
+    /// The hop before this one, for a packet that has entered a hop.
     #[inline(always)]
     pub(crate) const fn before(self) -> Self {
         Self(self.0 - 1)
@@ -66,7 +66,7 @@ pub(crate) struct Graph {
 /// The routes to one destination from everywhere.
 pub(crate) struct Tree {
     destination: NodeId,
-    /// For each node the direction that its packets take, and the node behind it.
+    /// For each node the direction that its packets take, and the node to which that leads.
     next: IdVec<NodeId, Option<(DirectionId, NodeId)>>,
 }
 

@@ -1,8 +1,8 @@
 //! The schedule of a run: when each link, endpoint, flow and shared channel is to be woken next.
 //!
-//! Links, endpoints and flows have an [`EventQueue`] each; shared channels, which are fewer still, are behind the flows in
-//! theirs. So the few links, of which nearly every event is, play a small tournament
-//! among themselves, and the timers of thousands of endpoints, which hardly ever expire, cost them nothing.
+//! Links, endpoints and flows have an [`EventQueue`] each; shared channels, which are the fewest, follow the flows in
+//! theirs. So the few links, which have nearly all events, play a small tournament among themselves, and the timers of
+//! thousands of endpoints, which hardly ever expire, cost them nothing.
 
 use units::Instant;
 
@@ -19,12 +19,12 @@ pub(crate) enum Component {
 }
 
 /// The wake-ups of all components. Of those at the same time, links come first, then endpoints, then flows and shared
-/// channels; among components of a kind, the one that was armed first.
+/// channels; among components of a kind, the first one armed.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     links: EventQueue,
     endpoints: EventQueue,
-    /// Flows, and behind them shared channels.
+    /// Flows, and after them shared channels.
     flows: EventQueue,
     flow_count: usize,
 }
@@ -39,7 +39,7 @@ impl Schedule {
         }
     }
 
-    /// One more endpoint, behind the last.
+    /// Adds an endpoint after the last.
     pub(crate) fn add_endpoint(&mut self) {
         self.endpoints.add();
     }
@@ -89,8 +89,8 @@ impl Schedule {
         self.endpoints.set(endpoint.index(), at);
     }
 
-    /// Wakes an endpoint at `at` at the latest: an earlier wake-up stands. Most timers of TCP are pushed ahead again and
-    /// again and never expire. An endpoint that is woken early has nothing to do, and sets its present deadline.
+    /// Wakes an endpoint at `at` at the latest: an earlier wake-up stands. Most timers of TCP are pushed ahead again
+    /// and again and never expire. An endpoint that is woken early has nothing to do, and sets its present deadline.
     #[inline(always)]
     pub(crate) fn set_endpoint_at_latest(&mut self, endpoint: EndpointId, at: Instant) {
         self.endpoints.set_at_latest(endpoint.index(), at);

@@ -52,7 +52,7 @@ pub enum NodeKind {
     },
     /// Forwards packets, and has no address.
     Router,
-    /// A host with a network stack of its own, such as a kernel behind a TUN device.
+    /// A host with a network stack of its own, such as a kernel with a TUN device.
     External {
         /// Its address.
         address: Ipv4Addr,
@@ -74,8 +74,8 @@ pub struct LinkSpec {
     pub mtu: Bytes,
 }
 
-/// A shared channel: in its users' links it takes the place of the direction from the first end to the second, whose own
-/// configuration then has no meaning.
+/// A shared channel: in its users' links it takes the place of the direction from the first end to the second, whose
+/// own configuration then has no meaning.
 #[derive(Clone, Debug)]
 pub struct CellSpec {
     /// Its name.
@@ -206,7 +206,7 @@ impl FlowSpec {
     pub fn start_at(&self, seed: u64) -> Instant {
         let streams = self.streams(seed);
         // The top 64 bits of a 64 × 64 bit product: uniform over 0..=jitter (Lemire 2019, without
-        // the rejection, whose bias of jitter / 2⁶⁴ nobody can measure).
+        // the rejection, whose bias of jitter / 2⁶⁴ cannot be measured).
         let jitter = self.start_jitter.map_or(0, |longest| {
             ((u128::from(streams.number("start")) * (u128::from(longest.as_nanos()) + 1)) >> 64) as u64
         });

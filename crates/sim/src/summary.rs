@@ -120,8 +120,8 @@ pub struct LinkSummary {
     pub packets_out: u64,
     /// Packets that its queue refused, or dropped later.
     pub queue_drops: u64,
-    /// Packets that it lost beyond its queue: to errors, scripts, outages, their age, the link layer's giving up, resets
-    /// or handovers.
+    /// Packets that it lost beyond its queue: to errors, scripts, outages, their age, the link layer's giving up,
+    /// resets or handovers.
     pub error_drops: u64,
     /// The longest queue, in packets.
     pub queue_max: u64,

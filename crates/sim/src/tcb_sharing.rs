@@ -1,6 +1,6 @@
-//! TCP control block sharing (RFC 9040): what the connections of one host have in common. That is the budget of a shared
-//! advertised window, the state that a new connection to the same peer begins with, and the Fast Open cookies of the
-//! servers that it has talked to (RFC 7413 §4.1.3).
+//! TCP control block sharing (RFC 9040): what the connections of one host have in common. That is the budget of a
+//! shared advertised window, the state that a new connection to the same peer begins with, and the Fast Open cookies of
+//! the servers that it has talked to (RFC 7413 §4.1.3).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,8 +45,8 @@ impl TcbSharing {
         }
     }
 
-    /// Gives a new endpoint its window pool, what the cache holds for its path, and the Fast Open cookie of its server or,
-    /// unless it `opens` the connection, of its client.
+    /// Gives a new endpoint its window pool, what the cache holds for its path, and the Fast Open cookie of its server
+    /// or, unless it `opens` the connection, of its client.
     pub(crate) fn initialize(&mut self, now: Instant, path: HostPath, endpoint: &mut Endpoint, opens: bool) {
         let hosts = (path.host, path.peer);
         match endpoint.config().window_sharing() {
@@ -67,15 +67,15 @@ impl TcbSharing {
         }
     }
 
-    /// The cookie that a server gives to a client: it depends on the two hosts alone (RFC 7413 §4.1.2), and has the eight
-    /// bytes of Linux' cookies.
+    /// The cookie that a server gives to a client: it depends on the two hosts alone (RFC 7413 §4.1.2), and has the
+    /// eight bytes of Linux' cookies.
     fn cookie_of(&self, path: HostPath) -> FastOpenCookie {
         let secret = self.secrets.below(&path.host.to_string());
         let number = secret.number(&path.peer.to_string());
         FastOpenCookie::new(&number.to_be_bytes()).expect("eight bytes are a cookie")
     }
 
-    /// A client is connected: keeps the cookie that it was given, and forgets one that did not help.
+    /// A client is connected: keeps the cookie that it was given, and forgets a cookie that did not help.
     pub(crate) fn learn_cookie(&mut self, path: HostPath, endpoint: &Endpoint) {
         let hosts = (path.host, path.peer);
         if let Some(known) = endpoint.fast_open_cookie() {
@@ -85,7 +85,8 @@ impl TcbSharing {
         }
     }
 
-    /// Puts what an endpoint knows of its path into the cache: as it ends, or before another one to the same peer begins.
+    /// Puts what an endpoint knows of its path into the cache: as it ends, or before another one to the same peer
+    /// begins.
     pub(crate) fn save(&mut self, now: Instant, path: HostPath, endpoint: &Endpoint) {
         if endpoint.shares_control_block() {
             self.cache.insert((path.host, path.peer), endpoint.control_block(now));

@@ -158,8 +158,7 @@ impl<R: Recorder> Engine<R> {
     #[inline(always)]
     fn send_all(&mut self, end: EndpointId, endpoint: &mut Endpoint) {
         loop {
-            let connection = &mut self.connections[end.connection()];
-            let from = &mut connection.ends[end.side()];
+            let from = &mut self.connections[end.connection()].ends[end.side()];
             let link = &mut self.links[from.egress.first_link];
             if !link.accepts() {
                 if !std::mem::replace(&mut from.is_blocked, true) {
@@ -167,25 +166,25 @@ impl<R: Recorder> Engine<R> {
                 }
                 return;
             }
-            connection.refill(end.side(), endpoint);
-            let transmit = self.pool.next_segment();
-            let Some(kind) = endpoint.poll_transmit_into(self.now, &mut transmit.segment) else { return };
-            transmit.kind = kind;
-            let packet = self.pool.take();
-            self.send(end, packet);
+            let Some(packet) = self.poll_packet(end, endpoint) else { return };
+            self.arrive(packet);
         }
     }
 
-    /// Sends the segment that was written into `packet`.
-    fn send(&mut self, end: EndpointId, mut packet: PacketBox) {
-        let transmit = packet.0.segment_mut();
+    /// The next segment that an endpoint sends, in a packet at its first hop.
+    #[inline(always)]
+    fn poll_packet(&mut self, end: EndpointId, endpoint: &mut Endpoint) -> Option<PacketBox> {
         let connection = &mut self.connections[end.connection()];
+        connection.refill(end.side(), endpoint);
+        let transmit = self.pool.next_segment();
+        transmit.kind = endpoint.poll_transmit_into(self.now, &mut transmit.segment)?;
         let id = connection.next_packet();
         let size = IPV4_HEADER_LEN + transmit.segment.wire_len();
         match end.side() {
             Side::From => connection.on_sent(self.now, id, transmit),
             Side::To => connection.on_ack_sent(size),
         }
+        let mut packet = self.pool.take();
         let Egress { first_hop, header, .. } = connection.ends[end.side()].egress;
         packet.0.address(id, size, first_hop, (end.peer(), header));
         if R::METERS {
@@ -194,7 +193,7 @@ impl<R: Recorder> Engine<R> {
         if R::ON {
             self.recorder.on_sent(self.now, &mut packet.0, connection.conversation);
         }
-        self.arrive(packet);
+        Some(packet)
     }
 
     /// Where an end stands, for what it shares with other connections.

@@ -1,17 +1,17 @@
 //! The world: what a driver sees of a run.
 
-use arrow_array::RecordBatch;
-use units::{Bytes, Duration, Instant, PacketId};
+use units::{Duration, Instant, PacketId};
 use wire::offload::RawPacket;
 
 use crate::build::{self, BuildError};
+use crate::directed_link::LinkState;
 use crate::engine::Engine;
 use crate::external::{ExternalEvent, ExternalPacket, ObservedFlow, WaitingPacket};
 use crate::ids::{DirectionId, Heading, Id, LinkId, NodeId};
+use crate::outcome::{self, Outcome};
 use crate::record::{Metering, Nothing, Off, Recording, Records};
 use crate::spec::Spec;
 use crate::stop::{RunError, Stop};
-use crate::summary::Summary;
 
 /// A run in progress.
 ///
@@ -25,29 +25,7 @@ pub struct World {
     spec: Spec,
 }
 
-/// A direction of a link during a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkState {
-    /// The link and its direction: "lasthop.down".
-    pub name: String,
-    /// What it has counted.
-    pub counters: link::Counters,
-    /// What waits in its queue: packets, and their bytes with framing.
-    pub waiting: (usize, Bytes),
-}
-
-/// What is left of a run.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Its numbers.
-    pub summary: Summary,
-    /// The tables that were asked for, by name, and `flows`: what [`World::take_records`] has not given before.
-    pub tables: Vec<(&'static str, RecordBatch)>,
-    /// The captures that were asked for, pcapng files by the name of their point: the rest of each likewise.
-    pub captures: Vec<(String, Vec<u8>)>,
-}
-
-/// An engine that records, one that only meters links, and one that does neither and pays for neither.
+/// An engine that records, an engine that only meters links, or an engine that does neither and pays for neither.
 enum AnyEngine {
     Bare(Box<Engine<Off>>),
     Metering(Box<Engine<Metering>>),
@@ -108,7 +86,7 @@ impl World {
         })
     }
 
-    /// Lets so many packets wait in one link at most, 16 million unless said: with more the run ends as
+    /// Sets the largest number of packets in one link, 16 million by default: with more the run ends as
     /// [`RunError::Overload`], before the memory ends.
     pub fn limit_packets(&mut self, most: usize) {
         each!(&mut self.engine, engine => engine.most_packets_inside = most);
@@ -155,8 +133,8 @@ impl World {
         })
     }
 
-    /// An external node sends a packet to another at `now`, whatever address the packet has: what leads on from there is
-    /// the driver's matter.
+    /// An external node sends a packet to another at `now`, whatever address the packet has: what leads on from there
+    /// is the driver's matter.
     ///
     /// # Errors
     /// As [`World::inject`].
@@ -173,8 +151,8 @@ impl World {
         })
     }
 
-    /// Takes the external nodes' packets out that wait in the queues of links. A driver that exchanges this world for one
-    /// with the same nodes and links, whose links have other parameters, has them [resumed](World::resume) there.
+    /// Takes the external nodes' packets out that wait in the queues of links. A driver that exchanges this world for
+    /// one with the same nodes and links, whose links have other parameters, has them [resumed](World::resume) there.
     pub fn take_waiting(&mut self, now: Instant) -> Vec<WaitingPacket> {
         each!(&mut self.engine, engine => engine.take_waiting(now))
     }
@@ -207,7 +185,7 @@ impl World {
         each!(&mut self.engine, engine => engine.gateway.poll())
     }
 
-    /// What else became of external nodes' packets, in the order in which the links report it.
+    /// Losses and delays of external nodes' packets, in the order in which the links report them.
     pub fn poll_external_event(&mut self) -> Option<ExternalEvent> {
         each!(&mut self.engine, engine => engine.gateway.poll_event())
     }
@@ -230,23 +208,23 @@ impl World {
         each!(&self.engine, engine => engine.packets_under_way())
     }
 
-    /// The records that have become complete, if there are so many that they should be taken out of memory. A driver
-    /// that writes them while the run goes on needs no more memory for a long run than for a short one.
+    /// The records that have become complete, if they are many enough to be taken out of memory. A driver that writes
+    /// them during the run needs no more memory for a long run than for a short one.
     pub fn take_records(&mut self) -> Option<Records> {
         each!(&mut self.engine, engine => engine.take_records(&self.spec))
     }
 
-    /// What is left of the run.
+    /// Ends the run and returns its results.
     #[must_use]
     pub fn finish(self) -> Outcome {
         self.finish_observed(Vec::new())
     }
 
-    /// What is left of the run, with flows between external nodes that the driver has seen: they
+    /// Ends the run and returns its results, with flows between external nodes that the driver has seen: they
     /// stand in the summary, and tables and captures know them by name and verdict.
     #[must_use]
     pub fn finish_observed(self, flows: Vec<ObservedFlow>) -> Outcome {
-        each!(self.engine, engine => crate::outcome::gather(*engine, &self.spec, flows))
+        each!(self.engine, engine => outcome::gather(*engine, &self.spec, flows))
     }
 
     fn stop_time(&self) -> Instant {

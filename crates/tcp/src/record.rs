@@ -1,4 +1,4 @@
-//! What an endpoint tells of itself.
+//! The segments and records that an endpoint gives out.
 
 use units::{Bytes, Duration, Instant, Seq};
 use wire::Segment;
@@ -44,9 +44,9 @@ pub enum Kind {
 /// Why a segment was retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Its own retransmission timer ran out.
+    /// Its own retransmission timer has expired.
     Timeout,
-    /// It lay behind a segment whose timer ran out.
+    /// It lay after a segment whose timer expired.
     AfterTimeout,
     /// Enough duplicate ACKs came.
     FastRetransmit,
@@ -90,7 +90,7 @@ pub enum Decision {
     Retransmit,
     /// A loss was found without the timer.
     FastRetransmit,
-    /// The retransmission timer ran out.
+    /// The retransmission timer has expired.
     Timeout,
     /// Loss recovery is over.
     Recovered,
@@ -115,6 +115,25 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// All of them, in the order of the enumeration.
+    pub const ALL: [Self; 15] = [
+        Self::Ack,
+        Self::DuplicateAck,
+        Self::Retransmit,
+        Self::FastRetransmit,
+        Self::Timeout,
+        Self::Recovered,
+        Self::Collapse,
+        Self::Confirmed,
+        Self::Refuted,
+        Self::Undo,
+        Self::Resize,
+        Self::Mark,
+        Self::Inherit,
+        Self::Established,
+        Self::Fallback,
+    ];
+
     /// The name in tables.
     #[must_use]
     pub const fn id(self) -> &'static str {
@@ -167,4 +186,26 @@ pub struct Record {
     pub rto: Duration,
     /// Phase of the sender, as [`crate::Endpoint::phase`] names it.
     pub phase: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_list_is_complete() {
+        assert!(Decision::ALL.iter().enumerate().all(|(place, decision)| *decision as usize == place));
+        assert_eq!(Decision::ALL.last(), Some(&Decision::Fallback), "a new variant goes before the last");
+    }
+
+    #[test]
+    fn the_page_of_results_names_every_event() {
+        let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md")).unwrap();
+        let row = page.lines().find(|line| line.starts_with("| `event`")).expect("a row for the column");
+        let events = row.split('|').nth(2).expect("a cell that explains the column");
+        let named: Vec<_> = events.split('`').skip(1).step_by(2).collect();
+        assert_eq!(named, Decision::ALL.map(Decision::id));
+    }
 }

@@ -1,4 +1,5 @@
-//! Every workload over two hosts whose packets are messages in memory, with a delay: the smallest place for programs.
+//! Every workload over two hosts whose packets are messages in memory, with a rate and a delay: the smallest place for
+//! programs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -17,6 +18,16 @@ use wire::Payload;
 enum Message {
     Data { from: SocketAddrV4, to: SocketAddrV4, bytes: Vec<u8>, is_last: bool },
     Datagram(OutgoingDatagram),
+}
+
+impl Message {
+    /// Bytes that it takes on the line.
+    fn len(&self) -> u64 {
+        match self {
+            Self::Data { bytes, .. } => bytes.len() as u64,
+            Self::Datagram(outgoing) => outgoing.size.0,
+        }
+    }
 }
 
 /// An end whose peer is at the other host. It is open from the start: what arrives early waits there.
@@ -152,20 +163,23 @@ fn runner(workload: Value) -> Runner {
 /// Runs a workload to its end, in virtual time.
 fn outcome(workload: Value) -> ProgramOutcome {
     let (mut runner, mut hosts) = (runner(workload), Hosts::default());
-    let mut under_way: VecDeque<(Instant, usize, Message)> = VecDeque::new();
-    let mut now = Instant::START;
+    let mut under_way: BTreeMap<(Instant, u64), (usize, Message)> = BTreeMap::new();
+    let (mut now, mut free_at, mut count) = (Instant::START, [Instant::START; 2], 0);
     while !runner.is_done(&|_| under_way.is_empty()) {
-        let arrival = under_way.front().map_or(Instant::NEVER, |(at, ..)| *at);
+        let arrival = under_way.first_key_value().map_or(Instant::NEVER, |((at, _), _)| *at);
         now = runner.poll_timeout().min(arrival).max(now);
         assert!(now < Instant::START + Duration::from_secs(60), "it does not end: {runner:?}");
-        while under_way.front().is_some_and(|(at, ..)| *at <= now) {
-            let arrived = under_way.pop_front();
-            arrived.into_iter().for_each(|(_, node, message)| hosts.0[node].receive(message));
+        while let Some(first) = under_way.first_entry().filter(|first| first.key().0 <= now) {
+            let (node, message) = first.remove();
+            hosts.0[node].receive(message);
         }
         runner.advance(now, &mut hosts);
         for node in [0, 1] {
-            let sent = hosts.0[node].sent.drain(..);
-            under_way.extend(sent.map(|message| (now + DELAY, 1 - node, message)));
+            for message in hosts.0[node].sent.drain(..) {
+                free_at[node] = free_at[node].max(now) + BYTE * message.len();
+                under_way.insert((free_at[node] + DELAY, count), (1 - node, message));
+                count += 1;
+            }
         }
     }
     runner.finish(now, &mut hosts)
@@ -195,14 +209,17 @@ fn every_workload_runs_to_its_end() {
 }
 
 #[test]
-fn a_page_takes_a_round_trip_and_its_connection_is_opened_by_the_user() {
+fn a_page_takes_a_round_trip_and_the_time_of_its_bytes_and_the_user_opens_its_connection() {
     let outcome = outcome(json!({ "web": { "think": "100 ms", "size": "10 kB" } }));
     let pages = outcome.log.transfers();
     assert!(pages.len() > 5, "{outcome:?}");
-    assert!(pages.iter().all(|page| page.end - page.start == DELAY * 2), "{pages:?}");
+    let time = DELAY * 2 + BYTE * (300 + 10_000);
+    assert!(pages.iter().all(|page| page.end - page.start == time), "{pages:?}");
     assert!(outcome.connections.iter().all(|one| one.opener == Side::To));
     assert_eq!(outcome.received, 10_000 * pages.len() as u64);
 }
 
+/// The time that a byte takes to send: 8 Mbit/s.
+const BYTE: Duration = Duration::from_micros(1);
 /// From one host to the other.
 const DELAY: Duration = Duration::from_millis(10);

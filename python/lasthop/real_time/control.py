@@ -22,10 +22,10 @@ from lasthop.real_time.machines import Machine, Placement
 Said = SimpleQueue[tuple["Channel", "Frame | None"]]
 """The queue of frames with their channels; None is the end of a channel."""
 GRACE_S: Final = 5.0
-"""How long a process may take to end once nobody speaks to it."""
+"""Time that a process has to end after its input is closed, in seconds."""
 NO_COMMAND: Final = 127
 NO_CONNECTION: Final = 255
-"""Exit statuses of ssh: that of a shell that does not find the command, and its own."""
+"""Exit statuses of ssh: the remote shell did not find the command; ssh itself failed."""
 
 
 Frame = tuple[int, bytes]
@@ -40,7 +40,7 @@ class Channel:
         self._input = input
         self._said = said
         self.has_ended = False
-        """Whether it has announced its end: the end of its stream is then no loss."""
+        """Whether it has announced its end, after which a closed stream is no lost connection."""
         Thread(target=self._listen, daemon=True).start()
 
     def say(self, data: bytes) -> None:
@@ -50,7 +50,7 @@ class Channel:
             self._output.flush()
 
     def close(self) -> None:
-        """End the stream to it."""
+        """Close the stream to it."""
         with suppress(OSError):
             self._output.close()
 
@@ -79,7 +79,7 @@ class Remote(Channel):
         self._errors: deque[str] = deque(maxlen=20)
         self._complaints = Thread(target=self._pass_errors_on, daemon=True)
         self.is_known = False
-        """Whether it has said its version: what it writes until then is why it could not be started."""
+        """Whether its version was received; error output before that says why it could not be started."""
         super().__init__(self.process.stdin, self.process.stdout, said)
         self._complaints.start()
 
@@ -99,7 +99,7 @@ class Remote(Channel):
                 sys.stderr.flush()
 
     def end(self) -> None:
-        """End the process: it ends by itself when nobody speaks to it any more."""
+        """End the process: close its input, wait, and kill it if it has not ended by then."""
         self.close()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE_S)
@@ -112,7 +112,7 @@ class Remote(Channel):
                 stream.close()
 
     def failure(self) -> LiveError:
-        """Say why it could not be started, or was lost."""
+        """Return the error that says why it could not be started, or was lost."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE_S)
         self._complaints.join(GRACE_S)
@@ -126,7 +126,7 @@ class Remote(Channel):
         if status == NO_COMMAND:
             where = 'at = "ssh://…?lasthop=/opt/venv/bin/lasthop"'
             return LiveError(
-                f"{machine}: there is no lasthop: {errors} — install it there, or say where it is: {where}"
+                f"{machine}: lasthop was not found: {errors} — install it there, or give its path: {where}"
             )
         words = f"lasthop could not be started: {errors}"
         return LiveError(f"{machine}: {words} — this is lasthop {__version__}; the same is needed there")
@@ -134,7 +134,7 @@ class Remote(Channel):
 
 @contextmanager
 def remotes(placement: Placement) -> Iterator[Remotes]:
-    """Start `lasthop live-part` on every machine and yield them when all have these sources; end them afterwards."""
+    """Start `lasthop live-part` on every machine, and yield when all have reported the same sources; end them after."""
     said: Said = SimpleQueue()
     with ExitStack() as stack:
         started = []
@@ -142,7 +142,7 @@ def remotes(placement: Placement) -> Iterator[Remotes]:
             role = " --emulator" if machine is placement.emulator else ""
             started.append(Remote(machine, role, said))
             stack.callback(started[-1].end)
-        # First nobody is spoken to, then each is waited for.
+        # At the end all inputs are closed first, and then each process is waited for.
         for remote in started:
             stack.callback(remote.close)
         _compare_versions(placement, started, said)
@@ -163,7 +163,7 @@ def _compare_versions(placement: Placement, started: Sequence[Remote], said: Sai
 
 
 def _compare(placement: Placement, machine: Machine, version: str, sources: str) -> None:
-    """Raise InputError where a machine has another version, or the same of other sources."""
+    """Raise InputError if a machine has another version, or the same version built from other sources."""
     if version != __version__:
         what = f"{machine.text} has lasthop {version}, and this machine has {__version__}"
         raise InputError(what, key=placement.key_of(machine), help="install the same version on both")
@@ -185,7 +185,7 @@ def _build(line: bytes) -> tuple[str, str] | None:
 
 
 class Remotes:
-    """The processes of a run, whose versions are equal."""
+    """The processes of a run, all of the same version."""
 
     def __init__(self, parts: Sequence[Remote], emulator: Remote | None, said: Said) -> None:
         self._parts = parts
@@ -200,9 +200,9 @@ class Remotes:
         self._pass_on(Channel(output, input, self._said))
 
     def run_there(self, request: dict[str, Any], folder: Path) -> dict[str, Any] | None:
-        """Let the emulator's machine carry out a request, and write its result into `folder`.
+        """Send a request to the emulator's machine, and write its result into `folder`.
 
-        Return what went wrong there, if anything did. Raises LiveError where a connection is lost.
+        Return the error of that machine, if there was one. Raises LiveError if a connection is lost.
         """
         assert self.emulator is not None
         self.emulator.say(json_frame(request))

@@ -1,8 +1,8 @@
-"""What runs on another machine of a real-time run, started there by ssh: `lasthop live-part`.
+"""A machine's part of a real-time run: `lasthop live-part`, started there by ssh.
 
-Its standard streams are the control connection, and nothing else may write there: what programs in hosts write goes to
-standard error. Like `process`, this loads nothing but the engine until the run is over. When the connection ends,
-so does the process, and whatever it made is gone with it.
+Its standard streams are the control connection, so the output of programs in hosts goes to standard error. Like
+`process`, it loads no library that starts threads until the run is over. When the connection ends, so does the process,
+and its namespaces with it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ PIECE = 1 << 20
 
 
 def main(*, emulator: bool) -> int:
-    """Say our version and sources, and do what the other end says; return the exit status."""
+    """Send version and sources, and run the part that the other end asks for; return the exit status."""
     streams = _take_streams()
     _write(streams[1], json.dumps({"lasthop": _native.__version__, "sources": _native.SOURCES}).encode() + b"\n")
     if emulator:
         return _emulate(streams)
-    # The engine does not return to Python before the end, and whatever ends the process takes its namespaces with it.
+    # The engine does not return to Python before the end, and the namespaces end with the process in any case.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     output = os.dup(streams[1])
     try:
         _native.live_part(streams)
     except LasthopError:
-        # The engine has sent the reason to the emulator, if that is there.
+        # The engine has sent the reason, if the other end still listens.
         return 1
     finally:
         with suppress(OSError):
@@ -47,7 +47,7 @@ def main(*, emulator: bool) -> int:
 
 
 def _take_streams() -> tuple[int, int]:
-    """Return the standard streams under other numbers; programs read nothing and write to standard error."""
+    """Return copies of standard input and output; afterwards programs read nothing and write to standard error."""
     streams = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -55,7 +55,7 @@ def _take_streams() -> tuple[int, int]:
 
 
 def _emulate(streams: tuple[int, int]) -> int:
-    """Run the emulator, and send its result."""
+    """Run the emulator as requested, and send its result."""
     request = read_json(lambda length: os.read(streams[0], length))
     if request is None:
         return 1

@@ -1,16 +1,31 @@
 //! Bulk transfers between kernels, and their results.
 
+use libtest_mimic::Trial;
 use serde_json::json;
 use sim::{Amount, LinkSpec, NodeKind, NodeSpec};
 use units::{Bytes, Duration, NodeId};
 
-use crate::support::{config, download, flow, live, pair, possible_here, quick, reno};
+use crate::support::{config, download, flow, live, pair, quick, reno};
 
-#[test]
+/// The tests of this file.
+pub(crate) fn trials() -> Vec<Trial> {
+    live![
+        a_transfer_arrives_whole_and_is_told_as_in_virtual_time,
+        every_release_is_counted_and_its_lateness_told,
+        tables_and_captures_know_the_flow_by_its_name,
+        our_counts_are_the_kernels_own,
+        a_delay_makes_the_kernel_time_out_for_nothing_and_we_say_so,
+        flows_in_both_directions_and_with_a_later_start_share_the_link,
+        a_flow_until_a_time_ends_there_in_order,
+        the_stop_time_ends_a_transfer_that_is_under_way,
+        an_overflow_that_stops_the_run_stops_the_kernels_too,
+        flow_control_leaves_packets_in_the_host_and_loses_none,
+        three_hosts_reach_each_other_over_a_router,
+        the_segment_size_of_the_profile_is_the_kernels,
+    ]
+}
+
 fn a_transfer_arrives_whole_and_is_told_as_in_virtual_time() {
-    if !possible_here() {
-        return;
-    }
     let mut spec = download(quick(), 500_000);
     spec.flows[0].milestones = vec![Bytes(100_000)];
     let outcome = live(&spec, reno());
@@ -33,11 +48,7 @@ fn a_transfer_arrives_whole_and_is_told_as_in_virtual_time() {
     assert_eq!(json["kernel"]["flows"][0]["received"], 500_000);
 }
 
-#[test]
 fn every_release_is_counted_and_its_lateness_told() {
-    if !possible_here() {
-        return;
-    }
     let outcome = live(&download(quick(), 200_000), reno());
     let lateness = outcome.summary.lateness;
     let delivered: u64 = outcome.summary.run.links.iter().map(|link| link.packets_out).sum();
@@ -47,11 +58,7 @@ fn every_release_is_counted_and_its_lateness_told() {
     assert_eq!(lateness.tainted, lateness.max_ms > 10.0);
 }
 
-#[test]
 fn tables_and_captures_know_the_flow_by_its_name() {
-    if !possible_here() {
-        return;
-    }
     // A packet to which nothing happens has no comment in a capture.
     let down = json!({
         "rate": "10 Mbit/s", "propagation": "10 ms", "queue": { "limit": "100 packets" },
@@ -67,11 +74,7 @@ fn tables_and_captures_know_the_flow_by_its_name() {
     }
 }
 
-#[test]
 fn our_counts_are_the_kernels_own() {
-    if !possible_here() {
-        return;
-    }
     // A queue of 10 overflows in slow start; a scripted loss hits later.
     let down = json!({
         "rate": "10 Mbit/s", "propagation": "10 ms", "queue": { "limit": "10 packets" },
@@ -86,11 +89,7 @@ fn our_counts_are_the_kernels_own() {
     assert!(flow.completed);
 }
 
-#[test]
 fn a_delay_makes_the_kernel_time_out_for_nothing_and_we_say_so() {
-    if !possible_here() {
-        return;
-    }
     let down = json!({
         "rate": "2 Mbit/s", "propagation": "10 ms",
         "events": [{ "packet": 100, "delay": "3 s" }],
@@ -102,11 +101,7 @@ fn a_delay_makes_the_kernel_time_out_for_nothing_and_we_say_so() {
     assert!(flow.causes.contains_key("spurious_timeout"), "{flow:?}");
 }
 
-#[test]
 fn flows_in_both_directions_and_with_a_later_start_share_the_link() {
-    if !possible_here() {
-        return;
-    }
     let mut second = flow("upload", 1, 0, Amount::Bytes(Bytes(100_000)));
     second.start = Duration::from_millis(100);
     let third = flow("download-2", 0, 1, Amount::Bytes(Bytes(100_000)));
@@ -117,22 +112,14 @@ fn flows_in_both_directions_and_with_a_later_start_share_the_link() {
     assert_eq!(flows[1].from, "right");
 }
 
-#[test]
 fn a_flow_until_a_time_ends_there_in_order() {
-    if !possible_here() {
-        return;
-    }
     let until = Amount::Until(Duration::from_millis(500));
     let outcome = live(&pair(quick(), vec![flow("download", 0, 1, until)]), reno());
     let flow = &outcome.summary.run.flows[0];
     assert!(flow.completed && flow.bytes > 0, "{flow:?}");
 }
 
-#[test]
 fn the_stop_time_ends_a_transfer_that_is_under_way() {
-    if !possible_here() {
-        return;
-    }
     let mut spec = download(quick(), 1 << 40);
     spec.stop = Some(Duration::from_millis(300));
     let outcome = live(&spec, reno());
@@ -141,11 +128,7 @@ fn the_stop_time_ends_a_transfer_that_is_under_way() {
     assert!(outcome.summary.kernel.flows[0].broken.is_some());
 }
 
-#[test]
 fn an_overflow_that_stops_the_run_stops_the_kernels_too() {
-    if !possible_here() {
-        return;
-    }
     let down = json!({
         "rate": "1 Mbit/s", "propagation": "10 ms", "queue": { "limit": "3 packets", "overflow": "stop" },
     });
@@ -154,11 +137,7 @@ fn an_overflow_that_stops_the_run_stops_the_kernels_too() {
     assert!(!outcome.summary.run.flows[0].completed);
 }
 
-#[test]
 fn flow_control_leaves_packets_in_the_host_and_loses_none() {
-    if !possible_here() {
-        return;
-    }
     let down = json!({
         "rate": "2 Mbit/s", "propagation": "10 ms", "queue": { "limit": "3 packets", "overflow": "flow-control" },
     });
@@ -168,11 +147,7 @@ fn flow_control_leaves_packets_in_the_host_and_loses_none() {
     assert!(outcome.summary.run.links[0].queue_max <= 3);
 }
 
-#[test]
 fn three_hosts_reach_each_other_over_a_router() {
-    if !possible_here() {
-        return;
-    }
     let mut spec = pair(quick(), vec![]);
     let address = std::net::Ipv4Addr::new(10, 77, 0, 3);
     spec.nodes.push(NodeSpec { name: "third".to_owned(), kind: NodeKind::Host { address } });
@@ -193,11 +168,7 @@ fn three_hosts_reach_each_other_over_a_router() {
     assert_eq!(outcome.summary.run.links.len(), 6);
 }
 
-#[test]
 fn the_segment_size_of_the_profile_is_the_kernels() {
-    if !possible_here() {
-        return;
-    }
     let mut spec = download(quick(), 10_000);
     let small = tcp::Config::from_profile(&json!({ "mss": "536 bytes" })).unwrap();
     spec.flows[0].sender = std::sync::Arc::new(small);

@@ -1,10 +1,20 @@
 //! What kernels leave to devices: the links see every packet, and the programs every byte.
 
 use lasthop_live::LiveOutcome;
+use libtest_mimic::Trial;
 use serde_json::json;
 use wire::{Flags, Parsed, Segment, Transport};
 
-use crate::support::{config, download, live, possible_here, reno};
+use crate::support::{config, download, live, reno};
+
+/// The tests of this file.
+pub(crate) fn trials() -> Vec<Trial> {
+    live![
+        a_link_without_a_rate_sees_every_packet_of_what_kernels_pass_on_as_one,
+        what_is_lost_or_damaged_within_a_burst_is_repaired_to_the_byte,
+        marks_reach_the_other_kernel_and_are_answered,
+    ]
+}
 
 /// The packets at a point of capture, by their headers.
 fn captured(outcome: &LiveOutcome, point: &str) -> Vec<(u32, Parsed)> {
@@ -20,11 +30,7 @@ fn segment(parsed: &Parsed) -> &Segment {
     }
 }
 
-#[test]
 fn a_link_without_a_rate_sees_every_packet_of_what_kernels_pass_on_as_one() {
-    if !possible_here() {
-        return;
-    }
     let outcome =
         live(&download(config(json!({ "queue": { "limit": "5000 packets" } })), 20_000_000), reno());
     let summary = &outcome.summary.run;
@@ -41,11 +47,7 @@ fn a_link_without_a_rate_sees_every_packet_of_what_kernels_pass_on_as_one() {
     assert!(last >= 2, "a FIN each way: {last}");
 }
 
-#[test]
 fn what_is_lost_or_damaged_within_a_burst_is_repaired_to_the_byte() {
-    if !possible_here() {
-        return;
-    }
     let events: Vec<_> = (20..400)
         .step_by(17)
         .map(|packet| json!({ "packet": packet, "effect": if packet % 2 == 0 { "drop" } else { "corrupt" } }))
@@ -59,11 +61,7 @@ fn what_is_lost_or_damaged_within_a_burst_is_repaired_to_the_byte() {
     assert_eq!(outcome.summary.kernel.flows[0].received, 2_000_000);
 }
 
-#[test]
 fn marks_reach_the_other_kernel_and_are_answered() {
-    if !possible_here() {
-        return;
-    }
     let queue = json!({ "discipline": { "codel": { "ecn": true } }, "limit": "1000 packets" });
     let down = json!({ "rate": "20 Mbit/s", "propagation": "10 ms", "queue": queue });
     let mut options = reno();

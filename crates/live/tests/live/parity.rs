@@ -3,12 +3,18 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use libtest_mimic::Trial;
 use serde_json::json;
 use sim::{NodeKind, RecordSpec, Spec, World};
 use units::{Instant, NodeId, Seq};
 use wire::{Flags, Options, Payload, Segment};
 
-use crate::support::{config, download, live, possible_here, reno};
+use crate::support::{config, download, live, reno};
+
+/// The tests of this file.
+pub(crate) fn trials() -> Vec<Trial> {
+    live![the_link_treats_packets_alike_under_both_clocks]
+}
 
 /// A packet's way over the link, in the order of coming.
 #[derive(Debug, PartialEq)]
@@ -85,11 +91,7 @@ fn packet(from: std::net::Ipv4Addr, to: std::net::Ipv4Addr, bytes: u32) -> Vec<u
     wire::emit_ipv4(from, to, 0, &segment)
 }
 
-#[test]
 fn the_link_treats_packets_alike_under_both_clocks() {
-    if !possible_here() {
-        return;
-    }
     let down = config(json!({
         "rate": "4 Mbit/s", "propagation": "10 ms", "queue": { "limit": "10 packets" },
         "errors": {

@@ -7,7 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::possible_here;
+use libtest_mimic::{Completion, Failed, Trial};
+
+use crate::support::obstacles;
+
+/// The tests of this file.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = live![a_kill_leaves_no_namespace_no_device_and_no_program];
+    trials.push(Trial::ignorable_test(
+        "process::without_privilege_a_run_goes_by_a_user_namespace",
+        without_privilege_a_run_goes_by_a_user_namespace,
+    ));
+    trials
+}
 
 /// The example that runs a scenario file, which cargo builds along with the tests.
 pub(crate) fn example() -> PathBuf {
@@ -48,11 +60,7 @@ fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
     })
 }
 
-#[test]
 fn a_kill_leaves_no_namespace_no_device_and_no_program() {
-    if !possible_here() {
-        return;
-    }
     let mark = format!("32{}", std::process::id());
     let mut run = Command::new(example())
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/quickstart.toml"))
@@ -75,11 +83,14 @@ fn a_kill_leaves_no_namespace_no_device_and_no_program() {
     assert!(comes_true(|| processes().all(|process| namespaces(&process).is_disjoint(&theirs))));
 }
 
-#[test]
-fn without_privilege_a_run_goes_by_a_user_namespace() {
-    if !possible_here() || !nix::unistd::geteuid().is_root() {
-        eprintln!("NOT TESTED: needs root, to open the device to somebody else and become that");
-        return;
+fn without_privilege_a_run_goes_by_a_user_namespace() -> Result<Completion, Failed> {
+    if let Some(obstacles) = obstacles() {
+        return Ok(Completion::ignored_with(obstacles));
+    }
+    if !nix::unistd::geteuid().is_root() {
+        return Ok(Completion::ignored_with(
+            "needs root, to open the device to another user and become that user",
+        ));
     }
     // In a mount namespace of its own, the device is open to everybody.
     let device = std::env::temp_dir().join(format!("lasthop-tun-{}", std::process::id()));
@@ -93,19 +104,18 @@ fn without_privilege_a_run_goes_by_a_user_namespace() {
         .args(["sh", "-c", "test $(id -u) = 0"])
         .output();
     let Ok(output) = output else {
-        eprintln!("NOT TESTED: unshare is not installed");
-        return;
+        return Ok(Completion::ignored_with("unshare is not installed"));
     };
     let (summary, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if namespaces_are_refused(&errors) {
-        eprintln!("NOT TESTED: {errors}");
-        return;
+        return Ok(Completion::ignored_with(errors));
     }
     let summary: serde_json::Value = serde_json::from_str(&summary).unwrap_or_else(|_| panic!("{errors}"));
     assert_eq!(summary["right"], "user_namespace");
     assert_eq!(summary["command"]["status"], 0);
     assert_eq!(summary["kernel"]["sysctls"]["net.ipv4.tcp_frto"], "0");
+    Ok(Completion::Completed)
 }
 
 /// Whether the machine keeps users from making namespaces, or containers from making devices.

@@ -4,9 +4,25 @@ use std::process::Command;
 
 use lasthop_live::{LiveError, Options, run};
 
-use crate::support::{download, possible_here, quick, reno};
+use libtest_mimic::Trial;
 
-#[test]
+use crate::support::{download, quick, reno};
+
+/// The tests of this file.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = anywhere![
+        an_unknown_congestion_control_is_refused_before_anything_is_built,
+        a_setting_outside_the_white_list_is_refused,
+        a_user_to_whom_the_device_is_closed_gets_the_remedy,
+    ];
+    trials.extend(live![
+        a_setting_that_the_kernel_refuses_is_said_with_host_and_value,
+        a_program_that_is_not_there_is_said,
+        progress_can_break_a_run_off,
+    ]);
+    trials
+}
+
 fn an_unknown_congestion_control_is_refused_before_anything_is_built() {
     let options = Options { congestion: Some("no-such".to_owned()), ..reno() };
     let error = run(&download(quick(), 1), options).unwrap_err();
@@ -15,7 +31,6 @@ fn an_unknown_congestion_control_is_refused_before_anything_is_built() {
     assert!(text.contains("no congestion control called \"no-such\"") && text.contains("reno"), "{text}");
 }
 
-#[test]
 fn a_setting_outside_the_white_list_is_refused() {
     let mut options = reno();
     options.sysctls.insert("kernel.core_pattern".to_owned(), "x".to_owned());
@@ -23,32 +38,20 @@ fn a_setting_outside_the_white_list_is_refused() {
     assert!(text.contains("kernel.core_pattern may not be set"), "{text}");
 }
 
-#[test]
 fn a_setting_that_the_kernel_refuses_is_said_with_host_and_value() {
-    if !possible_here() {
-        return;
-    }
     let mut options = reno();
     options.sysctls.insert("net.ipv4.tcp_sack".to_owned(), "purple".to_owned());
     let text = run(&download(quick(), 1), options).unwrap_err().to_string();
     assert!(text.contains("host left: the kernel refused net.ipv4.tcp_sack = \"purple\""), "{text}");
 }
 
-#[test]
 fn a_program_that_is_not_there_is_said() {
-    if !possible_here() {
-        return;
-    }
     let options = Options { command: vec!["no-such-program".into()], ..Options::default() };
     let text = run(&download(quick(), 1), options).unwrap_err().to_string();
     assert!(text.contains("cannot run no-such-program"), "{text}");
 }
 
-#[test]
 fn progress_can_break_a_run_off() {
-    if !possible_here() {
-        return;
-    }
     let mut calls = 0;
     let mut hear = |_| {
         calls += 1;
@@ -60,7 +63,6 @@ fn progress_can_break_a_run_off() {
     assert_eq!(calls, 3);
 }
 
-#[test]
 fn a_user_to_whom_the_device_is_closed_gets_the_remedy() {
     let may_become_nobody = nix::unistd::geteuid().is_root();
     let closed = std::fs::metadata("/dev/net/tun").is_ok_and(|device| {

@@ -3,13 +3,32 @@
 use std::collections::BTreeMap;
 
 use lasthop_live::{LiveError, LiveOutcome, Options};
+use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use sim::{Spec, Workload};
 use stacks::{Assignment, Run, StackId};
 use units::{Duration, NodeId};
 use workload::workloads::ENTRIES;
 
-use crate::support::{config, download, live, possible_here, quick, reno};
+use crate::support::{config, download, live, quick, reno};
+
+/// The tests of this file.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = anywhere![
+        stacks_of_this_process_need_no_right_of_the_machine,
+        pages_come_over_stacks_of_this_process,
+        every_workload_runs_over_stacks_of_this_process,
+        datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten,
+        quic_to_a_kernel_is_refused,
+    ];
+    trials.extend(live![
+        our_tcp_and_smoltcp_speak_with_the_kernel_both_ways,
+        pages_come_between_a_kernel_and_a_stack_of_this_process,
+        every_workload_runs_between_a_kernel_and_a_stack_of_this_process,
+        a_kernels_datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten,
+    ]);
+    trials
+}
 
 /// The settings of Reno, with these stacks for the first and the second host.
 fn with(names: [&str; 2]) -> Options<'static> {
@@ -29,11 +48,7 @@ fn transfer(names: [&str; 2]) -> LiveOutcome {
     outcome
 }
 
-#[test]
 fn our_tcp_and_smoltcp_speak_with_the_kernel_both_ways() {
-    if !possible_here() {
-        return;
-    }
     for names in [["lasthop", "kernel"], ["kernel", "lasthop"], ["smoltcp", "kernel"], ["kernel", "smoltcp"]]
     {
         let outcome = transfer(names);
@@ -43,7 +58,6 @@ fn our_tcp_and_smoltcp_speak_with_the_kernel_both_ways() {
     }
 }
 
-#[test]
 fn stacks_of_this_process_need_no_right_of_the_machine() {
     for names in [["quinn", "quinn"], ["lasthop", "lasthop"], ["smoltcp", "lasthop"]] {
         let outcome = transfer(names);
@@ -79,7 +93,6 @@ fn web() -> Value {
     json!({ "web": { "connection": "new", "think": "50 ms", "size": "30 kB" } })
 }
 
-#[test]
 fn pages_come_over_stacks_of_this_process() {
     for names in [["quinn", "quinn"], ["lasthop", "lasthop"], ["smoltcp", "lasthop"]] {
         let outcome = program(web(), names);
@@ -117,7 +130,6 @@ fn every_workload() -> BTreeMap<&'static str, Value> {
     workloads
 }
 
-#[test]
 fn every_workload_runs_over_stacks_of_this_process() {
     for (id, parameters) in every_workload() {
         program(json!({ id: parameters }), ["smoltcp", "smoltcp"]);
@@ -143,7 +155,6 @@ fn in_virtual_time(spec: &Spec) -> (u64, u64) {
     (flow.segments_sent, flow.measures.packets_lost)
 }
 
-#[test]
 fn datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
     let spec = datagrams_over_a_lossy_link();
     let expected = in_virtual_time(&spec);
@@ -155,11 +166,7 @@ fn datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
     }
 }
 
-#[test]
 fn pages_come_between_a_kernel_and_a_stack_of_this_process() {
-    if !possible_here() {
-        return;
-    }
     for names in [["lasthop", "kernel"], ["kernel", "lasthop"], ["smoltcp", "kernel"], ["kernel", "smoltcp"]]
     {
         let outcome = program(web(), names);
@@ -179,22 +186,14 @@ fn pages_come_between_a_kernel_and_a_stack_of_this_process() {
     }
 }
 
-#[test]
 fn every_workload_runs_between_a_kernel_and_a_stack_of_this_process() {
-    if !possible_here() {
-        return;
-    }
     for (id, parameters) in every_workload() {
         program(json!({ id: parameters }), ["lasthop", "kernel"]);
         program(json!({ id: parameters }), ["kernel", "smoltcp"]);
     }
 }
 
-#[test]
 fn a_kernels_datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
-    if !possible_here() {
-        return;
-    }
     let spec = datagrams_over_a_lossy_link();
     let expected = in_virtual_time(&spec);
     // UDP is the same whatever else the host speaks.
@@ -206,7 +205,6 @@ fn a_kernels_datagrams_are_as_many_as_in_virtual_time_and_none_is_forgotten() {
     }
 }
 
-#[test]
 fn quic_to_a_kernel_is_refused() {
     let error = lasthop_live::run(&download(quick(), 1), with(["quinn", "kernel"])).unwrap_err();
     assert!(matches!(error, LiveError::Refused(_)), "{error}");

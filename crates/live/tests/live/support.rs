@@ -4,18 +4,40 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use lasthop_live::{LiveOutcome, Options, Sysctls, doctor, run};
+use libtest_mimic::{Completion, Trial};
 use link::Config;
 use serde_json::json;
 use sim::{Amount, CapturePoint, FlowSpec, LinkSpec, NodeKind, NodeSpec, RecordSpec, Spec, Workload};
 use units::{Bytes, Duration, LinkId, NodeId};
 
-/// Whether live runs are possible here; says loudly where not.
-pub(crate) fn possible_here() -> bool {
+/// A test that every machine can run.
+pub(crate) fn anywhere(name: &str, test: fn()) -> Trial {
+    Trial::test(name, move || {
+        test();
+        Ok(())
+    })
+}
+
+/// A test that is ignored where live runs are not possible.
+pub(crate) fn with_kernels(name: &str, test: fn()) -> Trial {
+    Trial::ignorable_test(name, move || {
+        if let Some(obstacles) = obstacles() {
+            return Ok(Completion::ignored_with(obstacles));
+        }
+        test();
+        Ok(Completion::Completed)
+    })
+}
+
+/// What keeps this machine from live runs.
+pub(crate) fn obstacles() -> Option<String> {
     let needed = ["tun", "namespaces"];
-    let missing: Vec<_> =
-        doctor().into_iter().filter(|check| !check.ok && needed.contains(&check.check.as_str())).collect();
-    missing.iter().for_each(|check| eprintln!("NOT TESTED, for live runs are not possible here: {check}"));
-    missing.is_empty()
+    let missing: Vec<String> = doctor()
+        .into_iter()
+        .filter(|check| !check.ok && needed.contains(&check.check.as_str()))
+        .map(|check| check.to_string())
+        .collect();
+    (!missing.is_empty()).then(|| missing.join("; "))
 }
 
 /// The kernel's Reno with SACK, without what came after RFC 6675.

@@ -27,8 +27,8 @@ pub use summary::{FlowMeasures, FlowSpan, LinkMeasures, LinkSpan};
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
     windows: Vec<Window>,
-    /// Whether the summary has the times of links and the one-way delays of flows. Recorded runs are metered in any case,
-    /// and their summary is the same as without records.
+    /// Whether the summary has the times of links and the one-way delays of flows. Recorded runs are metered in any
+    /// case, and their summary is the same as without records.
     pub(crate) metered: bool,
     /// The boundaries of windows that are still ahead, the next one last.
     boundaries: Vec<Instant>,
@@ -37,7 +37,7 @@ pub(crate) struct Sampler {
     samples: Vec<Sample>,
 }
 
-/// A window while the run goes on.
+/// A window during the run.
 #[derive(Debug)]
 struct Window {
     name: String,

@@ -21,7 +21,7 @@ struct Jitter {
 }
 
 impl OneWayDelays {
-    /// A packet has arrived that took so long.
+    /// A packet has arrived after this delay.
     pub fn add(&mut self, delay: Duration) {
         self.delays.add(delay);
         self.jitter.add(delay);

@@ -61,7 +61,7 @@ pub(crate) struct FlowReading {
     /// Packets that the receiving end sent, and their bytes, IP header included.
     pub(crate) acks: u64,
     pub(crate) ack_bytes: u64,
-    /// Datagrams that arrived, those of them that were late, those that did not arrive.
+    /// Datagrams that arrived, how many of them were late, and datagrams that did not arrive.
     pub(crate) datagrams_received: u64,
     pub(crate) datagrams_late: u64,
     pub(crate) datagrams_lost: u64,

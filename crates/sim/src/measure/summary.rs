@@ -93,8 +93,8 @@ pub struct LinkSpan {
     pub packets_out: u64,
     /// Packets that its queue refused, or dropped later.
     pub queue_drops: u64,
-    /// Packets that it lost beyond its queue: to errors, scripts, outages, their age, the link layer's giving up, resets
-    /// or handovers.
+    /// Packets that it lost beyond its queue: to errors, scripts, outages, their age, the link layer's giving up,
+    /// resets or handovers.
     pub error_drops: u64,
     /// What it comes to.
     #[serde(flatten)]
@@ -110,7 +110,7 @@ pub struct LinkMeasures {
     pub bit_rate: Option<f64>,
     /// The share of the time in which it was sending.
     pub utilisation: Option<f64>,
-    /// Packets that its queue refused or dropped, of those that arrived at it.
+    /// Packets that its queue refused or dropped.
     pub drop_rate: Option<f64>,
     /// The length of the queue, in packets, as a mean over time.
     pub queue_mean: Option<f64>,

@@ -1,10 +1,10 @@
 //! The event queue: when each component is to be woken, and which one is next.
 //!
-//! One entry per component, in a knock-out tournament: of the two in each game, the one with the earlier wake-up goes on
-//! to the next. A changed wake-up replays the games of that component from its first on, and stops as soon as the outcome
-//! of a game stays the same, so the cost is a handful of comparisons that grows with the logarithm of the number of
-//! components. An indexed heap does the same work but must look up a component's place; here each has a fixed one. See
-//! Knuth, TAOCP vol. 3, §5.4.1 (trees of winners).
+//! One entry per component, in a knock-out tournament: of the two in each game, the component with the earlier wake-up
+//! enters the next. A changed wake-up replays the games of that component from its first on, and stops as soon as the
+//! outcome of a game stays the same, so the cost is a handful of comparisons that grows with the logarithm of the
+//! number of components. An indexed heap does the same work but must look up a component's place; here each has a fixed
+//! one. See Knuth, TAOCP vol. 3, §5.4.1 (trees of winners).
 
 #[cfg(test)]
 mod tests;
@@ -18,8 +18,8 @@ use units::Instant;
 pub struct EventQueue {
     /// The winner of the final.
     first: Entry,
-    /// The two sides of each game, side by side in memory: those of game `i` at places `2 * i` and `2 * i + 1`. The final
-    /// is game 1; the winner of game `i` goes on to place `i`. A component enters at place `leaves + component`.
+    /// The two sides of each game, side by side in memory: those of game `i` at places `2 * i` and `2 * i + 1`. The
+    /// final is game 1; the winner of game `i` enters place `i`. A component enters at place `leaves + component`.
     places: Vec<Entry>,
     components: usize,
     armed: u64,
@@ -50,8 +50,8 @@ impl Entry {
     }
 }
 
-/// Sixteen million components leave the counter 40 bits. After 10¹² wake-ups, or a day of computing, it begins anew, and
-/// the order of wake-ups at one time is then another, though the same in every run.
+/// Sixteen million components leave the counter 40 bits. After 10¹² wake-ups, or a day of computing, it begins anew,
+/// and the order of wake-ups at one time is then another, though the same in every run.
 const COMPONENT_BITS: u32 = 24;
 const MOST_COMPONENTS: usize = 1 << COMPONENT_BITS;
 
@@ -64,7 +64,7 @@ impl EventQueue {
         Self { first: Entry::IDLE, places: vec![Entry::IDLE; 2 * leaves], components, armed: 0 }
     }
 
-    /// One more component, behind the last, without a wake-up.
+    /// Adds a component after the last, without a wake-up.
     pub fn add(&mut self) -> usize {
         let component = self.components;
         assert!(component < MOST_COMPONENTS, "the queue can number no more components");

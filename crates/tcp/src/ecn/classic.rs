@@ -16,7 +16,7 @@ impl Classic {
     /// A packet with data arrived (RFC 3168 §6.1.3); whether it was marked. A mark that comes with CWR is echoed anew.
     pub(super) fn on_data(&mut self, flags: Flags, ecn: Ecn) -> bool {
         let marked = ecn == Ecn::Experienced;
-        // One store: reset and `|= marked` in two steps were compiled, optimised, to an echo of every segment (rustc 1.95).
+        // One store: rustc before 1.96.1 compiles a reset and `|= marked` wrongly (docs/compiler.md).
         self.echoing = marked || (self.echoing && !flags.contains(Flags::CWR));
         marked
     }

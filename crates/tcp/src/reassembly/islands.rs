@@ -7,7 +7,7 @@ use wire::SackBlocks;
 
 use crate::ranges::RangeSet;
 
-/// The islands behind the first gap: maximal runs of sequence numbers that have arrived.
+/// The islands beyond the first gap: maximal runs of sequence numbers that have arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Islands {
     /// Each with the number of its last change.

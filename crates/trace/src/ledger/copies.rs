@@ -19,11 +19,17 @@ pub(super) struct Copies {
     pub(super) loss: Option<Loss>,
 }
 
-/// The copies of every byte. Bytes that nothing is known of were sent once and not lost. Kept as
-/// runs: an entry holds from its key to the next one.
+/// The copies of every byte. Bytes that nothing is known of were sent once and not lost.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Book {
-    runs: BTreeMap<u64, Copies>,
+    /// Runs of bytes with the same copies, by the position of the first byte. Runs do not overlap.
+    runs: BTreeMap<u64, Run>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    end: u64,
+    copies: Copies,
 }
 
 impl Copies {
@@ -48,31 +54,79 @@ impl Book {
         });
     }
 
-    /// The byte of `span` with the fewest surviving copies.
+    /// The byte of `span` with the fewest surviving copies; the first of several.
     pub(super) fn worst(&self, span: Span) -> Copies {
-        let first = self.at(span.start);
-        let inside = self.runs.range(span.start..span.end).map(|(_, copies)| *copies);
-        inside
-            .fold(first, |worst, copies| if copies.surviving() < worst.surviving() { copies } else { worst })
+        if let Some(run) = self.runs.get(&span.start).filter(|run| span.end <= run.end) {
+            return run.copies;
+        }
+        let mut worst = None;
+        let mut position = span.start;
+        let before = self.runs.range(..span.start).next_back().map(|(_, run)| (span.start, run));
+        let inside = self.runs.range(span.start..span.end).map(|(start, run)| (*start, run));
+        for (start, run) in before.into_iter().chain(inside).filter(|(start, run)| *start < run.end) {
+            if position < start {
+                worst = Some(fewer(worst, Copies::default()));
+            }
+            worst = Some(fewer(worst, run.copies));
+            position = run.end;
+        }
+        if position < span.end { fewer(worst, Copies::default()) } else { worst.unwrap_or_default() }
     }
 
-    fn at(&self, position: u64) -> Copies {
-        self.runs.range(..=position).next_back().map_or_else(Copies::default, |(_, copies)| *copies)
-    }
-
+    /// Changes the copies of all bytes of `span`. Most spans are those of whole segments: unknown and behind everything
+    /// known, or those of a run.
     fn change(&mut self, span: Span, change: impl Fn(&mut Copies)) {
-        if span.start < span.end {
-            self.cut(span.start);
-            self.cut(span.end);
-            self.runs.range_mut(span.start..span.end).for_each(|(_, copies)| change(copies));
+        if span.start >= span.end {
+            return;
+        }
+        if self.runs.last_key_value().is_none_or(|(_, last)| last.end <= span.start) {
+            self.insert(span, &change);
+        } else if let Some(run) = self.runs.get_mut(&span.start).filter(|run| run.end == span.end) {
+            change(&mut run.copies);
+        } else {
+            self.change_parts(span, &change);
         }
     }
 
-    /// Makes a run begin at `position`.
-    fn cut(&mut self, position: u64) {
-        let copies = self.at(position);
-        self.runs.entry(position).or_insert(copies);
+    /// Changes the runs of which `span` consists, and the unknown bytes between them.
+    fn change_parts(&mut self, span: Span, change: &impl Fn(&mut Copies)) {
+        self.cut(span.start);
+        self.cut(span.end);
+        let mut unknown = vec![];
+        let mut position = span.start;
+        for (start, run) in self.runs.range_mut(span.start..span.end) {
+            unknown.push(Span { start: position, end: *start });
+            change(&mut run.copies);
+            position = run.end;
+        }
+        unknown.push(Span { start: position, end: span.end });
+        for gap in unknown.into_iter().filter(|gap| gap.start < gap.end) {
+            self.insert(gap, change);
+        }
     }
+
+    /// Adds a run of bytes that nothing was known of.
+    fn insert(&mut self, span: Span, change: &impl Fn(&mut Copies)) {
+        let mut copies = Copies::default();
+        change(&mut copies);
+        self.runs.insert(span.start, Run { end: span.end, copies });
+    }
+
+    /// Splits the run that `position` lies inside.
+    fn cut(&mut self, position: u64) {
+        if let Some((_, run)) =
+            self.runs.range_mut(..position).next_back().filter(|(_, run)| position < run.end)
+        {
+            let behind = *run;
+            run.end = position;
+            self.runs.insert(position, behind);
+        }
+    }
+}
+
+/// Of the copies of two bytes, those that fewer survive of; of the first where they are equal.
+fn fewer(first: Option<Copies>, second: Copies) -> Copies {
+    first.filter(|first| first.surviving() <= second.surviving()).unwrap_or(second)
 }
 
 #[cfg(test)]

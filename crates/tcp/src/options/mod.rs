@@ -1,13 +1,15 @@
 //! The options of the handshake: those that an end offers, and those that hold for the connection.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+mod layout;
+
 use units::Bytes;
 use wire::{Flags, Options, Segment, Timestamps};
 
 use crate::Config;
 use crate::ecn::{EcnFeedback, agreed_feedback};
 use crate::timestamp::{OneWayDelay, Timestamp};
+pub(crate) use layout::DEFAULT_MSS;
+pub use layout::OptionLayout;
 
 /// The options in force on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,35 +30,6 @@ pub struct Agreed {
     pub polls: bool,
 }
 
-/// The order and the padding of the options on a SYN.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OptionLayout {
-    /// MSS, SACK-permitted with timestamps, NOP and window scale; NOPs fill each word (Linux `tcp_options_write`).
-    #[default]
-    Linux,
-    /// MSS, NOP and window scale, SACK-permitted with timestamps; zeros fill the header (FreeBSD `tcp_addoptions`).
-    FreeBsd,
-    /// The same, but with two NOPs before SACK-permitted where there are no timestamps (Windows 10, by nmap's
-    /// `nmap-os-db`).
-    Windows,
-    /// MSS, NOP and window scale, timestamps behind two NOPs, SACK-permitted, and zeros (macOS, by nmap's `nmap-os-db`).
-    Darwin,
-}
-
-impl From<OptionLayout> for wire::OptionLayout {
-    fn from(layout: OptionLayout) -> Self {
-        match layout {
-            OptionLayout::Linux => Self::Linux,
-            OptionLayout::FreeBsd => Self::FreeBsd,
-            OptionLayout::Windows => Self::Windows,
-            OptionLayout::Darwin => Self::Darwin,
-        }
-    }
-}
-
-/// The SYN's payload limit where the peer names none (RFC 9293 §3.7.1, for IPv4).
-pub(crate) const DEFAULT_MSS: u16 = 536;
 /// RFC 7323 §2.3: a larger shift is taken for this one.
 const GREATEST_SHIFT: u8 = 14;
 /// Room of the timestamps option on every segment (RFC 7323 appendix A).
@@ -105,7 +78,7 @@ impl Agreed {
         segment.options.timestamps.filter(|_| self.timestamps).map(|theirs| Timestamp(theirs.echo))
     }
 
-    /// The one-way delay that `segment` tells of, where timestamps are agreed.
+    /// The one-way delay that `segment` reports, where timestamps are agreed.
     pub(crate) fn one_way(&self, segment: &Segment) -> Option<OneWayDelay> {
         let theirs = segment.options.timestamps.filter(|_| self.timestamps)?;
         Some(OneWayDelay::between(theirs.echo, theirs.value))

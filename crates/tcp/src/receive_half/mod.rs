@@ -1,18 +1,23 @@
 //! The receiving half of a connection: the peer's stream, the window offered, the acknowledgment due.
 
-use std::collections::VecDeque;
+mod acknowledgments;
+mod offered_window;
+
 use std::sync::Arc;
 
 use units::{Bytes, Duration, Instant, Seq, SeqRange};
 use wire::{Flags, Options, Payload, Segment, Timestamps};
 
 use crate::Config;
-use crate::ack::{AckPolicy, Data, Series, When};
+use crate::ack::Data;
 use crate::options::Agreed;
 use crate::reassembly::{Arrival, Reassembly};
-use crate::timers::{Timer, Timers};
+use crate::timers::Timers;
 use crate::timestamp::Timestamp;
-use crate::window::{Arrived, Pool, Window};
+use crate::window::{Arrived, Pool};
+pub(crate) use acknowledgments::AckDue;
+use acknowledgments::Acknowledgments;
+use offered_window::OfferedWindow;
 
 /// The receiving half. Names in capitals are those of RFC 9293 §3.3.1.
 #[derive(Debug)]
@@ -21,18 +26,8 @@ pub(crate) struct ReceiveHalf {
     irs: Seq,
     /// The stream; its `next` is RCV.NXT.
     stream: Reassembly,
-    /// The right edge of the window offered: RCV.NXT + RCV.WND.
-    edge: Seq,
-    window: Box<dyn Window>,
-    /// Whether other connections use a part of the window.
-    shares_window: bool,
-    greatest_window: Bytes,
-    /// Whether the window policy observes arriving data.
-    tunes_window: bool,
-    ack_policy: Box<dyn AckPolicy>,
-    ack_due: AckDue,
-    /// The acknowledgment numbers of the next ACKs, where the policy wants several at once.
-    planned_acks: VecDeque<Seq>,
+    window: OfferedWindow,
+    acks: Acknowledgments,
     /// Data of the largest segment that the peer has sent.
     largest_segment: Bytes,
     /// Data that arrived twice; the next ACK reports them (D-SACK, RFC 2883 §4).
@@ -47,21 +42,6 @@ pub(crate) struct ReceiveHalf {
     shut: bool,
     /// TS.Recent and when it was taken (RFC 7323 §4.3 and §5.5).
     ts_recent: Option<(Timestamp, Instant)>,
-    /// Last.ACK.sent (RFC 7323 §4.3).
-    last_ack_sent: Seq,
-}
-
-/// Whether an acknowledgment is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AckDue {
-    /// No.
-    No,
-    /// When the delayed-ACK timer expires; a segment sent before carries it.
-    Delayed,
-    /// Now.
-    Now,
-    /// Now, to report only that the window is open again.
-    WindowUpdate,
 }
 
 /// A data segment as the receiving half sees it.
@@ -77,18 +57,11 @@ pub(crate) struct Reception {
 
 impl ReceiveHalf {
     pub(crate) fn new(config: &Config) -> Self {
-        let window = config.window.build();
         Self {
             irs: Seq::default(),
             stream: Reassembly::new(Seq::default()),
-            edge: Seq::default(),
-            shares_window: window.sharing().is_some(),
-            tunes_window: window.observes_data(),
-            window,
-            greatest_window: config.greatest_window,
-            ack_policy: config.ack.build(),
-            ack_due: AckDue::No,
-            planned_acks: VecDeque::new(),
+            window: OfferedWindow::new(config.window.build(), config.greatest_window),
+            acks: Acknowledgments::new(config.ack.build()),
             largest_segment: Bytes::ZERO,
             duplicate: None,
             fin_at: None,
@@ -96,15 +69,15 @@ impl ReceiveHalf {
             readable: false,
             shut: false,
             ts_recent: None,
-            last_ack_sent: Seq::default(),
         }
     }
 
     /// Back to before the handshake, after a passive open that failed.
     pub(crate) fn restart(&mut self, config: &Config) {
         self.window.leave();
-        let window = std::mem::replace(&mut self.window, config.window.build());
-        *self = Self { window, readable: self.readable, ..Self::new(config) };
+        let earlier = std::mem::replace(self, Self::new(config));
+        self.window = earlier.window.restart(config.window.build());
+        self.readable = earlier.readable;
     }
 
     /// Shares the window with the connections of `pool`, where the policy wants that.
@@ -115,16 +88,15 @@ impl ReceiveHalf {
     /// The connection has ended: it takes no part in a shared window any more.
     pub(crate) fn end(&mut self) {
         self.window.leave();
-        self.ack_due = AckDue::No;
+        self.acks.set_due(AckDue::No);
     }
 
     /// The peer's SYN has arrived, with sequence number `irs` and the clock value `theirs` where timestamps are agreed.
     pub(crate) fn start(&mut self, irs: Seq, theirs: Option<Timestamps>, now: Instant) {
         self.irs = irs;
-        self.window.enter();
         self.stream = Reassembly::new(irs + 1);
-        self.edge = irs + 1;
-        self.last_ack_sent = irs + 1;
+        self.window.start(irs + 1);
+        self.acks.start(irs + 1);
         if let Some(theirs) = theirs {
             self.ts_recent = Some((Timestamp(theirs.value), now));
         }
@@ -132,13 +104,13 @@ impl ReceiveHalf {
 
     /// The window field of a SYN, which is never scaled (RFC 7323 §2.2).
     pub(crate) fn offer_on_syn(&mut self) -> u16 {
-        let room = self.window.room(&self.stream.held());
+        let room = self.window.room(self.stream.held());
         u16::try_from(room.0).unwrap_or(u16::MAX)
     }
 
     /// Opens the window that a SYN-ACK offers, or that data on the peer's SYN need (RFC 7413 §4.2.1).
     pub(crate) fn open(&mut self, window: u16) {
-        self.edge = self.stream.next() + u32::from(window);
+        self.window.open_to(self.stream.next() + u32::from(window));
     }
 
     /// The next data in order, for the user.
@@ -149,11 +121,15 @@ impl ReceiveHalf {
         payload
     }
 
-    /// A window update is due if reading has opened a window that was too small to use. `shift` scales the window field.
+    /// A window update is due if reading has opened a window that was too small to use. `shift` scales the window
+    /// field.
     #[inline]
     pub(crate) fn update_window_if_reopened(&mut self, shift: u8) {
-        if matches!(self.ack_due, AckDue::No | AckDue::Delayed) && self.window_reopened(shift) {
-            self.ack_due = AckDue::WindowUpdate;
+        let (next, held) = (self.stream.next(), self.stream.held());
+        if matches!(self.acks.due(), AckDue::No | AckDue::Delayed)
+            && self.window.is_reopened(next, shift, held, self.largest_segment)
+        {
+            self.acks.set_due(AckDue::WindowUpdate);
         }
     }
 
@@ -187,7 +163,7 @@ impl ReceiveHalf {
     /// RCV.WND: the window as the peer knows it.
     #[inline]
     pub(crate) fn wnd(&self) -> Bytes {
-        Bytes(u64::from(self.edge.since(self.stream.next())))
+        Bytes(u64::from(self.window.edge().since(self.stream.next())))
     }
 
     /// Data that arrived in order.
@@ -203,29 +179,25 @@ impl ReceiveHalf {
     /// Whether an acknowledgment is due.
     #[inline]
     pub(crate) const fn ack_due(&self) -> AckDue {
-        self.ack_due
+        self.acks.due()
     }
 
     /// An acknowledgment is due now.
     #[inline]
     pub(crate) const fn acknowledge_now(&mut self) {
-        self.ack_due = AckDue::Now;
+        self.acks.set_due(AckDue::Now);
     }
 
     /// The peer does not poll: returns whether ACKs were waiting for that, and are now delayed as usual.
     pub(crate) fn stop_awaiting_polls(&mut self) -> bool {
-        let awaited = self.ack_policy.answers_polls();
-        if awaited {
-            self.ack_policy = crate::ack::without_polls();
-        }
-        awaited
+        self.acks.stop_awaiting_polls()
     }
 
-    /// Whether a segment brings the next data in order, inside the window, while nothing waits behind a gap.
+    /// Whether a segment brings the next data in order, inside the window, while nothing waits beyond a gap.
     #[inline]
     pub(crate) fn is_next_data(&self, segment: &Segment) -> bool {
         segment.seq == self.stream.next()
-            && (1..=self.edge.since(segment.seq)).contains(&segment.payload.len())
+            && (1..=self.window.edge().since(segment.seq)).contains(&segment.payload.len())
             && !self.stream.has_gap()
             && self.fin_at.is_none()
     }
@@ -238,20 +210,22 @@ impl ReceiveHalf {
         clock.zip(recent).is_some_and(|(clock, recent)| !clock.is_older_than(recent))
     }
 
-    /// The segment arrival test of RFC 9293 §3.4, table 6, except that a segment without data may stand at the right edge
-    /// of the window, as in Linux. A peer that has filled the window sends its ACKs with that number. Where two ends have
-    /// filled each other's windows and retransmit old data, to the letter of the RFC neither would ever read an ACK of
-    /// the other.
+    /// The segment arrival test of RFC 9293 §3.4, table 6, except that a segment without data may stand at the right
+    /// edge of the window, as in Linux. A peer that has filled the window sends its ACKs with that number. Where two
+    /// ends have filled each other's windows and retransmit old data, to the letter of the RFC neither would ever read
+    /// an ACK of the other.
     pub(crate) fn is_acceptable(&self, segment: &Segment) -> bool {
-        let (range, window) = (segment.seq_range(), SeqRange { start: self.stream.next(), end: self.edge });
+        let (range, window) =
+            (segment.seq_range(), SeqRange { start: self.stream.next(), end: self.window.edge() });
         if !range.is_empty() {
             return window.contains(range.start) || window.contains(range.end - 1);
         }
-        let at_edge = range.start == self.edge && !segment.flags.contains(Flags::RST);
+        let at_edge = range.start == window.end && !segment.flags.contains(Flags::RST);
         range.start == window.start || window.contains(range.start) || at_edge
     }
 
-    /// Whether the clock value `theirs` is older than TS.Recent, which must not be outdated (PAWS, RFC 7323 §5.3 step 1).
+    /// Whether the clock value `theirs` is older than TS.Recent, which must not be outdated (PAWS, RFC 7323 §5.3 step
+    /// 1).
     pub(crate) fn is_from_the_past(&self, now: Instant, theirs: Option<Timestamps>) -> bool {
         let (Some((recent, taken)), Some(theirs)) = (self.ts_recent, theirs) else { return false };
         let outdated = now.saturating_since(taken) > PAWS_IDLE;
@@ -263,7 +237,7 @@ impl ReceiveHalf {
     #[inline]
     pub(crate) fn remember_timestamp(&mut self, now: Instant, segment: &Segment) {
         let Some(theirs) = segment.options.timestamps else { return };
-        if segment.seq.at_or_before(self.last_ack_sent) {
+        if segment.seq.at_or_before(self.acks.last_sent()) {
             self.ts_recent = Some((Timestamp(theirs.value), now));
         }
     }
@@ -281,8 +255,8 @@ impl ReceiveHalf {
         self.fin_at = None;
         self.window.leave();
         self.stream.skip_one();
-        self.edge = self.edge.max(self.stream.next());
-        self.ack_due = AckDue::Now;
+        self.window.open_to(self.window.edge().max(self.stream.next()));
+        self.acks.set_due(AckDue::Now);
         true
     }
 
@@ -316,7 +290,7 @@ impl ReceiveHalf {
         self.stream.append_in_order(segment.payload.clone());
         self.received += len;
         self.readable = true;
-        if self.tunes_window {
+        if self.window.observes_data() {
             self.tune_window(segment, len, unread, reception, agreed);
         }
         let data = Data {
@@ -341,7 +315,7 @@ impl ReceiveHalf {
         timers: &mut Timers,
     ) {
         let whole = SeqRange::new(segment.seq, segment.payload.len());
-        let inside = whole.len().min(self.edge.since(whole.start));
+        let inside = whole.len().min(self.window.edge().since(whole.start));
         let range = SeqRange::new(whole.start, inside);
         let payload = &segment.payload;
         let payload = if inside < whole.len() { payload.slice(0, inside) } else { payload.clone() };
@@ -355,7 +329,7 @@ impl ReceiveHalf {
         let advanced = self.stream.next().since(before);
         self.received += Bytes(u64::from(advanced));
         self.readable |= advanced > 0;
-        if self.tunes_window && arrival != Arrival::Duplicate {
+        if self.window.observes_data() && arrival != Arrival::Duplicate {
             self.tune_window(segment, Bytes(u64::from(inside)), unread, reception, agreed);
         }
         let polled = agreed.polls && segment.flags.contains(Flags::POLL);
@@ -386,7 +360,7 @@ impl ReceiveHalf {
             echoed: agreed.echo(segment).and_then(|echo| echo.age(now)).map(|age| now - age),
         };
         if self.window.on_data(&arrived) {
-            self.ack_policy.on_window_opened();
+            self.acks.on_window_opened();
         }
     }
 
@@ -411,19 +385,7 @@ impl ReceiveHalf {
     #[inline]
     fn owe_ack(&mut self, data: Data, timers: &mut Timers) {
         self.largest_segment = data.full;
-        match self.ack_policy.on_data(&data) {
-            When::Now => self.ack_due = AckDue::Now,
-            When::Series(series) => {
-                self.plan_acks(series);
-                self.ack_due = AckDue::Now;
-            }
-            When::Within(wait) => {
-                if self.ack_due == AckDue::No {
-                    self.ack_due = AckDue::Delayed;
-                    timers.set(Timer::DelayedAck, data.now + wait);
-                }
-            }
-        }
+        self.acks.on_data(&data, self.stream.next(), timers);
     }
 
     /// The timestamps option of a segment that is sent now: our clock, and TS.Recent, 0 before there is one (RFC 7323
@@ -458,93 +420,23 @@ impl ReceiveHalf {
         SeqRange { end: block.end + u32::from(ends_in_fin), ..block }
     }
 
-    /// Plans several ACKs for the data that have arrived since the last one.
-    fn plan_acks(&mut self, series: Series) {
-        let next = self.stream.next();
-        self.planned_acks.clear();
-        match series {
-            Series::Divided { parts } => {
-                let whole = u64::from(next.since(self.last_ack_sent));
-                let parts = u64::from(parts).min(whole);
-                let share = |part: u64| self.last_ack_sent + (whole * part / parts.max(1)) as u32;
-                self.planned_acks.extend((1..parts).map(share));
-            }
-            Series::Repeated { copies } => self.planned_acks.extend((0..copies).map(|_| next)),
-            Series::Ahead { by } => {
-                return self.planned_acks.push_back(next + u32::try_from(by.0).unwrap_or(u32::MAX >> 1));
-            }
-        }
-        self.planned_acks.push_back(next);
-    }
-
-    /// The acknowledgment number of a segment that is sent now. A segment with data acknowledges everything, one that is
-    /// `alone` an ACK as the policy has planned.
+    /// The acknowledgment number of a segment that is sent now; `alone`: it is an ACK without data.
     #[inline]
     pub(crate) fn next_ack(&mut self, alone: bool) -> Seq {
-        if self.planned_acks.is_empty() { self.stream.next() } else { self.next_planned_ack(alone) }
-    }
-
-    #[cold]
-    fn next_planned_ack(&mut self, alone: bool) -> Seq {
-        let next = self.stream.next();
-        let ack = if alone { self.planned_acks.pop_front() } else { self.planned_acks.back().copied() };
-        if !alone {
-            self.planned_acks.clear();
-        }
-        // The last one acknowledges everything: a FIN may have arrived after the ACKs were planned.
-        let ack = ack.unwrap_or(next);
-        if self.planned_acks.is_empty() { ack.max(next) } else { ack }
+        self.acks.number(self.stream.next(), alone)
     }
 
     /// A segment that acknowledges `ack` leaves: no other ACK is due, unless more are planned.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self, ack: Seq, timers: &mut Timers) {
-        let more = !self.planned_acks.is_empty();
-        self.ack_due = if more { AckDue::Now } else { AckDue::No };
-        self.last_ack_sent = ack;
-        self.ack_policy.on_ack_sent();
-        timers.clear(Timer::DelayedAck);
+        self.acks.on_sent(ack, timers);
     }
 
     /// The window field of a segment that is sent now and acknowledges `ack`, scaled by `shift`. Moves the right edge
     /// of the window.
+    #[inline]
     pub(crate) fn offer(&mut self, ack: Seq, shift: u8) -> u16 {
-        let ahead = if ack.before(self.stream.next()) { self.stream.next().since(ack) } else { 0 };
-        let offered = Bytes(u64::from(if ack.before(self.edge) { self.edge.since(ack) } else { 0 }));
-        let greatest = self.greatest_window + Bytes(u64::from(ahead));
-        if offered.0 >> shift >= greatest.0 >> shift && !offered.is_zero() && !self.shares_window {
-            // The window is open as wide as it can be, and the edge stays.
-            return u16::try_from(offered.0 >> shift).unwrap_or(u16::MAX);
-        }
-        let room = self.window.room(&self.stream.held()) + Bytes(u64::from(ahead));
-        // RFC 9293 §3.8.6.2.2: the edge moves by worthwhile steps only, and never back.
-        let grows = room >= offered + self.least_step()
-            || (room > offered && offered.is_zero() && room == self.greatest_window);
-        let window = if grows { room } else { offered };
-        let field = u16::try_from(window.0 >> shift).unwrap_or(u16::MAX);
-        let window = Bytes(u64::from(field) << shift);
-        if window > offered {
-            self.edge = ack + u32::try_from(window.0).expect("a window is below 2^30");
-        }
-        field
-    }
-
-    /// Whether reading has opened a window that was too small to use. The peer may be waiting for it, so that a window
-    /// update is due (RFC 9293 §3.8.6.2.2).
-    fn window_reopened(&mut self, shift: u8) -> bool {
-        let (offered, step) = (self.wnd(), self.least_step());
-        if offered >= step && !self.shares_window {
-            return false;
-        }
-        // Connections that share a window learn of each other's reading by this call.
-        let room = self.window.room(&self.stream.held());
-        let in_field_units = Bytes(room.0 >> shift << shift);
-        offered < step && in_field_units >= offered + step
-    }
-
-    /// The least step by which the right edge moves: half the buffer or a full segment (RFC 9293 §3.8.6.2.2).
-    fn least_step(&self) -> Bytes {
-        (self.greatest_window / 2).min(self.largest_segment.max(Bytes(1)))
+        self.window.offer(self.stream.next(), ack, shift, self.stream.held(), self.largest_segment)
     }
 }
 
