@@ -9,6 +9,7 @@
 //!
 //! Source: the Parquet format, <https://parquet.apache.org/docs/file-format/>, and its `parquet.thrift`.
 
+mod codes;
 mod column;
 mod columns;
 mod encoding;

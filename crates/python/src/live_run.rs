@@ -6,6 +6,7 @@ use live::{Machine, Machines, Options, Program, Streams};
 use pyo3::prelude::*;
 use scenario::Resolved;
 use sim::Spec;
+use units::NodeId;
 
 use crate::callbacks::watched;
 use crate::error::Failure;
@@ -66,8 +67,8 @@ pub(crate) fn live_part(py: Python<'_>, streams: (RawFd, RawFd)) -> Result<(), F
     Ok(py.detach(|| live::part(streams))?)
 }
 
-fn node(spec: &Spec, host: &str) -> Option<usize> {
-    spec.nodes.iter().position(|node| node.name == host)
+fn node(spec: &Spec, host: &str) -> Option<NodeId> {
+    spec.nodes.iter().position(|node| node.name == host).map(NodeId::new)
 }
 
 fn programs_of(spec: &Spec, programs: Programs) -> Vec<Program> {

@@ -13,7 +13,7 @@ use linux::drops::Drops;
 use linux::namespace::{self, Privilege};
 use scenario::Resolved;
 use sim::{CapturePoint, FlowSpec, Spec};
-use units::Instant;
+use units::{Instant, NodeId};
 
 use super::Streams;
 use super::control_stream::{Listener, Speaker};
@@ -22,7 +22,7 @@ use super::device_capture::DeviceCapture;
 use super::forwarder::Forwarder;
 use super::offset::Drift;
 use super::outputs::Outputs;
-use super::protocol::{Begin, Ended, FromPart, Ready, ReportLine, ToPart, ended_line, hex};
+use super::protocol::{Begin, Ended, FromPart, Ready, ReportLine, ToPart, hex};
 use super::tunnel::Tunnel;
 use crate::LiveError;
 use crate::clock::Clock;
@@ -34,7 +34,7 @@ use crate::run::session::start_all;
 use crate::run::setup::Setup;
 use crate::run::start_barrier::StartBarrier;
 use crate::stop::Stop;
-use crate::workload::{HalfSpec, MessageBus, StackHalves};
+use crate::workload::{MessageBus, ProgramSpec, StackReplicas};
 
 /// Runs a machine's part of a live run, as the emulator at the other end of the streams orders.
 ///
@@ -66,9 +66,9 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
     let right = privilege_for(&own, &options)?;
     let has_command = own.iter().any(|host| host.command.is_some());
     let clock = Clock::start();
-    let of_stacks = stacks.values().flat_map(|(_, halves)| halves);
-    let halves = own.iter().flat_map(|host| &host.halves).chain(of_stacks);
-    let bus = Arc::new(MessageBus::new(halves).map_err(LiveError::Wait)?);
+    let of_stacks = stacks.values().flat_map(|(_, programs)| programs);
+    let programs = own.iter().flat_map(|host| &host.programs).chain(of_stacks);
+    let bus = Arc::new(MessageBus::new(programs).map_err(LiveError::Wait)?);
     let same = Arc::clone(speaker);
     // If the emulator is gone, the other stream ends and says so.
     bus.set_remote(move |message| drop(same.say(&FromPart::Message(message))));
@@ -88,7 +88,7 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
 
 fn options(begin: &Begin, resolved: &Resolved, outputs: &Outputs) -> Options<'static> {
     let own = own_programs(begin);
-    let program = |(place, (host, words)): (usize, &(usize, Vec<String>))| Program {
+    let program = |(place, (host, words)): (usize, &(NodeId, Vec<String>))| Program {
         host: *host,
         words: words.iter().map(Into::into).collect(),
         output: own.contains(&place).then(|| outputs.path(place)),
@@ -122,15 +122,15 @@ fn privilege_for(own: &[HostSpec], options: &Options<'_>) -> Result<Privilege, L
 /// Returns the facts about all hosts, and the hosts of this machine: kernels, and stacks with a flow.
 fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<HostSpec>, Stacks) {
     let stacks = options.stacks.in_process();
-    let is_simulated = |node: usize| options.simulated.contains(&node);
+    let is_simulated = |node: NodeId| options.simulated.contains(&node);
     let of_kernels = |flow: &&FlowSpec| !is_simulated(flow.from) && options.command.is_empty();
     let flows: Vec<FlowSpec> = spec.flows.iter().filter(of_kernels).cloned().collect();
-    let hosts: Vec<usize> = (0..spec.nodes.len())
-        .filter(|node| spec.nodes[*node].kind.address().is_some() && !is_simulated(*node))
-        .collect();
+    let nodes = (0..spec.nodes.len()).map(NodeId::new);
+    let hosts: Vec<NodeId> =
+        nodes.filter(|node| spec.node(*node).kind.address().is_some() && !is_simulated(*node)).collect();
     let setup = Setup::new(spec, &flows, &hosts, &stacks).with_remote(begin.hosts.iter().copied());
     let specs = setup.host_specs(options);
-    let with_programs = specs.iter().filter(|host| !host.programs.is_empty()).count();
+    let with_programs = specs.iter().filter(|host| !host.background.is_empty()).count();
     let flow_names = flows.iter().map(|flow| flow.name.clone()).collect();
     let all = All { named: named(&specs), with_programs, flow_names };
     let own_stacks: BTreeMap<_, _> = stacks
@@ -138,9 +138,9 @@ fn host_specs(begin: &Begin, spec: &Spec, options: &Options<'_>) -> (All, Vec<Ho
         .map(|(node, stack)| (*node, *stack))
         .filter(|(node, _)| begin.hosts.contains(node))
         .collect();
-    let mut halves = setup.stack_halves(own_stacks.keys().copied(), options);
-    let with_halves = |(node, host)| (node, (host, halves.remove(&node).unwrap_or_default()));
-    let own_stacks = stacks::hosts(spec, &flows, &own_stacks).into_iter().map(with_halves).collect();
+    let mut programs = setup.stack_replicas(own_stacks.keys().copied(), options);
+    let with_programs_of = |(node, host)| (node, (host, programs.remove(&node).unwrap_or_default()));
+    let own_stacks = stacks::hosts(spec, &flows, &own_stacks).into_iter().map(with_programs_of).collect();
     (all, specs.into_iter().filter(|host| begin.hosts.contains(&host.node)).collect(), own_stacks)
 }
 
@@ -151,8 +151,8 @@ struct All {
     flow_names: Vec<String>,
 }
 
-/// Hosts with stacks, and the halves of programs there, by node.
-type Stacks = BTreeMap<usize, (stacks::Host, Vec<HalfSpec>)>;
+/// Hosts with stacks, and the copies of programs there, by node.
+type Stacks = BTreeMap<NodeId, (stacks::Host, Vec<ProgramSpec>)>;
 
 /// The hosts that are set up here.
 struct Part {
@@ -160,7 +160,7 @@ struct Part {
     specs: Vec<HostSpec>,
     hosts: Vec<Host>,
     /// By node, in the order of the tunnels.
-    forwarders: Vec<(usize, Forwarder)>,
+    forwarders: Vec<(NodeId, Forwarder)>,
     /// The names of all nodes.
     names: Vec<String>,
     stop: Arc<Stop>,
@@ -185,7 +185,10 @@ impl Part {
         let (sender, reports) = report_channel().map_err(LiveError::Wait)?;
         let set_up = |spec: &HostSpec| Host::set_up(spec.clone(), Arc::clone(&stop), sender.clone());
         let hosts = specs.iter().map(set_up).collect::<Result<_, _>>()?;
-        debug_assert!(begin.hosts.iter().all(|node| *node < spec.nodes.len()), "nodes of the scenario");
+        debug_assert!(
+            begin.hosts.iter().all(|node| node.index() < spec.nodes.len()),
+            "nodes of the scenario"
+        );
         let names = spec.nodes.iter().map(|node| node.name.clone()).collect();
         Ok(Self { clock, specs, hosts, forwarders: Vec::new(), names, stop, bus, reports })
     }
@@ -195,7 +198,7 @@ impl Part {
         let token = Token::read(&begin.token).ok_or(LiveError::ControlLost)?;
         let mut ports = Vec::new();
         for (place, node) in begin.hosts.iter().enumerate() {
-            let name = self.names[*node].clone();
+            let name = self.names[node.index()].clone();
             let number = begin.first + place as u16;
             let port = begin.port.map_or(0, |port| port.saturating_add(place as u16));
             let tunnel = Tunnel::open(token, number, self.clock, port, None)
@@ -211,8 +214,8 @@ impl Part {
                     tun.and_then(|tun| Forwarder::start(tun, tunnel, capture))
                 }
                 None => {
-                    let stack = stacks.remove(node).map(|(mut host, halves)| {
-                        StackHalves::new(halves, &mut host, &self.bus).map(|halves| (host, halves))
+                    let stack = stacks.remove(node).map(|(mut host, programs)| {
+                        StackReplicas::new(&programs, &mut host, &self.bus).map(|replicas| (host, replicas))
                     });
                     Forwarder::start_stack(stack.transpose()?, tunnel, capture, self.clock)
                 }
@@ -281,13 +284,13 @@ impl Part {
     /// Reports once when the flows of a host's stack are over. Fails if the stack has read a wrong byte.
     fn report_stacks(
         &self,
-        done: &mut BTreeSet<usize>,
+        done: &mut BTreeSet<NodeId>,
         all: &All,
         speaker: &Speaker,
     ) -> Result<(), LiveError> {
         for (node, forwarder) in &self.forwarders {
             if let Some(wrong) = forwarder.corrupted() {
-                let flow = all.flow_names.get(wrong.flow).cloned().unwrap_or_default();
+                let flow = all.flow_names.get(wrong.flow.index()).cloned().unwrap_or_default();
                 return Err(LiveError::Corrupted { flow, position: wrong.position });
             }
             if forwarder.stack_is_done() && done.insert(*node) {
@@ -300,8 +303,9 @@ impl Part {
     /// Checks that packets are still forwarded.
     fn look(&self, started: bool) -> Result<(), LiveError> {
         for (node, forwarder) in &self.forwarders {
-            let failed =
-                |words: String| failed(&self.names[*node], "forward its packets")(io::Error::other(words));
+            let failed = |words: String| {
+                failed(&self.names[node.index()], "forward its packets")(io::Error::other(words))
+            };
             if forwarder.has_failed() {
                 return Err(failed("its device or its tunnel has failed".to_owned()));
             }
@@ -328,11 +332,10 @@ impl Part {
         let mut ended = Ended { late_ns, ..Ended::default() };
         for (node, forwarder) in self.forwarders {
             let forwarded = forwarder.end().map_err(LiveError::Wait)?;
-            for half in forwarded.halves {
-                report(Report::Half(Box::new(half)), drift, speaker)?;
+            for program in forwarded.programs {
+                report(Report::Program(Box::new(program)), drift, speaker)?;
             }
-            let stack = forwarded.stack.map(|stack| (node, stack.iter().map(ended_line).collect()));
-            ended.stacks.extend(stack);
+            ended.stacks.extend(forwarded.stack.map(|stack| (node, stack)));
             ended.counts.push(forwarded.counts);
             if let Some(capture) = forwarded.capture {
                 let (name, file) = capture.write(start, drift).map_err(LiveError::Wait)?;
@@ -363,8 +366,8 @@ fn report_last(reports: &Reports, drift: Drift, speaker: &Speaker) -> Result<(),
 
 /// Sends the report of a task that ended with the run.
 fn report(mut report: Report, drift: Drift, speaker: &Speaker) -> Result<(), LiveError> {
-    if let Report::Half(half) = &mut report {
-        half.correct(|noted| drift.correct(noted));
+    if let Report::Program(program) = &mut report {
+        program.correct(|noted| drift.correct(noted));
     }
     speaker.say(&FromPart::Report(report.into())).map_err(LiveError::Control)
 }

@@ -11,14 +11,14 @@ use linux::namespace::Privilege;
 use linux::sysctl::Sysctls;
 use linux::tcp_info::TcpInfo;
 use serde::{Deserialize, Serialize};
-use stacks::EndedTransfer;
-use units::Instant;
+use stacks::TransferReport;
+use units::{Instant, NodeId};
 
 use super::tunnel::Counts;
 use crate::run::bulk::{Received, Sent};
 use crate::run::host::Report;
 use crate::run::samples::Sample;
-use crate::workload::{CountersLine, Envelope, HalfRan, counters_line, counters_of};
+use crate::workload::{Envelope, ProgramReport};
 
 /// What the emulator says to a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub(crate) enum ToPart {
     Up,
     /// Answer with [`FromPart::Pong`].
     Ping,
-    /// A message to the half of a program there.
+    /// A message to the copy of a program there.
     Message(Envelope),
     /// End, and say what there was.
     Stop {
@@ -54,13 +54,13 @@ pub(crate) struct Begin {
     /// The resolved scenario, as JSON.
     pub(crate) scenario: String,
     /// The hosts to set up, by node.
-    pub(crate) hosts: Vec<usize>,
+    pub(crate) hosts: Vec<NodeId>,
     /// The place of the first of them among all hosts that are elsewhere.
     pub(crate) first: u16,
     /// The program that is run instead of the flows, if there is one.
     pub(crate) command: Vec<String>,
     /// Programs of all hosts, with the nodes of these.
-    pub(crate) programs: Vec<(usize, Vec<String>)>,
+    pub(crate) programs: Vec<(NodeId, Vec<String>)>,
     /// The token of the tunnels.
     pub(crate) token: String,
     /// The port of the first tunnel, if it is chosen.
@@ -77,7 +77,7 @@ pub(crate) enum FromPart {
     Up,
     /// The answer to [`ToPart::Ping`].
     Pong,
-    /// A message to the half of a program that is not there.
+    /// A message to the copy of a program elsewhere.
     Message(Envelope),
     /// A host's task has ended.
     Report(ReportLine),
@@ -113,10 +113,10 @@ pub(crate) enum ReportLine {
     Sent(Sent),
     /// A receiver has ended.
     Received(Received),
-    /// The half of a flow's program is done, or what a host with a stack in the part sends and receives.
+    /// The copy of a flow's program is done, or the flows of a host with a stack in the part are.
     Done,
-    /// The half of a flow's program has ended with the run.
-    Half(Box<HalfRan>),
+    /// The copy of a flow's program has ended with the run.
+    Program(Box<ProgramReport>),
     /// The user's program has exited, with this status of wait(2).
     Exited(i32),
 }
@@ -138,22 +138,8 @@ pub(crate) struct Ended {
     pub(crate) captures: Vec<(String, String)>,
     /// How late the hosts began.
     pub(crate) late_ns: u64,
-    /// The hosts with stacks in the part, by node, with their ends of flows.
-    pub(crate) stacks: Vec<(usize, Vec<EndedTransferLine>)>,
-}
-
-/// [`EndedTransfer`] as a line: flow, whether it sends, bytes, whether it is closed, counters.
-pub(crate) type EndedTransferLine = (usize, bool, u64, bool, Option<CountersLine>);
-
-/// Returns an end of a transfer as a line.
-pub(crate) fn ended_line(ended: &EndedTransfer) -> EndedTransferLine {
-    let counters = ended.counters.map(counters_line);
-    (ended.flow, ended.is_sender, ended.bytes, ended.is_closed, counters)
-}
-
-/// Returns the end of a transfer of a line.
-pub(crate) fn ended_of((flow, is_sender, bytes, is_closed, counters): EndedTransferLine) -> EndedTransfer {
-    EndedTransfer { flow, is_sender, bytes, is_closed, counters: counters.map(counters_of) }
+    /// The reports of the hosts with stacks in the part, by node.
+    pub(crate) stacks: Vec<(NodeId, Vec<TransferReport>)>,
 }
 
 /// [`Sample`] as a line: time, ends, counters.
@@ -164,9 +150,8 @@ impl From<Report> for ReportLine {
         match report {
             Report::Sent(sent) => Self::Sent(sent),
             Report::Received(received) => Self::Received(received),
-            Report::Half(half) => Self::Half(half),
-            // Whole programs run with the emulator, and so do those with a stack in its process.
-            Report::Done | Report::Ran(_) | Report::EndRan(_) => Self::Done,
+            Report::Program(report) => Self::Program(report),
+            Report::Done => Self::Done,
             Report::Exited(status) => Self::Exited(status.into_raw()),
         }
     }
@@ -178,7 +163,7 @@ impl From<ReportLine> for Report {
             ReportLine::Sent(sent) => Self::Sent(sent),
             ReportLine::Received(received) => Self::Received(received),
             ReportLine::Done => Self::Done,
-            ReportLine::Half(half) => Self::Half(half),
+            ReportLine::Program(report) => Self::Program(report),
             ReportLine::Exited(raw) => Self::Exited(ExitStatus::from_raw(raw)),
         }
     }

@@ -16,7 +16,7 @@ use linux::channel::ReportSender;
 use linux::drops::Drops;
 use linux::sysctl::Sysctls;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use units::{Duration, Instant};
+use units::{Duration, Instant, NodeId};
 
 use super::control_stream::{Listener, Numbered, Speaker};
 use super::datagram::Token;
@@ -187,7 +187,7 @@ impl RemoteMachines {
     }
 
     /// Returns the tunnel to a node, if it is a host on another machine.
-    pub(crate) fn tunnel(&self, node: usize) -> Option<&Tunnel> {
+    pub(crate) fn tunnel(&self, node: NodeId) -> Option<&Tunnel> {
         self.parts.iter().find_map(|part| {
             let place = part.machine.hosts.iter().position(|host| *host == node)?;
             part.tunnels.get(place)
@@ -374,7 +374,7 @@ fn begins(machines: &Machines, options: &Options<'_>, token: Token) -> Vec<Begin
 /// Sends messages for copies of programs to their machines. The silence of its tunnels shows when a machine is lost.
 fn send_to_machines(bus: &MessageBus, speaker: &Arc<Speaker>, machines: &[Machine]) {
     let speaker = Arc::clone(speaker);
-    let places: Vec<Vec<usize>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
+    let places: Vec<Vec<NodeId>> = machines.iter().map(|machine| machine.hosts.clone()).collect();
     bus.set_remote(move |message| {
         if let Some(machine) = places.iter().position(|hosts| hosts.contains(&message.node)) {
             let _ = speaker.say(&Numbered { machine, message: ToPart::Message(message) });

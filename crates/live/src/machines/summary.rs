@@ -2,10 +2,10 @@
 
 use linux::namespace::Privilege;
 use serde::Serialize;
-use stacks::EndedTransfer;
-use units::Duration;
+use stacks::TransferReport;
+use units::{Duration, NodeId};
 
-use super::protocol::{ended_of, sample};
+use super::protocol::sample;
 use super::remote::{Peer, RemoteMachines};
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
@@ -69,19 +69,17 @@ pub(crate) struct RemoteResults {
     pub(crate) samples: Vec<(String, Vec<Sample>)>,
     /// Captures at the hosts' devices, by name.
     pub(crate) captures: Vec<(String, Vec<u8>)>,
-    /// The hosts with stacks on other machines, by node, with their ends of flows.
-    pub(crate) stacks: Vec<(usize, Vec<EndedTransfer>)>,
+    /// The reports of the hosts with stacks on other machines, by node.
+    pub(crate) stacks: Vec<(NodeId, Vec<TransferReport>)>,
 }
 
 impl RemoteMachines {
     /// Returns the results. A delay that varies by more than `bound` taints the run.
-    pub(crate) fn results(self, bound: Duration, name: &dyn Fn(usize) -> String) -> RemoteResults {
+    pub(crate) fn results(self, bound: Duration, name: &dyn Fn(NodeId) -> String) -> RemoteResults {
         let mut others = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
             others.summaries.push(summary(&part, self.clock, control, bound, name));
-            let stacks = part.ended.stacks.drain(..);
-            let ended = |(node, lines): (usize, Vec<_>)| (node, lines.into_iter().map(ended_of).collect());
-            others.stacks.extend(stacks.map(ended));
+            others.stacks.append(&mut part.ended.stacks);
             let samples = part.ended.samples.drain(..);
             others
                 .samples
@@ -96,7 +94,7 @@ fn summary(
     clock: Clock,
     control: Duration,
     bound: Duration,
-    name: &dyn Fn(usize) -> String,
+    name: &dyn Fn(NodeId) -> String,
 ) -> MachineSummary {
     let ends = part.machine.hosts.iter().zip(&part.tunnels).zip(&part.ended.counts);
     let tunnels: Vec<_> = ends

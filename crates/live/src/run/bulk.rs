@@ -14,6 +14,7 @@ use wire::Payload;
 
 use crate::LiveError;
 use crate::clock::Clock;
+use crate::run::host::Report;
 use crate::stop::Stop;
 
 /// The amount of data of a flow.
@@ -42,6 +43,44 @@ pub(crate) struct Receiver {
     pub(crate) flow: String,
     pub(crate) local: SocketAddrV4,
     pub(crate) options: SocketOptions,
+}
+
+/// A host's end of a bulk transfer.
+#[derive(Clone, Debug)]
+pub(crate) enum BulkEnd {
+    Sender(Sender),
+    Receiver(Receiver),
+}
+
+/// The same, with its port open if it listens.
+pub(crate) enum OpenBulkEnd {
+    Sender(Sender),
+    Receiver(ListeningReceiver),
+}
+
+impl BulkEnd {
+    /// Whether it listens.
+    pub(crate) const fn listens(&self) -> bool {
+        matches!(self, Self::Receiver(_))
+    }
+
+    /// Opens its port, if it listens.
+    pub(crate) fn open(self) -> Result<OpenBulkEnd, LiveError> {
+        match self {
+            Self::Sender(sender) => Ok(OpenBulkEnd::Sender(sender)),
+            Self::Receiver(receiver) => Ok(OpenBulkEnd::Receiver(receiver.listen()?)),
+        }
+    }
+}
+
+impl OpenBulkEnd {
+    /// Runs until the transfer or the run is over.
+    pub(crate) fn run(self, clock: Clock, stop: &Stop) -> Result<Report, LiveError> {
+        match self {
+            Self::Sender(sender) => sender.run(clock, stop).map(Report::Sent),
+            Self::Receiver(receiver) => receiver.run(clock, stop).map(Report::Received),
+        }
+    }
 }
 
 /// A receiver whose port is open. Ports are opened before the run starts, so that no SYN is refused.

@@ -18,42 +18,36 @@ use linux::drops::Drops;
 use linux::namespace;
 use linux::sysctl::{self, Sysctls};
 use linux::tun::Tun;
+use units::NodeId;
 
 use crate::LiveError;
 use crate::clock::Clock;
 use crate::error::failed;
-use crate::run::bulk::{ListeningReceiver, Received, Receiver, Sender, Sent};
+use crate::run::bulk::{BulkEnd, OpenBulkEnd, Received, Sent};
 use crate::run::command::{CommandLine, Environment};
 use crate::run::listening::wait_for_listener;
 use crate::run::samples::Samples;
 use crate::run::start_barrier::StartBarrier;
 use crate::stop::Stop;
-use crate::workload::{
-    HalfRan, HalfSpec, KernelEndRan, KernelEndSpec, MessageBus, OpenHalf, OpenKernelEnd, Places, Ran,
-    WorkloadSpec,
-};
+use crate::workload::{MessageBus, OpenProgram, ProgramReport, ProgramSpec, Running};
 
 /// A host's address, device, settings and tasks.
 #[derive(Clone, Debug)]
 pub(crate) struct HostSpec {
     /// Its node in the scenario.
-    pub(crate) node: usize,
+    pub(crate) node: NodeId,
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
     /// The MTU of the device, in bytes.
     pub(crate) mtu: u32,
     pub(crate) sysctls: Sysctls,
-    pub(crate) senders: Vec<Sender>,
-    pub(crate) receivers: Vec<Receiver>,
-    /// The flows from this host whose programs run over sockets.
-    pub(crate) workloads: Vec<WorkloadSpec>,
-    /// This host's ends of flows whose programs have a stack in this process at their other ends.
-    pub(crate) ends: Vec<KernelEndSpec>,
-    /// This host's sides of flows whose programs run over sockets of two machines.
-    pub(crate) halves: Vec<HalfSpec>,
+    /// Its ends of bulk transfers.
+    pub(crate) bulk: Vec<BulkEnd>,
+    /// The programs of flows that have an end here.
+    pub(crate) programs: Vec<ProgramSpec>,
     pub(crate) command: Option<CommandLine>,
-    /// Programs that end with the run.
-    pub(crate) programs: Vec<CommandLine>,
+    /// Commands of the user that end with the run.
+    pub(crate) background: Vec<CommandLine>,
     /// Where samples of the kernel's connections go, if they are wanted.
     pub(crate) samples: Option<Arc<Samples>>,
     /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor
@@ -70,14 +64,10 @@ pub(crate) enum Report {
     Sent(Sent),
     /// A receiver has ended.
     Received(Received),
-    /// The program of a flow is done, and goes on to receive what is on its way.
+    /// The program of a flow is done at this side, and continues to receive what is on its way.
     Done,
     /// The program of a flow has ended with the run.
-    Ran(Box<Ran>),
-    /// The end of a flow's program has ended with the run.
-    EndRan(KernelEndRan),
-    /// A half of it has.
-    Half(Box<HalfRan>),
+    Program(Box<ProgramReport>),
     /// The user's program has exited.
     Exited(ExitStatus),
 }
@@ -105,7 +95,7 @@ pub(crate) struct Start {
     pub(crate) namespaces: Arc<BTreeMap<String, String>>,
     /// The barrier at which the user's program waits until the programs of hosts have opened their ports.
     pub(crate) barrier: StartBarrier,
-    /// What halves of programs tell each other.
+    /// The messages between copies of programs.
     pub(crate) bus: Arc<MessageBus>,
 }
 
@@ -116,32 +106,24 @@ struct Prepared {
     sysctls: Sysctls,
 }
 
-/// What the host's thread keeps: its receivers, and the programs' end where they are the stack.
+/// What the host's thread keeps: its open ports, and the descriptor of the user's programs where they are the stack.
 struct Kept {
-    listening: Vec<ListeningReceiver>,
-    ends: Vec<OpenKernelEnd>,
-    halves: Vec<OpenHalf>,
+    bulk: Vec<OpenBulkEnd>,
+    programs: Vec<OpenProgram>,
     descriptor: Option<Arc<OwnedFd>>,
 }
 
-impl Report {
-    /// What became of a half of a program.
-    pub(crate) fn into_half(self) -> Option<HalfRan> {
-        if let Self::Half(half) = self { Some(*half) } else { None }
-    }
-}
-
 impl HostSpec {
-    /// Returns how many reports the host sends before the end of the run.
+    /// Returns the number of reports that the host sends before the end of the run.
     pub(crate) fn reports(&self) -> usize {
-        let flows = self.senders.len() + self.receivers.len() + self.workloads.len() + self.halves.len();
-        flows + usize::from(self.command.is_some())
+        let programs = self.programs.iter().filter(|program| program.runs_here()).count();
+        self.bulk.len() + programs + usize::from(self.command.is_some())
     }
 
-    /// Returns how many ports are open before the run.
+    /// Returns the number of ports that are open before the run.
     fn listeners(&self) -> usize {
-        let of_ends = self.ends.iter().filter(|end| end.listens()).count();
-        self.receivers.len() + of_ends + self.halves.iter().filter(|half| half.listens()).count()
+        let programs = self.programs.iter().filter(|program| program.listens()).count();
+        self.bulk.iter().filter(|end| end.listens()).count() + programs
     }
 
     /// Runs a program beside the flows. Where it is a stack that has flows, nothing of them goes on once it has failed.
@@ -160,7 +142,7 @@ impl HostSpec {
 
     /// Returns whether its stack is a program, and there is none.
     pub(crate) fn lacks_its_program(&self) -> bool {
-        self.is_program && self.programs.is_empty() && self.command.is_none()
+        self.is_program && self.background.is_empty() && self.command.is_none()
     }
 }
 
@@ -217,7 +199,7 @@ fn run_host(
     };
     if let Ok(mut start) = started.recv() {
         let spec = kept.give_to(spec.clone(), &mut start.environment);
-        let opened = (kept.listening, kept.ends, kept.halves);
+        let opened = (kept.bulk, kept.programs);
         thread::scope(|scope| run_tasks(scope, &spec, opened, &start, stop, reports));
         // The namespace outlives its tasks: a FIN may remain to be acknowledged.
         let _ = started.recv();
@@ -230,11 +212,10 @@ fn prepare(spec: &HostSpec) -> Result<(Prepared, Kept), LiveError> {
     sysctl::set_defaults();
     let sysctls = set_all(spec)?;
     let (tun, descriptor) = device_of(spec)?;
-    let listening = spec.receivers.iter().cloned().map(Receiver::listen).collect::<Result<_, _>>()?;
-    let ends = spec.ends.iter().map(KernelEndSpec::open).collect::<Result<_, _>>()?;
-    let halves = spec.halves.iter().map(HalfSpec::open).collect::<Result<_, _>>()?;
+    let bulk = spec.bulk.iter().cloned().map(BulkEnd::open).collect::<Result<_, _>>()?;
+    let programs = spec.programs.iter().map(ProgramSpec::open).collect::<Result<_, _>>()?;
     let namespace = namespace::network_path();
-    Ok((Prepared { namespace, tun, sysctls }, Kept { listening, ends, halves, descriptor }))
+    Ok((Prepared { namespace, tun, sysctls }, Kept { bulk, programs, descriptor }))
 }
 
 /// Makes the device of a host's kernel; or a pair of sockets in its place, of which the host's program gets one.
@@ -253,7 +234,7 @@ impl Kept {
     /// Gives the programs of a host the descriptor that its packets come by, and says so in their environment.
     fn give_to(&self, mut spec: HostSpec, environment: &mut Environment) -> HostSpec {
         let Some(descriptor) = &self.descriptor else { return spec };
-        for program in spec.programs.iter_mut().chain(&mut spec.command) {
+        for program in spec.background.iter_mut().chain(&mut spec.command) {
             program.descriptor = Some(Arc::clone(descriptor));
         }
         environment.insert("LASTHOP_TUN_FD".to_owned(), descriptor.as_raw_fd().to_string());
@@ -280,33 +261,24 @@ fn set_all(spec: &HostSpec) -> Result<Sysctls, LiveError> {
 fn run_tasks<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     spec: &'env HostSpec,
-    (listening, ends, halves): (Vec<ListeningReceiver>, Vec<OpenKernelEnd>, Vec<OpenHalf>),
+    (bulk, programs): (Vec<OpenBulkEnd>, Vec<OpenProgram>),
     start: &'env Start,
     stop: &'env Stop,
     reports: &'env Reports,
 ) {
-    let clock = start.clock;
+    let (clock, namespaces) = (start.clock, &*start.namespaces);
     let task = Task { host: &spec.name, reports };
-    for one in listening {
-        scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::Received)));
+    let running = Running { clock, stop, bus: &start.bus, namespaces };
+    for one in bulk {
+        scope.spawn(move || task.run(|| one.run(clock, stop)));
     }
-    for one in &spec.senders {
-        scope.spawn(move || task.run(|| one.clone().run(clock, stop).map(Report::Sent)));
+    for one in programs {
+        scope.spawn(move || task.run(|| task.run_flow(one, running)));
     }
-    for one in &spec.workloads {
-        let namespace = start.namespaces.get(&one.peer).map_or("", String::as_str);
-        scope.spawn(move || task.run(|| task.run_workload(one, namespace, clock, stop)));
-    }
-    for one in ends {
-        scope.spawn(move || task.run(|| one.run(clock, stop).map(Report::EndRan)));
-    }
-    for one in halves {
-        scope.spawn(move || task.run(|| task.run_half(one, start, stop)));
-    }
-    for one in &spec.programs {
+    for one in &spec.background {
         scope.spawn(move || task.run_beside(|| spec.run_program(one, &start.environment, stop)));
     }
-    if !spec.programs.is_empty() {
+    if !spec.background.is_empty() {
         scope.spawn(move || {
             // Of a program that is the stack nothing shows; what comes before it reads waits for it.
             if !spec.is_program {
@@ -342,22 +314,9 @@ impl Task<'_> {
     }
 
     /// Runs the program of a flow, and reports before its end when it is done.
-    fn run_workload(
-        self,
-        workload: &WorkloadSpec,
-        namespace: &str,
-        clock: Clock,
-        stop: &Stop,
-    ) -> Result<Report, LiveError> {
-        let places = Places::open(namespace).map_err(failed(self.host, "open the namespace of its peer"))?;
-        let ran = workload.run(clock, stop, places, || self.reports.send(Ok(Report::Done)))?;
-        Ok(Report::Ran(Box::new(ran)))
-    }
-
-    /// Runs a half of the program of a flow, and reports before its end when it is done.
-    fn run_half(self, half: OpenHalf, start: &Start, stop: &Stop) -> Result<Report, LiveError> {
-        let ran = half.run(start.clock, stop, &start.bus, || self.reports.send(Ok(Report::Done)))?;
-        Ok(Report::Half(Box::new(ran)))
+    fn run_flow(self, program: OpenProgram, running: Running<'_>) -> Result<Report, LiveError> {
+        let report = program.run(running, &mut || self.reports.send(Ok(Report::Done)))?;
+        Ok(Report::Program(Box::new(report)))
     }
 
     /// Runs a task that nobody waits for, and reports only its failure.

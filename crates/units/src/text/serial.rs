@@ -9,7 +9,7 @@ use serde::ser::{Serialize, Serializer};
 
 use super::quantity::{BYTES, DURATION, PACKETS, Quantity, RATE, SEGMENTS};
 use super::{
-    Packets, PacketsOrBytes, Probability, QueueLimit, REMEDY, Segments, SegmentsOrBytes, UnitError, no_unit,
+    Packets, PacketsOrBytes, Probability, QueueLimit, REMEDY, Segments, SegmentsOrBytes, UnitError,
     parse_bytes, parse_duration, parse_packets, parse_rate, parse_segments, write_bytes, write_duration,
     write_rate,
 };
@@ -23,7 +23,7 @@ struct TextVisitor<T> {
 
 impl<T> TextVisitor<T> {
     fn bare<E: Error>(&self, number: impl fmt::Display) -> E {
-        E::custom(no_unit(self.quantity, &number.to_string()))
+        E::custom(self.quantity.no_unit(&number.to_string()))
     }
 }
 
