@@ -421,7 +421,7 @@ def test_progress_is_drawn_from_samples_where_packets_were_not_recorded() -> Non
     figure = draw("progress", Tables({"progress": sampled}))
     assert np.asarray(line(only_axes(figure), "download").get_xydata()).tolist() == [[1, 1000], [2, 3000]]
     assert legend_words(figure) == ["download"]
-    assert note_of(figure) == "Left out: voice (datagrams, which nobody acknowledges)"
+    assert note_of(figure) == "Left out: voice (datagrams, which are not acknowledged)"
     with pytest.raises(InputError, match="nothing to draw of voice"):
         draw("progress", Tables({"progress": sampled}), View(flow="voice"))
 

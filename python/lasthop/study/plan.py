@@ -235,8 +235,10 @@ class Study:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every table is selected that is not on request, and every case worked out: also those that are in no
-        table, and run for a claim or a figure alone."""
+        """Whether all tables except those on request are selected, and all cases are resolved.
+
+        Cases that are in no table, and run for a claim or a figure, count, too.
+        """
         always = {table.id for table in self.tables.values() if not table.on_request}
         return set(self.selected) >= always and all(case.variants for case in self.cases.values())
 
