@@ -1,7 +1,7 @@
 //! How late the driver releases packets, and how much of a link a kernel's transfer gets.
 //!
 //! `cargo bench -p lasthop-live --bench lateness` prints one JSON object for each figure, the median of [`RUNS`] runs;
-//! with a word behind `--`, only figures with that in their names. They mean something on an idle machine only.
+//! with a word after `--`, only figures whose names contain it. They are meaningful on an idle machine only.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

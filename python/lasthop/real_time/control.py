@@ -1,4 +1,4 @@
-"""The processes of a real-time run on several machines, and the control messages between them."""
+"""The processes of a real-time run on several machines, and the frames between them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from typing import IO, Any, Final
 
 from lasthop._native import SOURCES, __version__
 from lasthop.errors import InputError, LiveError
-from lasthop.real_time.machines import Machine, Placement, line_of
+from lasthop.real_time.frames import LAUNCHER, frame, json_frame, read_frame
+from lasthop.real_time.machines import Machine, Placement
 
+Said = SimpleQueue[tuple["Channel", "Frame | None"]]
+"""The queue of frames with their channels; None is the end of a channel."""
 GRACE_S: Final = 5.0
 """Time that a process has to end after its input is closed, in seconds."""
 NO_COMMAND: Final = 127
@@ -25,10 +28,14 @@ NO_CONNECTION: Final = 255
 """Exit statuses of ssh: the remote shell did not find the command; ssh itself failed."""
 
 
-class Channel:
-    """One process at the other end of a pair of streams. What it says goes, a line at a time, into a shared queue."""
+Frame = tuple[int, bytes]
+"""The address and the message of a frame."""
 
-    def __init__(self, output: IO[bytes], input: IO[bytes], said: SimpleQueue[tuple[Channel, bytes | None]]) -> None:
+
+class Channel:
+    """One process at the other end of a pair of streams. Its frames go into a shared queue, and None at their end."""
+
+    def __init__(self, output: IO[bytes], input: IO[bytes], said: Said) -> None:
         self._output = output
         self._input = input
         self._said = said
@@ -36,10 +43,10 @@ class Channel:
         """Whether it has announced its end, after which a closed stream is no lost connection."""
         Thread(target=self._listen, daemon=True).start()
 
-    def say(self, line: bytes) -> None:
-        """Write a line. That the other end is gone is told by its silence."""
+    def say(self, data: bytes) -> None:
+        """Write a frame. If the other end is gone, the end of its stream shows it."""
         with suppress(OSError, ValueError):
-            self._output.write(line)
+            self._output.write(data)
             self._output.flush()
 
     def close(self) -> None:
@@ -49,15 +56,19 @@ class Channel:
 
     def _listen(self) -> None:
         with suppress(OSError, ValueError):
-            for line in self._input:
-                self._said.put((self, line))
+            self._greet()
+            while got := read_frame(self._input.read):
+                self._said.put((self, got))
         self._said.put((self, None))
+
+    def _greet(self) -> None:
+        """Read what comes before the first frame: nothing from a child of this process."""
 
 
 class Remote(Channel):
     """`lasthop live-part` on a machine."""
 
-    def __init__(self, machine: Machine, words: str, said: SimpleQueue[tuple[Channel, bytes | None]]) -> None:
+    def __init__(self, machine: Machine, words: str, said: Said) -> None:
         self.machine = machine
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
@@ -71,6 +82,13 @@ class Remote(Channel):
         """Whether its version was received; error output before that says why it could not be started."""
         super().__init__(self.process.stdin, self.process.stdout, said)
         self._complaints.start()
+
+    def _greet(self) -> None:
+        """Read lines up to the one with the version and the sources; a shell may write others before."""
+        for line in self._input:
+            if _build(line):
+                self._said.put((self, (LAUNCHER, line)))
+                return
 
     def _pass_errors_on(self) -> None:
         assert self.process.stderr is not None
@@ -117,7 +135,7 @@ class Remote(Channel):
 @contextmanager
 def remotes(placement: Placement) -> Iterator[Remotes]:
     """Start `lasthop live-part` on every machine, and yield when all have reported the same sources; end them after."""
-    said: SimpleQueue[tuple[Channel, bytes | None]] = SimpleQueue()
+    said: Said = SimpleQueue()
     with ExitStack() as stack:
         started = []
         for machine in placement.machines:
@@ -132,18 +150,14 @@ def remotes(placement: Placement) -> Iterator[Remotes]:
         yield Remotes(parts, started[-1] if placement.emulator else None, said)
 
 
-def _compare_versions(
-    placement: Placement, started: Sequence[Remote], said: SimpleQueue[tuple[Channel, bytes | None]]
-) -> None:
-    """Wait until every machine has said its version and sources. What a shell says before is passed over."""
+def _compare_versions(placement: Placement, started: Sequence[Remote], said: Said) -> None:
+    """Wait until every machine has said its version and sources, and compare them."""
     while not all(remote.is_known for remote in started):
-        remote, line = said.get()
+        remote, got = said.get()
         assert isinstance(remote, Remote)
-        if line is None:
-            raise remote.failure()
-        build = _build(line)
+        build = _build(got[1]) if got else None
         if build is None:
-            continue
+            raise remote.failure()
         _compare(placement, remote.machine, *build)
         remote.is_known = True
 
@@ -173,15 +187,13 @@ def _build(line: bytes) -> tuple[str, str] | None:
 class Remotes:
     """The processes of a run, all of the same version."""
 
-    def __init__(
-        self, parts: Sequence[Remote], emulator: Remote | None, said: SimpleQueue[tuple[Channel, bytes | None]]
-    ) -> None:
+    def __init__(self, parts: Sequence[Remote], emulator: Remote | None, said: Said) -> None:
         self._parts = parts
         self.emulator = emulator
         self._said = said
 
     def run_here(self, output: IO[bytes], input: IO[bytes]) -> None:
-        """Pass lines on between the parts and an emulator on this machine, until that has nothing more to say.
+        """Pass frames on between the parts and an emulator on this machine, until its stream ends.
 
         Raises LiveError where a connection is lost.
         """
@@ -193,37 +205,38 @@ class Remotes:
         Return the error of that machine, if there was one. Raises LiveError if a connection is lost.
         """
         assert self.emulator is not None
-        self.emulator.say(line_of(request))
+        self.emulator.say(json_frame(request))
         return self._pass_on(self.emulator, folder)
 
     def _pass_on(self, emulator: Channel, folder: Path | None = None) -> dict[str, Any] | None:
         while True:
-            channel, line = self._said.get()
+            channel, got = self._said.get()
             if channel is not emulator:
-                self._from_part(channel, line, emulator)
-            elif line is None:
+                self._from_part(channel, got, emulator)
+            elif got is None:
                 if isinstance(channel, Remote):
                     raise channel.failure()
                 return None
+            elif got[0] != LAUNCHER:
+                self._parts[got[0]].say(frame(*got))
             else:
-                message = json.loads(line)
-                if "machine" in message:
-                    self._parts[message["machine"]].say(line_of(message["message"]))
-                elif "file" in message and folder is not None:
+                message = json.loads(got[1])
+                if "file" in message and folder is not None:
                     _append(folder, message)
                 elif "end" in message:
                     return dict(message["end"]) if message["end"] else None
 
-    def _from_part(self, channel: Channel, line: bytes | None, emulator: Channel) -> None:
-        """Pass a part's line on to the emulator; its silence before its end is a loss."""
+    def _from_part(self, channel: Channel, got: Frame | None, emulator: Channel) -> None:
+        """Pass a part's message on to the emulator. The end of its stream before it has announced that is a loss."""
         assert isinstance(channel, Remote)
-        if line is None:
+        if got is None:
             if not channel.has_ended:
                 emulator.close()
                 raise channel.failure()
-            return
-        channel.has_ended = line.startswith((b'{"ended"', b'{"failed"'))
-        emulator.say(b'{"machine":%d,"message":%s}\n' % (self._parts.index(channel), line.rstrip(b"\n")))
+        elif got[0] == LAUNCHER:
+            channel.has_ended = True
+        else:
+            emulator.say(frame(self._parts.index(channel), got[1]))
 
 
 def _append(folder: Path, message: dict[str, Any]) -> None:

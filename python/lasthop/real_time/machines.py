@@ -1,13 +1,12 @@
 """Machines on which hosts or links of a real-time run are (`at = "ssh://host"`), reached by the user's own ssh.
 
 `lasthop live-part` runs on each machine, started from here over ssh; its standard streams are the control connection.
-The emulator and the parts exchange messages through this process (`control`), which passes them on without reading
+The emulator and the parts exchange frames through this process (`control`), which passes them on without reading
 them: it compares versions, and ends all parts when one connection is lost.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -100,8 +99,3 @@ def placement_of(scenario: Scenario) -> Placement:
     kernels = [host["name"] for host in specification["hosts"] if host.get("stack") in {None, "kernel"}]
     is_here = emulator is None and any(name not in elsewhere for name in kernels)
     return Placement(Machine(emulator) if emulator else None, hosts, is_here)
-
-
-def line_of(value: object) -> bytes:
-    """Return a value as a line of the control connection."""
-    return json.dumps(value).encode() + b"\n"

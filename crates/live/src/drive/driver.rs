@@ -27,7 +27,7 @@ pub(crate) struct Driver<'a> {
     pub(crate) attachments: Vec<Attachment<'a>>,
     /// The programs of flows over stacks in this process.
     pub(crate) programs: Programs,
-    /// The kernels that have the other ends of some of them.
+    /// The kernels at the other ends of some of these programs.
     pub(crate) kernel_hosts: KernelHosts,
     /// The copies of programs over stacks in this process, by the places of their hosts.
     replicas: BTreeMap<usize, StackReplicas>,
@@ -46,11 +46,11 @@ pub(crate) struct Driver<'a> {
 enum WakeReason {
     /// A device has a packet.
     Packet,
-    /// Something has happened at the other end of a program.
+    /// An event has happened at the other end of a program.
     Program,
     /// A host's thread has sent a report.
     Report,
-    /// The time has come.
+    /// The time was reached.
     Timeout,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Driver<'a> {
         self.attachments.iter().filter_map(Attachment::stack).find_map(stacks::Host::failure)
     }
 
-    /// Returns when something is due next: at once if a stack has more to send.
+    /// Returns the time at which work is due next: now if a stack has more to send.
     fn poll_timeout(&mut self) -> Option<Instant> {
         let now = self.clock.now();
         if self.stacks_have_more {
@@ -177,7 +177,7 @@ impl<'a> Driver<'a> {
             .min()
     }
 
-    /// Handles what is due and the packets that the hosts sent. Returns how many packets there were.
+    /// Handles what is due and the packets that the hosts sent. Returns the number of these packets.
     fn react(&mut self) -> io::Result<usize> {
         self.catch_up()?;
         self.stacks_have_more = false;
@@ -209,7 +209,7 @@ impl<'a> Driver<'a> {
         self.stacks_have_more = true;
     }
 
-    /// Lets the copies of programs act. Returns whether there was anything.
+    /// Lets the copies of programs act. Returns whether one did.
     fn advance_replicas(&mut self, now: Instant) -> bool {
         let mut did = false;
         for (place, replicas) in &mut self.replicas {
@@ -220,7 +220,7 @@ impl<'a> Driver<'a> {
         did
     }
 
-    /// Wakes the stack of a host if it is time, and takes the packets that the host sends.
+    /// Wakes the stack of a host if it is due, and takes the packets that the host sends.
     fn receive(&mut self, host: usize) -> io::Result<usize> {
         match self.attachments[host] {
             Attachment::Device(device) => self.receive_from_device(host, device),
@@ -238,7 +238,7 @@ impl<'a> Driver<'a> {
         Ok(sent)
     }
 
-    /// Lets a stack send a batch of what it can, as long as its link takes it. Returns how many packets there were.
+    /// Lets a stack send a batch of packets while its link accepts them. Returns their number.
     fn send_from_stack(&mut self, host: usize, now: Instant) -> usize {
         for sent in 0..BATCH {
             if !self.network.accepts(host) {
@@ -253,7 +253,8 @@ impl<'a> Driver<'a> {
         BATCH
     }
 
-    /// Reads a batch of packets from a device; each enters the network at the time of its reading, or when it woke us.
+    /// Reads a batch of packets from a device. Each enters the network at its arrival time if that is known, and
+    /// otherwise at the time of its reading.
     fn receive_from_device(&mut self, host: usize, device: Device<'_>) -> io::Result<usize> {
         let (mut received, mut reads) = (0, 0);
         while received < BATCH && self.network.accepts(host) {
@@ -289,7 +290,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Gives the packets that have arrived to the hosts, and notes drops and delays of others.
+    /// Gives the packets that have arrived to the hosts, and captures drops and delays of others.
     fn deliver(&mut self) -> io::Result<()> {
         while let Some((host, packet)) = self.network.poll_delivery() {
             let now = self.clock.now();
@@ -302,11 +303,11 @@ impl<'a> Driver<'a> {
                 Attachment::Programs(bridge) => bridge.handle_packet(now, &packet.bytes.to_bytes()),
                 Attachment::Nothing => {}
             }
-            // What is captured at a host is captured in order.
+            // The packets of a host are captured in order.
             self.arrivals.forget_wait();
             self.lateness.record(packet.due, now);
             self.captures.handle_received(now, host, &packet);
-            // A stack answers each packet before the next one comes.
+            // A stack answers each packet before the next is handled.
             self.send_from_stack(host, now);
             self.run_programs(now);
         }
@@ -340,7 +341,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Waits until `time` and handles what the network does then, or until there is something to do.
+    /// Waits until `time` and handles what is due then, or until a descriptor is readable.
     fn wait(&mut self, reports: &impl AsFd, time: Instant) -> io::Result<WakeReason> {
         let mut descriptors = descriptors(reports, &self.attachments, &self.network);
         // After all others: if there is a packet too, the packet ended the wait.
@@ -376,10 +377,12 @@ fn descriptors<'b>(
     std::iter::once(PollFd::new(reports.as_fd(), PollFlags::POLLIN)).chain(waited_for).collect()
 }
 
-/// Packets read from one device before the next device is served, and turns of programs before the network has its own.
+/// Number of packets read from one device before the next is served, and of turns of programs before the network is
+/// served.
 const BATCH: usize = 64;
-/// Reads before what is due is delivered: one after another the kernel's reads and its writes are each faster.
+/// Number of reads before packets that are due are delivered: consecutive reads, and consecutive writes, are faster
+/// than alternating ones.
 const FEW: usize = 8;
-/// A run is drained when the hosts send nothing for this long and no packet is in transit: Linux delays acknowledgments
-/// by 40 ms (TCP_DELACK_MIN).
+/// Silence of the hosts after which a run is drained if no packet is in transit: Linux delays acknowledgments by 40 ms
+/// (TCP_DELACK_MIN).
 const QUIET: Duration = Duration::from_millis(50);

@@ -16,20 +16,22 @@ use sim::{CapturePoint, FlowSpec, Spec};
 use units::{Instant, NodeId};
 
 use super::Streams;
-use super::control_stream::{Listener, Speaker};
+use super::control_stream::{FrameReader, FrameWriter};
 use super::datagram::Token;
 use super::device_capture::DeviceCapture;
 use super::forwarder::Forwarder;
 use super::offset::Drift;
 use super::outputs::Outputs;
-use super::protocol::{Begin, Ended, FromPart, Ready, ReportLine, ToPart, hex};
+use super::protocol::{Begin, Ended, FromPart, Ready, ToPart};
 use super::tunnel::Tunnel;
 use crate::LiveError;
 use crate::clock::Clock;
 use crate::error::failed;
 use crate::run::environment::{Named, named};
-use crate::run::host::{Host, HostSpec, Report};
+use crate::run::host::{Host, HostSpec};
 use crate::run::options::{Options, Program};
+use crate::run::report::Report;
+use crate::run::samples::Sample;
 use crate::run::session::start_all;
 use crate::run::setup::Setup;
 use crate::run::start_barrier::StartBarrier;
@@ -43,19 +45,19 @@ use crate::workload::{MessageBus, ProgramSpec, StackReplicas};
 /// # Errors
 /// If the part fails, which it also reports to the emulator, or if the control stream ends.
 pub fn part(streams: Streams) -> Result<(), LiveError> {
-    let (mut listener, speaker) = (Listener::new(streams.input), Arc::new(Speaker::new(streams.output)));
-    let Some(ToPart::Begin(begin)) = listener.hear().map_err(LiveError::Control)? else {
+    let (mut orders, stream) = (FrameReader::new(streams.input), Arc::new(FrameWriter::new(streams.output)));
+    let Some((_, ToPart::Begin(begin))) = orders.read().map_err(LiveError::Control)? else {
         return Err(LiveError::ControlLost);
     };
-    let ended = run(&begin, listener, &speaker);
+    let ended = run(&begin, orders, &stream);
     if let Err(error) = &ended {
         // The other end may be what has failed.
-        let _ = speaker.say(&FromPart::Failed { message: error.to_string() });
+        let _ = stream.write(OWN, &FromPart::Failed { message: error.to_string() });
     }
     ended
 }
 
-fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), LiveError> {
+fn run(begin: &Begin, orders: FrameReader, stream: &Arc<FrameWriter>) -> Result<(), LiveError> {
     let wrong = |error: scenario::InputError| LiveError::Control(io::Error::other(error.to_string()));
     let resolved = Resolved::from_json(&begin.scenario).map_err(wrong)?;
     let spec = resolved.to_spec().map_err(wrong)?;
@@ -63,27 +65,27 @@ fn run(begin: &Begin, listener: Listener, speaker: &Arc<Speaker>) -> Result<(), 
     let outputs = Outputs::new(begin.programs.len() + 1).map_err(LiveError::Control)?;
     let options = options(begin, &resolved, &outputs);
     let (all, own, mut stacks) = host_specs(begin, &spec, &options);
-    let right = privilege_for(&own, &options)?;
+    let privilege = privilege_for(&own, &options)?;
     let has_command = own.iter().any(|host| host.command.is_some());
     let clock = Clock::start();
     let of_stacks = stacks.values().flat_map(|(_, programs)| programs);
     let programs = own.iter().flat_map(|host| &host.programs).chain(of_stacks);
     let bus = Arc::new(MessageBus::new(programs).map_err(LiveError::Wait)?);
-    let same = Arc::clone(speaker);
+    let same = Arc::clone(stream);
     // If the emulator is gone, the other stream ends and says so.
-    bus.set_remote(move |message| drop(same.say(&FromPart::Message(message))));
+    bus.set_remote(move |message| drop(same.write(OWN, &FromPart::Message(message))));
     let mut part = Part::set_up(begin, &spec, own, clock, Arc::clone(&bus))?;
     let ports = part.forward(begin, &spec, &mut stacks)?;
     let sysctls = part.hosts.iter().map(|host| host.sysctls.clone()).collect();
     let (kernel, date_of_zero) = (kernel_version(), clock.date_of_zero());
-    let ready = Ready { ports, kernel, right, sysctls, date_of_zero };
-    speaker.say(&FromPart::Ready(ready)).map_err(LiveError::Control)?;
-    let orders = listen(listener, bus)?;
-    let ended = part.follow(&orders, &all, speaker)?;
+    let ready = Ready { ports, kernel, privilege, sysctls, date_of_zero };
+    stream.write(OWN, &FromPart::Ready(ready)).map_err(LiveError::Control)?;
+    let orders = listen(orders, bus)?;
+    let ended = part.follow(&orders, &all, stream)?;
     let mut written = own_programs(begin);
     written.extend(has_command.then_some(begin.programs.len()));
-    let ended = Ended { outputs: outputs.texts(&written), ..ended };
-    speaker.say(&FromPart::Ended(Box::new(ended))).map_err(LiveError::Control)
+    let ended = Ended { outputs: outputs.contents(&written), ..ended };
+    stream.write(OWN, &FromPart::Ended(Box::new(ended))).map_err(LiveError::Control)
 }
 
 fn options(begin: &Begin, resolved: &Resolved, outputs: &Outputs) -> Options<'static> {
@@ -226,7 +228,7 @@ impl Part {
     }
 
     /// Carries out the emulator's orders until the order to stop.
-    fn follow(self, orders: &Orders, all: &All, speaker: &Speaker) -> Result<Ended, LiveError> {
+    fn follow(self, orders: &Orders, all: &All, stream: &FrameWriter) -> Result<Ended, LiveError> {
         let barrier = StartBarrier::new(all.with_programs);
         let (mut known, mut start, mut late) = (all.with_programs, None, 0);
         let mut done = BTreeSet::new();
@@ -244,7 +246,7 @@ impl Part {
                 Ok(Some(ToPart::Stop { gained_ns, over_ns })) => {
                     break Drift { gained: gained_ns, over: over_ns };
                 }
-                Ok(Some(ToPart::Ping)) => speaker.say(&FromPart::Pong).map_err(LiveError::Control)?,
+                Ok(Some(ToPart::Ping)) => stream.write(OWN, &FromPart::Pong).map_err(LiveError::Control)?,
                 // The thread that read it has delivered it.
                 Ok(Some(ToPart::Message(_))) => {}
                 Ok(Some(ToPart::Begin(_)) | None) | Err(RecvTimeoutError::Disconnected) => {
@@ -253,12 +255,12 @@ impl Part {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            known = report_open_ports(&barrier, known, speaker)?;
-            self.report(speaker)?;
-            self.report_stacks(&mut done, all, speaker)?;
+            known = report_open_ports(&barrier, known, stream)?;
+            self.report(stream)?;
+            self.report_stacks(&mut done, all, stream)?;
             self.look(start.is_some())?;
         };
-        self.finish(order, start.unwrap_or(Instant::START), late, speaker)
+        self.finish(order, start.unwrap_or(Instant::START), late, stream)
     }
 
     /// Starts the hosts at a time of our clock. Returns the lateness of the start, in nanoseconds.
@@ -274,9 +276,9 @@ impl Part {
         late
     }
 
-    fn report(&self, speaker: &Speaker) -> Result<(), LiveError> {
+    fn report(&self, stream: &FrameWriter) -> Result<(), LiveError> {
         while let Some(report) = self.reports.try_recv() {
-            speaker.say(&FromPart::Report(report?.into())).map_err(LiveError::Control)?;
+            stream.write(OWN, &FromPart::Report(report?)).map_err(LiveError::Control)?;
         }
         Ok(())
     }
@@ -286,7 +288,7 @@ impl Part {
         &self,
         done: &mut BTreeSet<NodeId>,
         all: &All,
-        speaker: &Speaker,
+        stream: &FrameWriter,
     ) -> Result<(), LiveError> {
         for (node, forwarder) in &self.forwarders {
             if let Some(wrong) = forwarder.corrupted() {
@@ -294,7 +296,7 @@ impl Part {
                 return Err(LiveError::Corrupted { flow, position: wrong.position });
             }
             if forwarder.stack_is_done() && done.insert(*node) {
-                speaker.say(&FromPart::Report(ReportLine::Done)).map_err(LiveError::Control)?;
+                stream.write(OWN, &FromPart::Report(Report::Done)).map_err(LiveError::Control)?;
             }
         }
         Ok(())
@@ -326,68 +328,66 @@ impl Part {
         drift: Drift,
         start: Instant,
         late_ns: u64,
-        speaker: &Speaker,
+        stream: &FrameWriter,
     ) -> Result<Ended, LiveError> {
         self.stop.stop();
         let mut ended = Ended { late_ns, ..Ended::default() };
         for (node, forwarder) in self.forwarders {
             let forwarded = forwarder.end().map_err(LiveError::Wait)?;
             for program in forwarded.programs {
-                report(Report::Program(Box::new(program)), drift, speaker)?;
+                report(Report::Program(Box::new(program)), drift, stream)?;
             }
             ended.stacks.extend(forwarded.stack.map(|stack| (node, stack)));
             ended.counts.push(forwarded.counts);
             if let Some(capture) = forwarded.capture {
                 let (name, file) = capture.write(start, drift).map_err(LiveError::Wait)?;
-                ended.captures.push((name, hex(&file)));
+                ended.captures.push((name, file));
             }
         }
         let drops: Drops = self.hosts.into_iter().map(Host::join).sum();
-        report_last(&self.reports, drift, speaker)?;
+        report_last(&self.reports, drift, stream)?;
         (ended.device_drops, ended.socket_drops) = (drops.device, drops.socket);
         for (name, samples) in self.specs.iter().filter_map(|spec| Some((&spec.name, spec.samples.as_ref()?)))
         {
-            let line = |sample: crate::run::samples::Sample| {
-                (drift.correct(sample.at).as_nanos(), sample.ends, sample.info)
-            };
-            ended.samples.push((name.clone(), samples.take().into_iter().map(line).collect()));
+            let corrected = |sample: Sample| Sample { at: drift.correct(sample.at), ..sample };
+            ended.samples.push((name.clone(), samples.take().into_iter().map(corrected).collect()));
         }
         Ok(ended)
     }
 }
 
 /// Sends the reports of tasks that ended with the run, with times of the emulator's clock.
-fn report_last(reports: &Reports, drift: Drift, speaker: &Speaker) -> Result<(), LiveError> {
+fn report_last(reports: &Reports, drift: Drift, stream: &FrameWriter) -> Result<(), LiveError> {
     while let Some(received) = reports.try_recv() {
-        report(received?, drift, speaker)?;
+        report(received?, drift, stream)?;
     }
     Ok(())
 }
 
 /// Sends the report of a task that ended with the run.
-fn report(mut report: Report, drift: Drift, speaker: &Speaker) -> Result<(), LiveError> {
+fn report(mut report: Report, drift: Drift, stream: &FrameWriter) -> Result<(), LiveError> {
     if let Report::Program(program) = &mut report {
         program.correct(|noted| drift.correct(noted));
     }
-    speaker.say(&FromPart::Report(report.into())).map_err(LiveError::Control)
+    stream.write(OWN, &FromPart::Report(report)).map_err(LiveError::Control)
 }
 
 /// Reports each local host that has opened the ports of its programs since `known` were left. Returns the number that
 /// is left.
-fn report_open_ports(barrier: &StartBarrier, known: usize, speaker: &Speaker) -> Result<usize, LiveError> {
+fn report_open_ports(barrier: &StartBarrier, known: usize, stream: &FrameWriter) -> Result<usize, LiveError> {
     let now = barrier.remaining();
     for _ in now..known {
-        speaker.say(&FromPart::Up).map_err(LiveError::Control)?;
+        stream.write(OWN, &FromPart::Up).map_err(LiveError::Control)?;
     }
     Ok(now)
 }
 
 /// Starts a thread that reads the emulator's messages. Some time after the stream has ended, it ends the process, if
 /// that still runs.
-fn listen(mut listener: Listener, bus: Arc<MessageBus>) -> Result<Orders, LiveError> {
+fn listen(mut stream: FrameReader, bus: Arc<MessageBus>) -> Result<Orders, LiveError> {
     let (sender, orders) = channel();
     let hear = move || {
-        while let Ok(Some(order)) = listener.hear::<ToPart>() {
+        while let Ok(Some((_, order))) = stream.read::<ToPart>() {
             if let ToPart::Message(message) = order {
                 bus.deliver(message);
             } else if sender.send(Some(order)).is_err() {
@@ -409,3 +409,5 @@ const LOOK_EVERY: StdDuration = StdDuration::from_millis(10);
 const LONGEST_SILENCE: StdDuration = StdDuration::from_secs(30);
 /// The longest time that a part may take to end after its control stream.
 const LONGEST_TAKE_DOWN: StdDuration = StdDuration::from_secs(3);
+/// The number of a machine in frames of a part, where it has no meaning.
+const OWN: usize = 0;

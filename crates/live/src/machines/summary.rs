@@ -5,7 +5,6 @@ use serde::Serialize;
 use stacks::TransferReport;
 use units::{Duration, NodeId};
 
-use super::protocol::sample;
 use super::remote::{Peer, RemoteMachines};
 use super::tunnel::{Counts, Delay};
 use crate::clock::Clock;
@@ -76,16 +75,13 @@ pub(crate) struct RemoteResults {
 impl RemoteMachines {
     /// Returns the results. A delay that varies by more than `bound` taints the run.
     pub(crate) fn results(self, bound: Duration, name: &dyn Fn(NodeId) -> String) -> RemoteResults {
-        let mut others = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
+        let mut results = RemoteResults { captures: self.captures(), ..RemoteResults::default() };
         for (mut part, control) in self.parts.into_iter().zip(self.control) {
-            others.summaries.push(summary(&part, self.clock, control, bound, name));
-            others.stacks.append(&mut part.ended.stacks);
-            let samples = part.ended.samples.drain(..);
-            others
-                .samples
-                .extend(samples.map(|(host, lines)| (host, lines.into_iter().map(sample).collect())));
+            results.summaries.push(summary(&part, self.clock, control, bound, name));
+            results.stacks.append(&mut part.ended.stacks);
+            results.samples.append(&mut part.ended.samples);
         }
-        others
+        results
     }
 }
 
@@ -113,7 +109,7 @@ fn summary(
     MachineSummary {
         machine: part.machine.name.clone(),
         kernel: part.ready.kernel.clone(),
-        right: part.ready.right,
+        right: part.ready.privilege,
         clock_ahead_ms: ahead as f64 / 1e6,
         clock_drift_ppm: part.drift.parts_per_million(),
         round_trip_ms: part.first.round_trip.as_secs_f64() * 1e3,

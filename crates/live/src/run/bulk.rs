@@ -8,13 +8,12 @@ use std::time::Duration as StdDuration;
 use linux::scheduling::Priority;
 use linux::socket::{SocketOptions, connect_to};
 use linux::tcp_info::KernelCounts;
-use serde::{Deserialize, Serialize};
 use units::Instant;
 use wire::Payload;
 
 use crate::LiveError;
 use crate::clock::Clock;
-use crate::run::host::Report;
+use crate::run::report::{ConnectionEnd, Received, Report, Sent};
 use crate::stop::Stop;
 
 /// The amount of data of a flow.
@@ -22,7 +21,7 @@ use crate::stop::Stop;
 pub(crate) enum Amount {
     /// A number of bytes.
     Bytes(u64),
-    /// As many bytes as the path takes until a time of the run.
+    /// The bytes that the path takes until a time of the run.
     Until(Instant),
 }
 
@@ -90,43 +89,13 @@ pub(crate) struct ListeningReceiver {
     listener: TcpListener,
 }
 
-/// The result of a sender.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Sent {
-    pub(crate) flow: String,
-    /// How the connection ended.
-    pub(crate) end: ConnectionEnd,
-    pub(crate) counts: KernelCounts,
-}
-
-/// How a connection ended, from the sender's view.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum ConnectionEnd {
-    /// Both directions were closed.
-    Closed,
-    /// The run ended first.
-    Stopped,
-    /// The kernel gave up; its error message.
-    Broken(String),
-}
-
-/// The result of a receiver.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Received {
-    pub(crate) flow: String,
-    /// Bytes that were read and checked.
-    pub(crate) bytes: u64,
-    /// When the last of them was read, in nanoseconds of the run.
-    pub(crate) last_read_ns: u64,
-}
-
 impl Sender {
     /// Connects at the start time, sends, closes, and waits until the receiver closes.
     pub(crate) fn run(self, clock: Clock, stop: &Stop) -> Result<Sent, LiveError> {
         let mut stream = self.options.open(self.local).map_err(failed(&self.flow, "open a socket"))?;
         stop.watch(stream.try_clone().map_err(failed(&self.flow, "open a socket"))?);
         let end = match stop.wait_until(clock, self.start) {
-            true => ConnectionEnd::of(self.transfer(&mut stream, clock), stop),
+            true => end_of(self.transfer(&mut stream, clock), stop),
             false => ConnectionEnd::Stopped,
         };
         let counts = KernelCounts::of(&stream).map_err(failed(&self.flow, "read the kernel's counts"))?;
@@ -217,13 +186,12 @@ impl ListeningReceiver {
     }
 }
 
-impl ConnectionEnd {
-    fn of(outcome: io::Result<()>, stop: &Stop) -> Self {
-        match outcome {
-            _ if stop.stopped() => Self::Stopped,
-            Ok(()) => Self::Closed,
-            Err(error) => Self::Broken(error.to_string()),
-        }
+/// Returns how a connection ended, from the result of its transfer.
+fn end_of(transfer: io::Result<()>, stop: &Stop) -> ConnectionEnd {
+    match transfer {
+        _ if stop.stopped() => ConnectionEnd::Stopped,
+        Ok(()) => ConnectionEnd::Closed,
+        Err(error) => ConnectionEnd::Broken(error.to_string()),
     }
 }
 

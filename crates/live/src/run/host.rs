@@ -6,7 +6,6 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::mpsc::{self, channel};
 use std::thread::{self, JoinHandle, Scope};
@@ -23,13 +22,14 @@ use units::NodeId;
 use crate::LiveError;
 use crate::clock::Clock;
 use crate::error::failed;
-use crate::run::bulk::{BulkEnd, OpenBulkEnd, Received, Sent};
+use crate::run::bulk::{BulkEnd, OpenBulkEnd};
 use crate::run::command::{CommandLine, Environment};
 use crate::run::listening::wait_for_listener;
+use crate::run::report::Report;
 use crate::run::samples::Samples;
 use crate::run::start_barrier::StartBarrier;
 use crate::stop::Stop;
-use crate::workload::{MessageBus, OpenProgram, ProgramReport, ProgramSpec, Running};
+use crate::workload::{MessageBus, OpenProgram, ProgramSpec, Running};
 
 /// A host's address, device, settings and tasks.
 #[derive(Clone, Debug)]
@@ -48,28 +48,13 @@ pub(crate) struct HostSpec {
     pub(crate) command: Option<CommandLine>,
     /// Commands of the user that end with the run.
     pub(crate) background: Vec<CommandLine>,
-    /// Where samples of the kernel's connections go, if they are wanted.
+    /// The samples of the kernel's connections, if they are wanted.
     pub(crate) samples: Option<Arc<Samples>>,
-    /// Whether its stack is that of its programs: then they get the packets, and the kernel has neither device nor
+    /// Whether a program of the user is its stack: the program gets the packets, and the kernel has no device and no
     /// address.
     pub(crate) is_program: bool,
-    /// What such a program is to send and to read, a line for each flow.
+    /// The flows of such a program, a line for each.
     pub(crate) flow_lines: String,
-}
-
-/// The result of a host's task.
-#[derive(Debug)]
-pub(crate) enum Report {
-    /// A sender has ended.
-    Sent(Sent),
-    /// A receiver has ended.
-    Received(Received),
-    /// The program of a flow is done at this side, and continues to receive what is on its way.
-    Done,
-    /// The program of a flow has ended with the run.
-    Program(Box<ProgramReport>),
-    /// The user's program has exited.
-    Exited(ExitStatus),
 }
 
 /// A host that is set up. The caller owns its device; its thread waits for [`Host::start`].
@@ -99,7 +84,7 @@ pub(crate) struct Start {
     pub(crate) bus: Arc<MessageBus>,
 }
 
-/// What the host's thread hands to the caller once the host is set up.
+/// What the host's thread hands to the caller when the host is set up.
 struct Prepared {
     namespace: String,
     tun: Tun,
@@ -126,7 +111,7 @@ impl HostSpec {
         self.bulk.iter().filter(|end| end.listens()).count() + programs
     }
 
-    /// Runs a program beside the flows. Where it is a stack that has flows, nothing of them goes on once it has failed.
+    /// Runs a program beside the flows. If it is the stack of flows, they stop when it fails, and so does the run.
     fn run_program(
         &self,
         program: &CommandLine,
@@ -140,7 +125,7 @@ impl HostSpec {
         }
     }
 
-    /// Returns whether its stack is a program, and there is none.
+    /// Returns whether its stack is a program that the user did not name.
     pub(crate) fn lacks_its_program(&self) -> bool {
         self.is_program && self.background.is_empty() && self.command.is_none()
     }
@@ -163,12 +148,12 @@ impl Host {
 
     /// Starts the host's tasks.
     pub(crate) fn start(&self, start: Start) {
-        // A thread that is gone has sent the reason as a report.
+        // A thread that has ended has sent the reason as a report.
         let _ = self.start.send(start);
     }
 
-    /// Waits for the end of the host's thread. Returns what its kernel dropped. The namespace and the
-    /// device are gone afterwards.
+    /// Waits for the end of the host's thread, its namespace and its device. Returns the number of packets that its
+    /// kernel dropped.
     pub(crate) fn join(self) -> Drops {
         drop(self.start);
         // A panic there has been printed, and a report of it has ended the run.
@@ -179,7 +164,7 @@ impl Host {
 
 type Reports = ReportSender<Result<Report, LiveError>>;
 
-/// The main function of a host's thread. Returns what the kernel dropped.
+/// The main function of a host's thread. Returns the number of packets that the kernel dropped.
 fn run_host(
     spec: &HostSpec,
     ready: &mpsc::Sender<Result<Prepared, LiveError>>,
@@ -201,7 +186,7 @@ fn run_host(
         let spec = kept.give_to(spec.clone(), &mut start.environment);
         let opened = (kept.bulk, kept.programs);
         thread::scope(|scope| run_tasks(scope, &spec, opened, &start, stop, reports));
-        // The namespace outlives its tasks: a FIN may remain to be acknowledged.
+        // The namespace outlives its tasks, so that the kernel can acknowledge the last FIN.
         let _ = started.recv();
     }
     Drops::read(device::INNER_DEVICE)
@@ -231,7 +216,7 @@ fn device_of(spec: &HostSpec) -> Result<(Tun, Option<Arc<OwnedFd>>), LiveError> 
 }
 
 impl Kept {
-    /// Gives the programs of a host the descriptor that its packets come by, and says so in their environment.
+    /// Gives the programs of a host the descriptor of its packets, whose number stands in their environment.
     fn give_to(&self, mut spec: HostSpec, environment: &mut Environment) -> HostSpec {
         let Some(descriptor) = &self.descriptor else { return spec };
         for program in spec.background.iter_mut().chain(&mut spec.command) {
@@ -280,7 +265,7 @@ fn run_tasks<'scope, 'env>(
     }
     if !spec.background.is_empty() {
         scope.spawn(move || {
-            // Of a program that is the stack nothing shows; what comes before it reads waits for it.
+            // A program that is the stack does not listen in the namespace; packets wait until it reads.
             if !spec.is_program {
                 wait_for_listener(spec.listeners(), stop, || false);
             }
@@ -299,7 +284,7 @@ fn run_tasks<'scope, 'env>(
     }
 }
 
-/// A task of a host. It sends exactly one report, the program of a flow another one before.
+/// A task of a host. It sends one report at its end; the program of a flow sends another one before.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     host: &'a str,
@@ -319,7 +304,7 @@ impl Task<'_> {
         Ok(Report::Program(Box::new(report)))
     }
 
-    /// Runs a task that nobody waits for, and reports only its failure.
+    /// Runs a task for which the run does not wait, and reports only its failure.
     fn run_beside<T>(self, task: impl FnOnce() -> Result<T, LiveError>) {
         if let Err(error) = task() {
             self.reports.send(Err(error));
@@ -327,5 +312,5 @@ impl Task<'_> {
     }
 }
 
-/// Interval at which the user's program looks whether the others have opened their ports.
+/// Interval at which the user's program checks whether the others have opened their ports.
 const START_INTERVAL: StdDuration = StdDuration::from_millis(10);

@@ -7,8 +7,8 @@ use crate::LiveError;
 use crate::clock::Clock;
 use crate::drive::driver::Driver;
 use crate::machines::RemoteMachines;
-use crate::run::host::Report;
 use crate::run::options::Progress;
+use crate::run::report::Report;
 
 /// The loop of a run.
 pub(crate) struct MainLoop<'a> {

@@ -13,6 +13,7 @@ pub(crate) mod listening;
 mod main_loop;
 pub(crate) mod options;
 pub(crate) mod outcome;
+pub(crate) mod report;
 pub(crate) mod samples;
 pub(crate) mod session;
 pub(crate) mod setup;

@@ -20,9 +20,8 @@ use workload::{Amount, ProgramLog, ProgramOutcome, Transfer, Workload};
 
 use crate::drive::lateness::Lateness;
 use crate::machines::MachineSummary;
-use crate::run::bulk::{ConnectionEnd, Received, Sent};
-use crate::run::host::Report;
 use crate::run::options::Options;
+use crate::run::report::{ConnectionEnd, Received, Report, Sent};
 use crate::run::samples::{Sample, records};
 use crate::run::session::Session;
 use crate::run::setup::Setup;
@@ -40,19 +39,19 @@ pub struct LiveOutcome {
     pub captures: Vec<(String, Vec<u8>)>,
 }
 
-/// The object that `lasthop live --json` prints: the keys of a run in virtual time, and those of real time.
+/// The object that `lasthop live --json` prints: the keys of a run in virtual time, and the keys of real time.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveSummary {
     /// The keys of a run in virtual time. Flows are measured at the sending host's device.
     #[serde(flatten)]
     pub run: Summary,
-    /// How late packets were delivered.
+    /// The lateness of deliveries.
     pub lateness: Lateness,
     /// Packets that were lost outside the links.
     pub outside: Outside,
     /// The driver's scheduling class.
     pub scheduling: Scheduling,
-    /// The right by which the namespaces were made.
+    /// The privilege by which the namespaces were made.
     pub right: Privilege,
     /// The kernel under test.
     pub kernel: Kernel,
@@ -61,10 +60,10 @@ pub struct LiveSummary {
     pub programs: Vec<ProgramSummary>,
     /// The exit of the user's program, if one ran.
     pub command: Option<CommandSummary>,
-    /// Other machines on which hosts were.
+    /// The other machines with hosts of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<MachineSummary>,
-    /// Why the run is not valid, in sentences; empty if it is.
+    /// The reasons why the run is not valid, in sentences; empty if it is valid.
     pub tainted_by: Vec<String>,
 }
 
@@ -77,9 +76,9 @@ pub struct Outside {
     pub socket_drops: u64,
     /// Packets without a route: to an unknown address, or not IPv4.
     pub unroutable: u64,
-    /// So many drops at devices and sockets taint the run.
+    /// Number of drops at devices and sockets from which they taint the run.
     pub bound: u64,
-    /// Whether there were as many.
+    /// Whether that number was reached.
     pub tainted: bool,
 }
 
@@ -101,12 +100,12 @@ pub struct Kernel {
 pub struct KernelFlow {
     /// The flow's name.
     pub flow: String,
-    /// Bytes that the receiving program read and checked; of datagrams those of the packets.
+    /// Bytes that the receiving program read and checked; of datagrams, the bytes of the packets.
     pub received: u64,
-    /// Why the connection broke, if it did; of several, the first.
+    /// The reason why the connection broke, if it did; of several connections, that of the first.
     pub broken: Option<String>,
-    /// The largest lateness of a wake-up of the flow's program, in milliseconds; null for bulk transfers, which wait for
-    /// no time, and where [`LiveSummary::programs`] has it.
+    /// The largest lateness of a wake-up of the flow's program, in milliseconds; null for bulk transfers, which wait
+    /// for no time, and where [`LiveSummary::programs`] has it.
     pub woken_late_ms: Option<f64>,
     /// The largest lateness of a message between the copies of the flow's program, in milliseconds, where its hosts are
     /// not both with the emulator.
@@ -122,12 +121,12 @@ pub struct KernelFlow {
 pub struct ProgramSummary {
     /// The flow's name.
     pub flow: String,
-    /// Why a connection broke, if one did; of several, the first.
+    /// The reason why a connection broke, if one did; of several, that of the first.
     pub broken: Option<String>,
     /// The largest lateness of a wake-up of the program, in milliseconds.
     pub woken_late_ms: f64,
-    /// The largest lateness of an event at its end at a kernel, or of a message between its copies, in milliseconds; 0 where
-    /// it has neither.
+    /// The largest lateness of an event at its end at a kernel, or of a message between its copies, in milliseconds; 0
+    /// where it has neither.
     pub heard_late_ms: f64,
 }
 
@@ -161,7 +160,7 @@ pub(crate) fn gather(
         let what = if command.is_some() { "the program ended" } else { "every flow closed" };
         what.clone_into(&mut outcome.summary.stopped_by);
     }
-    // With no kernel here, those under test are elsewhere.
+    // Without a kernel here, the kernels under test are on other machines.
     let elsewhere = session.remote.summaries.first().filter(|_| session.privilege == Privilege::NotNeeded);
     let kernel = Kernel {
         version: elsewhere.map_or_else(kernel_version, |machine| machine.kernel.clone()),
@@ -257,7 +256,7 @@ fn add_samples(setup: &Setup<'_>, flows: &mut [ObservedFlow], samples: &[(String
 }
 
 impl Outside {
-    /// `tainted_from` is how many drops taint the run; without it, one.
+    /// `tainted_from` is the number of drops from which they taint the run; default 1.
     pub(crate) fn new(drops: Drops, unroutable: u64, tainted_from: Option<u64>) -> Self {
         let bound = tainted_from.unwrap_or(1);
         let tainted = drops.device + drops.socket >= bound.max(1);
@@ -265,8 +264,8 @@ impl Outside {
     }
 }
 
-/// Returns what makes the run differ from what the scenario says: packets that were late or dropped elsewhere than on a
-/// link, programs that were woken late: `woken_late` has their flows and the milliseconds.
+/// Returns the reasons why the run differs from the scenario: packets that were late or dropped outside the links, and
+/// programs that were woken late. `woken_late` has the flows of these programs, with milliseconds.
 pub(crate) fn tainted_by(
     lateness: &Lateness,
     outside: &Outside,
@@ -319,7 +318,7 @@ fn observed(
         let [from, to] = flow.nodes().map(place).into_array();
         flows.push(match programs.remove(&id) {
             Some(outcome) => {
-                // Once the links have nothing more under way, what has not arrived is lost.
+                // When no packet is in transit, datagrams that have not arrived are lost.
                 let of_links = || session.captures.lost_datagrams(setup.ends(id).into_array());
                 let lost = if session.all_done { u64::MAX } else { of_links() };
                 observe_program(setup.spec, flow, id, &session.captures, (from, lost), outcome)

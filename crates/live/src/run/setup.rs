@@ -36,8 +36,8 @@ pub(crate) struct Setup<'a> {
     remote: BTreeSet<NodeId>,
 }
 
-/// Returns the amount of a bulk flow. Those have senders and receivers of their own, which block: a flow as fast as a
-/// machine can has both its processors.
+/// Returns the amount of a bulk flow. Bulk flows have senders and receivers that block, so that one flow can use two
+/// processors.
 fn amount(workload: &Workload) -> Option<Amount> {
     match workload {
         Workload::Bulk(::workload::Amount::Bytes(bytes)) => Some(Amount::Bytes(bytes.0)),
@@ -59,7 +59,7 @@ impl<'a> Setup<'a> {
         Self { spec, flows, hosts, stacks, ports, kernel_events, remote: BTreeSet::new() }
     }
 
-    /// The same, with some of the hosts in other processes than the emulator's.
+    /// Sets the hosts that are in other processes than the emulator's.
     pub(crate) fn with_remote(self, nodes: impl Iterator<Item = NodeId>) -> Self {
         Self { remote: nodes.collect(), ..self }
     }
@@ -69,7 +69,7 @@ impl<'a> Setup<'a> {
         [flow.from, flow.to].iter().any(|node| self.remote.contains(node))
     }
 
-    /// Whether a host of a flow has a stack in a process of lasthop's, here or on another machine.
+    /// Whether a host of a flow has a stack in a process of lasthop, here or on another machine.
     pub(crate) fn has_stack(&self, flow: FlowId) -> bool {
         self.flow(flow).nodes().iter().any(|node| self.stacks.contains_key(node))
     }
@@ -147,8 +147,8 @@ impl<'a> Setup<'a> {
             .collect()
     }
 
-    /// Returns the program of a flow with its placement, as seen from a kernel's host at one side. Between two kernels in
-    /// this process it belongs to `from`.
+    /// Returns the program of a flow with its placement, as seen from a kernel's host at one side. Between two kernels
+    /// in this process it belongs to `from`.
     fn program(&self, id: FlowId, side: Side, options: &Options<'_>) -> Option<ProgramSpec> {
         let flow = self.flow(id);
         let has_stack = |side: Side| self.stacks.contains_key(&flow.nodes()[side]);
@@ -205,7 +205,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Returns the lines from which a program that is the stack of a host learns its flows, one for each: `send` or
-    /// `read`, its own port, the other's address and port, bytes, and when the flow starts, in seconds.
+    /// `read`, its own port, the other's address and port, bytes, and the start of the flow, in seconds.
     fn flow_lines(&self, node: NodeId) -> String {
         let line = |(id, flow): (FlowId, &FlowSpec)| {
             let Some(Amount::Bytes(bytes)) = amount(&flow.workload) else { return None };
@@ -265,7 +265,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Returns the profile's segment size where it is smaller than the one that follows from the MTU.
+    /// Returns the profile's segment size if it is smaller than the segment size that follows from the MTU.
     fn maxseg(&self, flow: &FlowSpec, profile: &tcp::Config) -> Option<u32> {
         const HEADERS: u32 = 40;
         let by_mtu = self.mtu(flow.from).min(self.mtu(flow.to)).saturating_sub(HEADERS);

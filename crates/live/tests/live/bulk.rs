@@ -1,4 +1,4 @@
-//! Bulk transfers between kernels, and what is told of them.
+//! Bulk transfers between kernels, and their results.
 
 use libtest_mimic::Trial;
 use serde_json::json;

@@ -74,7 +74,7 @@ fn replay(spec: &Spec, passages: &[Passage]) -> Vec<Passage> {
     self::passages(&world.finish().tables)
 }
 
-/// An IP packet of so many bytes.
+/// An IP packet of a number of bytes.
 fn packet(from: std::net::Ipv4Addr, to: std::net::Ipv4Addr, bytes: u32) -> Vec<u8> {
     const HEADERS: u32 = 40;
     let segment = Segment {

@@ -70,7 +70,7 @@ fn stacks_of_this_process_need_no_right_of_the_machine() {
     }
 }
 
-/// A workload from left to right for so many seconds, over these stacks.
+/// A workload from left to right for a number of seconds, over these stacks.
 fn program(workload: Value, names: [&str; 2]) -> LiveOutcome {
     let outcome = live(&programmed(workload), with(names));
     let flow = &outcome.summary.run.flows[0];

@@ -57,7 +57,12 @@ macro_rules! by_text {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let quantities: &'static [Quantity] = $quantities;
-                deserializer.deserialize_any(TextVisitor { quantity: &quantities[0], parse: $parse })
+                let visitor = TextVisitor { quantity: &quantities[0], parse: $parse };
+                // A binary format does not describe its values: the visitor has to ask for the text.
+                match deserializer.is_human_readable() {
+                    true => deserializer.deserialize_any(visitor),
+                    false => deserializer.deserialize_str(visitor),
+                }
             }
         }
 
