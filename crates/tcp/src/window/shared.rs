@@ -8,7 +8,6 @@
 //! the window that was offered already and do not count, or a window of the pipe's size would stop a sender in recovery
 //! (Sarolahti 2000, Table 33, buffer 7).
 
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -71,9 +70,7 @@ pub const ENTRY: Algorithm<dyn Window> = Algorithm::of(
     "shared",
     "a part of one budget for all connections of an interface or from an address",
     "Sarolahti 2000 section 3.5, appendix C",
-    &Build(|parameters: &Parameters| {
-        Box::new(PartOfBudget(parameters.clone()))
-    }),
+    &Build(|parameters: &Parameters| Box::new(PartOfBudget(parameters.clone()))),
 );
 
 #[cfg(test)]
