@@ -7,11 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import click
-from rich.markup import escape
-from rich.table import Table
 
 from lasthop import _native, catalogue
-from lasthop.cli.console import print_json, print_line
+from lasthop.cli.console import print_json, print_line, print_table
 from lasthop.cli.names import completing
 from lasthop.errors import InputError
 
@@ -61,7 +59,7 @@ def command(name: str, as_json: bool) -> None:
         print_line(shown.text.rstrip())
         if shown.parameters:
             print_line()
-            stdout.print(_table(shown.parameters))
+            print_table(None, ["key", "value", "default", "meaning"], _rows(shown.parameters))
 
 
 def _files(name: str) -> list[Shown]:
@@ -96,13 +94,12 @@ def _described(entry: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _table(parameters: list[dict[str, Any]]) -> Table:
-    """The keys, each with its values, its default and its meaning."""
-    table = Table("key", "value", "default", "meaning", box=None, pad_edge=False)
-    for each in parameters:
-        default = "required" if each["required"] else each["default"] or ""
-        table.add_row(*[escape(text) for text in (each["key"], each["value"], default, each["meaning"])])
-    return table
+def _rows(parameters: list[dict[str, Any]]) -> list[list[str]]:
+    """Return a row for each key: its name, its values, its default and its meaning."""
+    return [
+        [each["key"], each["value"], "required" if each["required"] else each["default"] or "", each["meaning"]]
+        for each in parameters
+    ]
 
 
 def names() -> list[str]:
