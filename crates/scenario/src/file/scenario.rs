@@ -131,7 +131,8 @@ pub struct Link {
     /// The direction from the first node to the second. Needed unless a shared channel takes its place.
     #[serde(default)]
     pub down: link::Config,
-    /// The direction from the second node to the first.
+    /// The direction from the second node to the first. Needed unless a preset has it.
+    #[schemars(default)]
     pub up: link::Config,
     /// The shared channel of a base station, the first node, that takes the place of `down`; the second node is one of
     /// its users. With a `*` in `between` each host is one.
